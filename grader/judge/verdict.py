@@ -1,0 +1,39 @@
+"""How a hidden test says that a submission is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Named:
+    """A mistake, named.
+
+    Attributes:
+        id: stable, kebab-case ("missing-scale").
+        text: one or two plain sentences a beginner understands: what is wrong, where, why it matters.
+        formula: the line of the formula that is broken, as it should read ("" where there is none).
+        hint: what to look at next, without giving the solution away.
+        source: paper section or public thread where people met it ("" if common knowledge).
+    """
+
+    id: str
+    text: str
+    formula: str = ""
+    hint: str = ""
+    source: str = ""
+
+
+class Failed(AssertionError):
+    """A hidden test failed.
+
+    Attributes:
+        message: what was checked and what was seen, with expected and got for one small case.
+        mistakes: the known mistakes that explain it, named; empty when none was recognised.
+        picture: a picture in text (an influence map, say), or "".
+    """
+
+    def __init__(self, message: str, *, mistakes: Sequence[Named] = (), picture: str = "") -> None:
+        super().__init__(message)
+        self.message, self.mistakes, self.picture = message, tuple(mistakes), picture

@@ -1,0 +1,1 @@
+"""The collection of known mistakes: one small function each."""
