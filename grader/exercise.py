@@ -1,0 +1,117 @@
+"""What an exercise is, and the manifest of all exercises. Metadata only: imports no torch and no pytest."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from zoo.errors import PluginError, ZooError, unknown_name
+from zoo.plugins import get_plugins
+
+CATEGORIES = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour", "training")
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One file that a learner writes, and how it is graded.
+
+    Attributes:
+        name: as typed after `--exercise`.
+        title: one line for people.
+        file: the file's name, by which a submission is recognised ("attention.py").
+        components: the functions and classes that the learner writes, in order.
+        suite: package of the hidden tests ("grader.suites.attention").
+        tests: the suite's files, in order of dependence; tests of category "training" always come last.
+        reference: module handed to the tests as the fixture `reference`.
+        solution: module of the shipped solution, which must get all points.
+        next: name of the exercise to do after this one, or "".
+    """
+
+    name: str
+    title: str
+    file: str
+    components: tuple[str, ...]
+    suite: str
+    tests: tuple[str, ...]
+    reference: str
+    solution: str
+    next: str = ""
+
+    def test_files(self) -> list[Path]:
+        """Paths of the suite's files, in order.
+
+        Raises:
+            PluginError: the suite is not installed.
+        """
+        spec = importlib.util.find_spec(self.suite)
+        folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+        files = [Path(folder) / test for test in self.tests for folder in folders[:1]]
+        if not files or not all(file.is_file() for file in files):
+            raise PluginError(f"The hidden tests of exercise '{self.name}' ({self.suite}) are not installed.")
+        return files
+
+
+@dataclass(frozen=True)
+class MistakeCollection:
+    """Known mistakes for an exercise, by import path: nothing is imported before a mistake is to be named.
+
+    Attributes:
+        exercise: name of the exercise.
+        path: "package.module:ATTRIBUTE", an iterable of `grader.mistakes` objects.
+    """
+
+    exercise: str
+    path: str
+
+
+def collect_exercises(offered: Iterable[Exercise]) -> dict[str, Exercise]:
+    """Exercises by name. Raises PluginError if two share a name or a file name."""
+    found: dict[str, Exercise] = {}
+    for exercise in offered:
+        for other in found.values():
+            if exercise.name == other.name or exercise.file == other.file:
+                raise PluginError(
+                    f"exercise '{exercise.name}' ({exercise.file}) is registered twice: "
+                    f"'{other.name}' ({other.file}) is there already"
+                )
+        found[exercise.name] = exercise
+    return found
+
+
+@cache
+def get_exercises() -> Mapping[str, Exercise]:
+    """All exercises of all plugins, by name. A plugin that repeats a name is skipped."""
+    exercises: dict[str, Exercise] = {}
+
+    def add(_plugin: str, offered: Iterable[Exercise]) -> None:
+        exercises.update(collect_exercises([*exercises.values(), *offered]))
+
+    get_plugins().each("zoo_exercises", add)
+    return exercises
+
+
+def get_exercise(name: str) -> Exercise:
+    """The exercise called `name`. Raises UnknownNameError with the nearest names."""
+    if name not in get_exercises():
+        raise unknown_name("exercise", name, get_exercises())
+    return get_exercises()[name]
+
+
+def exercise_for(file: Path) -> Exercise:
+    """The exercise that a file of this name belongs to.
+
+    Raises:
+        ZooError: no exercise has this file name.
+    """
+    exercises = get_exercises()
+    for exercise in exercises.values():
+        if exercise.file == file.name:
+            return exercise
+    known = ", ".join(f"{one.file} (--exercise {one.name})" for one in exercises.values())
+    raise ZooError(
+        f"No exercise has a file called '{file.name}'. Known: {known}. "
+        "Rename the file, or say which exercise it is with --exercise NAME."
+    )

@@ -1,0 +1,1 @@
+"""The hidden tests, one folder an exercise, plain pytest files."""
