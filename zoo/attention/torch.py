@@ -1,0 +1,71 @@
+"""A wrap of torch's own multi-head attention."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention.base import check_heads
+from zoo.attention.packed import hide_child, keep_canonical_names
+
+
+class TorchAttention(nn.Module):
+    """`nn.MultiheadAttention`, with the mask turned round and fully masked rows made safe.
+
+    torch's boolean mask means True = may NOT be attended to; here, as everywhere in the zoo, it is
+    True = may. A fully masked row is NaN or not there, depending on flags and modes
+    (pytorch/pytorch#103963); here it attends to nothing, and the output is that of zero heads.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
+        """Arguments and errors as in `zoo.attention.base.MultiHeadAttention`."""
+        super().__init__()
+        check_heads(d_model, num_heads)
+        self.num_heads = num_heads
+        self.inner = nn.MultiheadAttention(d_model, num_heads, dropout=dropout, bias=bias, batch_first=True)
+        keep_canonical_names(self.inner, lambda kind: f"in_proj_{kind}")
+        hide_child(self, "inner")
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """query [B, Tq, D], key and value [B, Tk, D], mask as in the other variants -> [B, Tq, D]."""
+        return self._run(query, key, value, mask, need_weights=False)[0]
+
+    def forward_with_weights(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """`forward`, and the weights [B, H, Tq, Tk] it used (after dropout in train mode)."""
+        out, weights = self._run(query, key, value, mask, need_weights=True)
+        assert weights is not None  # asked for
+        return out, weights
+
+    def _run(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        if mask is None:
+            return self._inner(query, key, value, None, need_weights)
+        open_ = (mask if mask.dtype == torch.bool else mask != float("-inf")).any(dim=-1, keepdim=True)
+        per_head = open_.dim() >= 3 and open_.size(-3) > 1
+        if per_head and bool((open_.any(dim=-3) & ~open_.all(dim=-3)).any()):
+            raise ValueError(
+                "nn.MultiheadAttention cannot blank a row that is fully masked in some heads only; "
+                "use attention=eager or attention=fused for this mask."
+            )
+        drop = ~mask & open_ if mask.dtype == torch.bool else mask.masked_fill(~open_, 0.0)
+        shape = (query.size(0), self.num_heads, query.size(1), key.size(1))
+        out, weights = self._inner(
+            query, key, value, drop.expand(shape).flatten(0, 1), need_weights
+        )  # [B*H, Tq, Tk]
+        open_ = open_.expand(*shape[:3], 1)  # [B, H, Tq, 1]
+        if weights is not None:
+            weights = weights.masked_fill(~open_, 0.0)
+        bias = self.inner.out_proj.bias
+        closed = out.new_zeros(()) if bias is None else bias  # what zero heads give
+        return torch.where(open_[:, 0], out, closed), weights
+
+    def _inner(
+        self, query: Tensor, key: Tensor, value: Tensor, drop: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        out, weights = self.inner(
+            query, key, value, attn_mask=drop, need_weights=need_weights, average_attn_weights=False
+        )
+        return out, weights

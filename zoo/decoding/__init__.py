@@ -1,0 +1,1 @@
+"""Decoding: from a model to token ids."""

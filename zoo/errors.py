@@ -1,0 +1,36 @@
+"""Errors meant for people: their text is the whole message, no traceback is shown with it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ZooError(Exception):
+    """Something the user gave cannot be used. The text says what was given, what was expected, what to do."""
+
+
+class UnknownNameError(ZooError):
+    """A name that is not registered."""
+
+
+class CombinationError(ZooError):
+    """A combination of parts or sizes that cannot work: why, and what would."""
+
+
+class PluginError(ZooError):
+    """A plugin that cannot be loaded or breaks the rules of the hooks."""
+
+
+def unknown_name(kind: str, given: str, known: Iterable[str], command: str = "") -> UnknownNameError:
+    """The error for an unknown name: the nearest names, and the command that lists them all."""
+    names = sorted(known)
+    near = difflib.get_close_matches(given.lower(), names, n=3, cutoff=0.5)
+    if near:
+        advice = f"Did you mean {' or '.join(near)}?"
+    elif names:
+        advice = f"Known: {', '.join(names)}."
+    else:
+        advice = "None is registered."
+    listing = f" `{command}` lists them all." if command else ""
+    return UnknownNameError(f"There is no {kind} '{given}'. {advice}{listing}")

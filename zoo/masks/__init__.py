@@ -1,0 +1,33 @@
+"""The axis `mask`: the form in which masks travel. Metadata only; each form is a file of its own."""
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Variant
+
+VARIANTS = (
+    Variant(
+        "mask",
+        "bool",
+        "zoo.masks.bool:BoolMask",
+        "bool, True = may be attended to; the canonical form",
+        formula="keep",
+    ),
+    Variant(
+        "mask",
+        "additive",
+        "zoo.masks.additive:AdditiveMask",
+        "float, added to the scores: 0 = may be attended to, -inf = may not",
+        formula="log(keep)",
+    ),
+    Variant(
+        "mask",
+        "drop",
+        "zoo.masks.drop:DropMask",
+        "bool the other way round, True = may NOT be attended to, as in nn.MultiheadAttention",
+        formula="not keep",
+    ),
+)
+
+
+@hookimpl
+def zoo_variants() -> tuple[Variant, ...]:
+    return VARIANTS

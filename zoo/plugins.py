@@ -1,0 +1,147 @@
+"""The plugin manager, and the loading of plugins. Nothing here imports torch."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+import pluggy
+
+from zoo import hookspecs
+from zoo.axes import AXES
+from zoo.errors import PluginError
+from zoo.registry import Registry, Variant
+
+DEFAULT_PLUGINS = (
+    "zoo.attention",
+    "zoo.norms",
+    "zoo.encodings",
+    "zoo.masks",
+    "zoo.feedforward",
+    "zoo.embeddings",
+    "zoo.tasks",
+    "zoo.cli.commands",
+)
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A plugin that is loaded, or (with `problem`) one that was skipped, and why."""
+
+    name: str
+    version: str
+    source: str
+    problem: str = ""
+
+
+@dataclass
+class Plugins:
+    """The plugin manager with what was loaded and what was skipped."""
+
+    manager: pluggy.PluginManager
+    loaded: dict[str, Loaded] = field(default_factory=dict)
+
+    def register(self, plugin: object, loaded: Loaded) -> None:
+        """Add a plugin. Raises pluggy.PluginValidationError if a hook's arguments are wrong."""
+        self.loaded[loaded.name] = loaded
+        self.manager.register(plugin, name=loaded.name)
+
+    def check(self) -> None:
+        """Skip every plugin that implements a hook which nobody has specified (a misspelt name, say)."""
+        while True:
+            try:
+                return self.manager.check_pending()
+            except pluggy.PluginValidationError as error:
+                self.skip(self.manager.get_name(error.plugin) or repr(error.plugin), error, "hooks")
+
+    def collect(self, hook: str, kind: type[_T]) -> list[tuple[str, _T]]:
+        """Call `hook` on every plugin; (plugin name, item) for each item. A plugin that breaks is skipped."""
+        found: list[tuple[str, _T]] = []
+        self.each(hook, lambda name, items: found.extend((name, _checked(item, kind)) for item in items))
+        return found
+
+    def each(self, hook: str, use: Callable[[str, Any], None], **arguments: object) -> None:
+        """Call `hook` on one plugin after the other and hand (plugin name, result) to `use`."""
+        implementations = getattr(self.manager.hook, hook).get_hookimpls()
+        for implementation in sorted(
+            implementations, key=lambda one: list(self.loaded).index(one.plugin_name)
+        ):
+            name = implementation.plugin_name
+            try:
+                use(name, implementation.function(*(arguments[a] for a in implementation.argnames)))
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
+                self.skip(name, error, f"{hook}()")
+
+    def skip(self, name: str, error: BaseException, where: str) -> None:
+        """Report a broken plugin and go on without it; with ZOO_STRICT_PLUGINS=1, raise PluginError."""
+        reason = f"{where}: {type(error).__name__}: {error}"
+        if os.environ.get("ZOO_STRICT_PLUGINS", "") not in ("", "0"):
+            raise PluginError(f"Plugin '{name}' is broken. {reason}") from error
+        before = self.loaded.get(name, Loaded(name, "", ""))
+        self.loaded[name] = Loaded(name, before.version, before.source, reason)
+        if self.manager.has_plugin(name):
+            self.manager.unregister(name=name)
+        print(f"zoo: plugin '{name}' is broken and skipped. {reason}", file=sys.stderr)
+
+
+def _checked(item: object, kind: type[_T]) -> _T:
+    if not isinstance(item, kind):
+        raise PluginError(f"expected {kind.__name__} objects, got {type(item).__name__}")
+    return item
+
+
+def load_plugins(default: Iterable[str] = DEFAULT_PLUGINS, group: str = "zoo") -> Plugins:
+    """A fresh manager with the built-in plugins, then those of the entry-point group."""
+    from zoo import __version__
+
+    plugins = Plugins(pluggy.PluginManager("zoo"))
+    plugins.manager.add_hookspecs(hookspecs)
+    for module in default:
+        plugins.register(importlib.import_module(module), Loaded(module, __version__, "built in"))
+    for entry in importlib.metadata.entry_points(group=group):
+        owner = entry.dist.name if entry.dist is not None else "unknown"
+        version = entry.dist.version if entry.dist is not None else ""
+        loaded = Loaded(entry.name, version, f"{owner} ({entry.value})")
+        if entry.name in plugins.loaded:
+            loaded = Loaded(
+                f"{owner}:{entry.name}", version, loaded.source
+            )  # names are first come, first served
+        try:
+            plugins.register(entry.load(), loaded)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
+            plugins.loaded[loaded.name] = loaded
+            plugins.skip(loaded.name, error, f"import of {entry.value}")
+    plugins.each("zoo_addhooks", lambda _name, _result: None, manager=plugins.manager)
+    plugins.check()
+    return plugins
+
+
+@cache
+def get_plugins() -> Plugins:
+    """The plugins of this process, loaded once."""
+    return load_plugins()
+
+
+@cache
+def get_registry() -> Registry:
+    """The registry of this process: the zoo's axes, every plugin's variants."""
+    return make_registry(get_plugins())
+
+
+def make_registry(plugins: Plugins) -> Registry:
+    """A registry filled from `plugins`; a plugin with a bad or duplicate variant is skipped whole."""
+    registry = Registry(AXES)
+
+    plugins.each(
+        "zoo_variants",
+        lambda name, variants: registry.add_all([_checked(variant, Variant) for variant in variants], name),
+    )
+    return registry

@@ -1,0 +1,57 @@
+"""Tasks to train on: metadata, and the tasks that come with the zoo. No torch at import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from zoo.errors import PluginError, unknown_name
+from zoo.hookspecs import hookimpl
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: what a model is trained on, and how its output is scored.
+
+    Attributes:
+        name: as it is typed (`--task`).
+        summary: one line.
+        path: "package.module:Class"; its interface is `zoo.tasks.base.TaskData`.
+        preset: name of the preset with which the default recipe trains it.
+    """
+
+    name: str
+    summary: str
+    path: str
+    preset: str
+
+
+@cache
+def get_tasks() -> Mapping[str, Task]:
+    """All tasks of all plugins, by name. A plugin that repeats a name is skipped."""
+    from zoo.plugins import get_plugins
+
+    tasks: dict[str, Task] = {}
+
+    def add(_plugin: str, items: Any) -> None:
+        for task in items:
+            if task.name in tasks:
+                raise PluginError(f"task '{task.name}' is registered twice")
+            tasks[task.name] = task
+
+    get_plugins().each("zoo_tasks", add)
+    return tasks
+
+
+def get_task(name: str) -> Task:
+    """The task called `name`. Raises UnknownNameError."""
+    if name not in get_tasks():
+        raise unknown_name("task", name, get_tasks(), "zoo train --help")
+    return get_tasks()[name]
+
+
+@hookimpl
+def zoo_tasks() -> tuple[Task, ...]:
+    return (Task("reverse", "spell English words backwards", "zoo.tasks.reverse:Reverse", "reverse"),)
