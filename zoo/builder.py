@@ -119,7 +119,7 @@ def _assemble(
 
 def parameters_by_block(model: Transformer) -> dict[str, int]:
     """Trained numbers by block of the model, in the order in which data goes through; shared ones count once."""
-    blocks = {
+    blocks: dict[str, list[nn.Module]] = {
         "embeddings": [model.embeddings],
         "positions": [model.src_positions, model.tgt_positions],
         **{f"encoder layer {i}": [layer] for i, layer in enumerate(model.encoder.layers, 1)},
