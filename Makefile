@@ -1,0 +1,58 @@
+# `make grade` and `make test` need nothing but Python 3.10 or later; `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install grade test test-slow test-all lint format readme bench constraints clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "transformer-zoo needs Python 3.10 or later, and $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+install: $(VENV)/.installed  ## .venv with the project and everything it needs
+
+grade: install  ## grade the shipped solution of the attention exercise, then the untouched template
+	$(BIN)/zoo grade grader/solutions/attention.py
+	@echo
+	$(BIN)/zoo grade exercises/attention.py || test $$? -eq 1
+
+test: install  ## the tests that take less than a few seconds each
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: install  ## the others
+	$(BIN)/python -m pytest -m slow
+
+test-all: test test-slow  ## all tests
+
+lint: install  ## format, lint, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: install  ## let ruff format and mend what it can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+readme: install  ## run the commands of the README and write their output into it
+	$(BIN)/python -m tests.readme
+
+bench: install  ## measure speed against the bars; writes tests/bench/results.csv
+	$(BIN)/python -m tests.bench
+
+constraints: install  ## pin what is installed now
+	{ sed '/^[^#]/d' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --all | \
+	  grep -v '^pip==' | sed 's/+cpu$$//' ; } > constraints.new && mv constraints.new constraints.txt
+
+clean:  ## remove what was built
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
