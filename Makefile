@@ -8,7 +8,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all lint format readme bench constraints clean
+.PHONY: help install grade test test-slow test-all lint format readme bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,10 +49,6 @@ readme: install  ## run the commands of the README and write their output into i
 
 bench: install  ## measure speed against the bars; writes tests/bench/results.csv
 	$(BIN)/python -m tests.bench
-
-constraints: install  ## pin what is installed now
-	{ sed '/^[^#]/d' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --all | \
-	  grep -v '^pip==' | sed 's/+cpu$$//' ; } > constraints.new && mv constraints.new constraints.txt
 
 clean:  ## remove what was built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
