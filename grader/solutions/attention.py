@@ -58,7 +58,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # [B, T, D] -> [B, H, T, d]
+        return x.reshape(*x.shape[:2], self.num_heads, -1).transpose(1, 2)  # [B, T, D] -> [B, H, T, d]
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
         """query [B, Tq, D], key [B, Tk, D], value [B, Tk, D], mask -> [B, Tq, D].
