@@ -1,0 +1,48 @@
+"""Sentences about what a submission's code did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from grader.judge.component import ErrorKind, SubmissionError
+from grader.judge.explain import Stub, explain, find_stubs, same_failure
+
+TEMPLATE = Path(__file__).parents[2] / "exercises" / "attention.py"
+
+
+def test_every_stub_of_the_template_is_found() -> None:
+    stubs = find_stubs(TEMPLATE.read_text(encoding="utf-8"))
+    assert [stub.name for stub in stubs] == [
+        "scaled_dot_product_attention",
+        "MultiHeadAttention.__init__",
+        "MultiHeadAttention.forward",
+    ]
+    assert all(stub.text.startswith("attention: ") for stub in stubs)
+
+
+def test_stubs_of_unusual_files() -> None:
+    assert find_stubs("raise NotImplementedError('top')") == [Stub("the file", 1, "top")]
+    assert find_stubs(
+        "def f():\n  pass\nclass A:\n  def g(self):\n    raise NotImplementedError ( 'x' )"
+    ) == [Stub("A.g", 5, "x")]
+
+
+@pytest.mark.parametrize("kind", get_args(ErrorKind))
+def test_each_kind_has_a_sentence_with_its_place(kind: ErrorKind) -> None:
+    error = SubmissionError(kind, "the message", type_name="ValueError", line=3, source_line="    x = 1/0")
+    text = explain(error, [])
+    assert "the message" in text
+    assert "3" in text
+    assert kind == "not_written" or "x = 1/0" in text
+
+
+def test_one_cause_is_told_from_another() -> None:
+    def one(line: int | None, message: str = "m") -> tuple[object, ...]:
+        return same_failure(SubmissionError("exception", message, type_name="E", line=line))
+
+    assert one(3, "a") == one(3, "b")
+    assert one(3) != one(4)
+    assert one(None, "a") != one(None, "b")
