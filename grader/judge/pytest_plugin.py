@@ -21,6 +21,7 @@ import pytest
 
 from grader.exercise import CATEGORIES
 from grader.judge.component import Submission
+from grader.judge.results import GraderBrokenError
 from grader.judge.verdicts import HiddenTest
 
 
@@ -52,8 +53,8 @@ class Bench(Protocol):
         """The test was not run."""
 
 
-class SuiteError(Exception):
-    """The hidden suite itself is broken. Never the learner's fault."""
+class SuiteError(GraderBrokenError):
+    """The hidden suite itself is broken."""
 
 
 class _NotRunError(Exception):

@@ -14,6 +14,10 @@ MESSAGE_LIMIT = 2_000
 PICTURE_LIMIT = 6_000
 
 
+class GraderBrokenError(Exception):
+    """The grader itself cannot do its work. Never the learner's fault."""
+
+
 def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
     """Text that may hold a submission's own words, safe to print: no control or escape characters but
     line ends, no characters that turn the direction of writing, at most `limit` characters."""
@@ -72,7 +76,8 @@ class Grade:
         seed: replays the grade.
         results: in the order in which the tests ran.
         duration_s: wall time.
-        selection: the options that chose tests (" --only masking"), or "".
+        selection: the options that left tests out, as typed (" --only masking"), or "".
+        options: the other options that a further grade of the file needs, as typed (" --strict"), or "".
         next_exercise: file name of the exercise to do next, or "".
     """
 
@@ -85,6 +90,7 @@ class Grade:
     results: tuple[Result, ...]
     duration_s: float
     selection: str = ""
+    options: str = ""
     next_exercise: str = ""
 
     @property

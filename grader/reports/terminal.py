@@ -130,7 +130,7 @@ def _closing(grade: Grade) -> Iterator[str]:
     file = shlex.quote(clean(grade.file))
     if grade.passed and grade.selection:
         yield from _wrap(f"All of these passed: {points} points. Next, all tests:")
-        yield f"  zoo grade {file}"
+        yield f"  zoo grade {file}{grade.options}"
     elif grade.passed:
         after = f" Next: exercises/{grade.next_exercise}" if grade.next_exercise else ""
         yield click.style(f"All passed: {points} points.", fg="green", bold=True) + after
@@ -138,9 +138,9 @@ def _closing(grade: Grade) -> Iterator[str]:
         first = next((result for result in grade.results if result.status == "failed"), grade.results[0])
         yield from _wrap(f"{points} points. Mend the first failure, then look at its tests alone:")
         only = "" if first.name in ("load", "rules") else f" --only {first.category}"
-        yield f"  zoo grade {file}{only}"
+        yield f"  zoo grade {file}{grade.options}{only}"
         yield "The same grade once more, number by number:"
-        yield f"  zoo grade {file}{grade.selection} --seed {grade.seed}"
+        yield f"  zoo grade {file}{grade.options}{grade.selection} --seed {grade.seed}"
 
 
 def _status(status: str) -> str:
