@@ -109,7 +109,8 @@ class Grade:
     @property
     def mistakes(self) -> tuple[Named, ...]:
         """Every mistake once, in the order of the tests that found them."""
-        found = {
-            mistake.id: mistake for result in reversed(self.results) for mistake in reversed(result.mistakes)
-        }
-        return tuple(reversed(found.values()))
+        found: dict[str, Named] = {}
+        for result in self.results:
+            for mistake in result.mistakes:
+                found.setdefault(mistake.id, mistake)
+        return tuple(found.values())

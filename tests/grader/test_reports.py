@@ -69,7 +69,7 @@ def test_the_page_names_the_mistake_with_formula_hint_proof_and_picture() -> Non
         SCALE.source,
         "expected 1\n",
         "got 2",
-        "  # .\n  # #",
+        "\n  # .\n",
     ):
         assert part in text
     assert "1 test skipped: same cause as 'equals the reference'" in text
@@ -114,10 +114,8 @@ def test_several_files_end_in_a_table() -> None:
 
 def test_the_json_object_has_the_documented_keys_and_no_others() -> None:
     found = json.loads(printed("json", make(PASSED, FAILED, SKIPPED)))
-    assert list(found) == (
-        ["exercise", "file", "component", "device", "seed", "passed", "points", "max_points", "duration_s"]
-        + ["mistakes", "tests"]
-    )
+    keys = "exercise file component device seed passed points max_points duration_s mistakes tests"
+    assert list(found) == keys.split()
     assert (found["component"], found["passed"], found["points"], found["max_points"]) == (
         "f, MHA",
         False,
