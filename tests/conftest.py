@@ -1,0 +1,45 @@
+"""For all tests: one thread, fixed seeds, few examples, and GPU tests only where there is a GPU."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch is imported, also by children
+
+import torch  # noqa: E402
+
+torch.set_num_threads(1)
+settings.register_profile(
+    "zoo",
+    deadline=None,  # no test judges wall-clock time
+    derandomize=True,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("zoo")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Skip tests marked `gpu` where torch sees no CUDA device."""
+    if torch.cuda.is_available():
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch sees none"))
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    random.seed(0)
+    torch.manual_seed(0)
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> torch.device:
+    """The CPU, and once more a CUDA device where there is one."""
+    return torch.device(request.param)
