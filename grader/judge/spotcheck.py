@@ -1,0 +1,205 @@
+"""Spot-checks of a part while a model trains with it: is it still the function that passed the tests?
+
+A part could recognise that it is being trained and decoded with, and answer by another rule there. So a
+share of its live calls, forward and backward, is computed again by an oracle on the same inputs and the
+parameters of that moment. Which calls is drawn from the operating system's randomness: nobody can know
+it beforehand, and whoever computes the right function passes whichever calls are drawn.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from grader.judge.verdict import Failed, Named
+
+SHARE = 0.05
+TOLERANCE = (
+    1e-3  # of the largest value expected: some hundred times what float32 loses, far below any other rule
+)
+
+OTHER_RULE = Named(
+    "differs-in-training",
+    "Inside a model that is being trained, your class computes something else than it did when it was tested alone.",
+    hint="Does anything survive from one call to the next, or depend on the batch size, the mode, or a counter?",
+)
+
+
+class Oracle(Protocol):
+    """What the part should have computed, in float64."""
+
+    def forward(
+        self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
+    ) -> Tensor:
+        """The output, differentiable in `inputs` and `parameters` (those of `comparable`)."""
+
+    def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
+        """The part's parameters, or their gradients, brought into the form that `forward` takes."""
+
+
+@dataclass
+class _Call:
+    """One live call: what went in, what came out, and what came back.
+
+    `inputs` holds each different tensor once; `order` says which of them stands at which position.
+    """
+
+    what: str
+    inputs: list[Tensor]
+    order: list[int]
+    mask: Tensor | None
+    parameters: dict[str, Tensor]
+    output: Tensor
+    cotangent: Tensor | None = None
+    input_gradients: dict[int, Tensor] = field(default_factory=dict)
+    parameter_gradients: dict[str, Tensor | None] = field(default_factory=dict)
+
+
+class SpotChecked(nn.Module):
+    """A part under watch. Call it like the part, part(*tensors, mask); call `settle()` when all is done.
+
+    Args:
+        part: the part.
+        names: for each of the part's own parameter names, the name that the oracle knows.
+        oracle: what the part should compute.
+        title: which part it is, in words ("the decoder's self-attention").
+        steps: training steps to come; the first and the last are always checked.
+        share: share of the other calls that is checked.
+    """
+
+    def __init__(
+        self,
+        part: nn.Module,
+        names: Mapping[str, str],
+        oracle: Oracle,
+        title: str,
+        steps: int,
+        share: float = SHARE,
+    ) -> None:
+        super().__init__()
+        self.inner = part
+        self.checked = 0
+        self._names, self._oracle, self._title, self._steps, self._share = names, oracle, title, steps, share
+        self._random = random.SystemRandom()
+        self._calls = {True: 0, False: 0}  # in training, in decoding
+        self._open: _Call | None = None
+        for name, parameter in part.named_parameters():
+            parameter.register_post_accumulate_grad_hook(lambda p, name=name: self._keep_gradient(name, p))
+
+    def forward(self, *arguments: Tensor | None) -> Tensor:
+        """The part's own answer. Raises Failed if it, or the call checked before, is not the oracle's."""
+        training = torch.is_grad_enabled()
+        drawn = self._draw(training)
+        if training or drawn:
+            self._close()
+        *inputs, mask = arguments
+        if training and not drawn:
+            return self.inner(*arguments)  # type: ignore[no-any-return]
+        given, order = _distinct([x for x in inputs if x is not None])
+        output: Tensor = self.inner(*(given[i] for i in order), mask)
+        what = f"In training step {self._calls[True]}" if training else "While spelling words"
+        frozen = [x.detach() for x in given]
+        call = _Call(f"{what}, {self._title}", frozen, order, mask, self._snapshot(), output.detach())
+        if drawn:
+            self._compare_forward(call)
+        if training:
+            _watch(call, given, output)
+        self._open = call  # until its gradients are there; in decoding, in case it is the last call
+        return output
+
+    def settle(self) -> None:
+        """Check what is still open: the gradients of the last call drawn, or the last call. Raises Failed."""
+        if self._open is not None and self._open.cotangent is None:
+            self._compare_forward(self._open)
+        self._close()
+
+    def _draw(self, training: bool) -> bool:
+        self._calls[training] += 1
+        number = self._calls[training]
+        return number == 1 or (training and number == self._steps) or self._random.random() < self._share
+
+    def _snapshot(self) -> dict[str, Tensor]:
+        return {self._names[name]: p.detach().clone() for name, p in self.inner.named_parameters()}
+
+    def _keep_gradient(self, name: str, parameter: Tensor) -> None:
+        if self._open is not None and parameter.grad is not None:
+            self._open.parameter_gradients[self._names[name]] = parameter.grad.detach().clone()
+
+    def _close(self) -> None:
+        call, self._open = self._open, None
+        if call is not None and call.cotangent is not None:
+            self._compare_backward(call)
+
+    def _compare_forward(self, call: _Call) -> None:
+        self.checked += 1
+        inputs = [x.double() for x in call.inputs]
+        with torch.no_grad():
+            parameters = _double(self._oracle.comparable(call.parameters))
+            expected = self._oracle.forward([inputs[i] for i in call.order], call.mask, parameters)
+        _compare(f"{call.what} gave another output", [(call.output, expected)])
+
+    def _compare_backward(self, call: _Call) -> None:
+        inputs = [x.double().requires_grad_() for x in call.inputs]
+        parameters = {
+            n: p.requires_grad_() for n, p in _double(self._oracle.comparable(call.parameters)).items()
+        }
+        assert call.cotangent is not None
+        with torch.enable_grad():
+            output = self._oracle.forward([inputs[i] for i in call.order], call.mask, parameters)
+        leaves = [*inputs, *parameters.values()]
+        expected = torch.autograd.grad(output, leaves, call.cotangent.double(), allow_unused=True)
+        _compare(
+            f"{call.what} gave other gradients to its inputs",
+            [(call.input_gradients[i], expected[i]) for i in call.input_gradients],
+        )
+        own = self._oracle.comparable(call.parameter_gradients)
+        _compare(
+            f"{call.what} gave other gradients to its parameters",
+            [(own[name], x) for name, x in zip(parameters, expected[len(inputs) :], strict=True)],
+        )
+
+
+def _distinct(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
+    """Views of the tensors, one for each different one, with gradients of their own; and their order."""
+    found: dict[int, Tensor] = {}
+    for tensor in tensors:
+        found.setdefault(id(tensor), tensor)
+    positions = list(found)
+    return [x.view_as(x) for x in found.values()], [positions.index(id(tensor)) for tensor in tensors]
+
+
+def _watch(call: _Call, given: Iterable[Tensor], output: Tensor) -> None:
+    """Note the gradients that come back through this call, when they come."""
+
+    def keep_cotangent(gradient: Tensor) -> None:
+        call.cotangent = gradient.detach()
+
+    if output.requires_grad:
+        output.register_hook(keep_cotangent)
+    for i, x in enumerate(given):
+        if x.requires_grad:
+            x.register_hook(lambda gradient, i=i: call.input_gradients.__setitem__(i, gradient.detach()))
+
+
+def _double(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().double() for name, tensor in tensors.items()}
+
+
+def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
+    """Raise Failed unless got and expected agree, measured by the largest number expected of them all."""
+    both = [(got.double(), torch.zeros_like(got, dtype=torch.double) if e is None else e) for got, e in pairs]
+    scale = max((float(expected.abs().max()) for _, expected in both), default=0.0)
+    far = max(
+        (float((got - expected).abs().nan_to_num(torch.inf).max()) for got, expected in both), default=0.0
+    )
+    if far > TOLERANCE * scale:
+        raise Failed(
+            f"{what} than attention gives on the same inputs and weights: up to {far:.2g} off, where the "
+            f"largest number expected is {scale:.2g}.",
+            mistakes=[OTHER_RULE],
+        )
