@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch is imported, also by children
 
-import torch  # noqa: E402
+import torch
 
 torch.set_num_threads(1)
 settings.register_profile(
