@@ -1,0 +1,187 @@
+"""`zoo grade FILE...`"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.cli.options import OneOf, SomeOf
+from grader.judge.results import GraderBrokenError
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from grader.exercise import Exercise
+    from grader.judge.results import Grade
+
+INTERRUPTED = 130  # what a shell reports for Ctrl-C
+GRADER_BROKEN = 3
+
+
+def _categories() -> Iterable[str]:
+    from grader.exercise import CATEGORIES
+
+    return CATEGORIES
+
+
+def _exercises() -> Iterable[str]:
+    from grader.exercise import get_exercises
+
+    return get_exercises()
+
+
+def _formats() -> Iterable[str]:
+    from grader.reports import get_formats
+
+    return get_formats()
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was asked for on the command line, beside the files."""
+
+    exercise: str | None
+    seed: int
+    device: str
+    only: str | None
+    skip: str | None
+    strict: bool
+    quick: bool
+
+    def categories(self) -> frozenset[str]:
+        """The categories to run. Raises ZooError if none is left."""
+        chosen = set(self.only.split(",") if self.only else _categories())
+        chosen -= set(self.skip.split(",")) if self.skip else set()
+        chosen -= {"training"} if self.quick else set()
+        if not chosen:
+            raise ZooError("--only, --skip and --quick together leave no test to run.")
+        return frozenset(chosen)
+
+    def selection(self) -> str:
+        """The options that leave tests out, as typed."""
+        given = (f" --only {self.only}" if self.only else "") + (f" --skip {self.skip}" if self.skip else "")
+        return given + (" --quick" if self.quick else "")
+
+    def others(self) -> str:
+        """The options that any further grade of the file needs, as typed."""
+        given = f" --exercise {self.exercise}" if self.exercise else ""
+        return (
+            given
+            + (f" --device {self.device}" if self.device != "auto" else "")
+            + (" --strict" * self.strict)
+        )
+
+
+@click.command(short_help="Grade a learner's file, and name its mistakes.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--exercise",
+    type=OneOf("exercise", _exercises),
+    metavar="NAME",
+    help="Which exercise; told by the file name else.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Replay the grade that printed this seed.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where it runs.",
+)
+@click.option(
+    "--only", type=SomeOf("category", _categories), metavar="CATEGORIES", help="Only these, comma-separated."
+)
+@click.option("--skip", type=SomeOf("category", _categories), metavar="CATEGORIES", help="All but these.")
+@click.option("--quick", is_flag=True, help="Leave out the training test.")
+@click.option("--strict", is_flag=True, help="Refuse files that call a library's own attention.")
+@click.option(
+    "--format",
+    "format_name",
+    type=OneOf("report format", _formats),
+    default="terminal",
+    show_default=True,
+    metavar="NAME",
+    help="terminal, json, or a plugin's.",
+)
+@click.pass_context
+def grade(
+    ctx: click.Context, files: tuple[Path, ...], format_name: str, seed: int | None, **options: object
+) -> None:
+    """Grade FILE against the hidden tests of its exercise, and name the mistakes in it.
+
+    Categories: shape, masking, numerics, gradients, parameters, behaviour, training.
+
+    Exit code: 0 all passed, 1 something failed (also when the file cannot be loaded, or its code has to be
+    stopped), 2 wrong usage, 3 the grader itself is broken, 130 interrupted.
+    """
+    choices = Choices(seed=secrets.randbelow(2**31) if seed is None else seed, **options)
+    try:
+        ctx.exit(0 if _grade_all(files, format_name, choices) else 1)
+    except ZooError as error:
+        raise click.UsageError(str(error), ctx) from error
+    except GraderBrokenError as error:
+        click.echo(f"The grader itself is broken, which says nothing about your code. {error}", err=True)
+        ctx.exit(GRADER_BROKEN)
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted: the grade is not finished, and nothing is left running.", err=True)
+        ctx.exit(INTERRUPTED)
+
+
+def _grade_all(files: tuple[Path, ...], format_name: str, choices: Choices) -> bool:
+    from grader.reports import get_format
+
+    choices.categories()
+    work = [(file, _exercise(file, choices), _read(file)) for file in files]
+    report = get_format(format_name).load()
+    grades = []
+    for file, exercise, source in work:
+        grades.append(_grade_one(file, exercise, source, choices))
+        report.add(grades[-1])
+    report.close(grades)
+    return all(one.passed for one in grades)
+
+
+def _exercise(file: Path, choices: Choices) -> Exercise:
+    from grader.exercise import exercise_for, get_exercise
+
+    return get_exercise(choices.exercise) if choices.exercise else exercise_for(file)
+
+
+def _read(file: Path) -> bytes:
+    """The file's content. Raises ZooError if there is nothing to read."""
+    if file.is_dir():
+        raise ZooError(f"'{file}' is a directory; expected a Python file, such as {file / 'attention.py'}.")
+    if not file.exists():
+        raise ZooError(f"There is no file '{file}'.")
+    if not file.is_file():
+        raise ZooError(f"'{file}' is not a regular file; expected a Python file.")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ZooError(f"'{file}' cannot be read: {error.strerror}.") from error
+
+
+def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices) -> Grade:
+    from grader.cli.progress import ProgressBar
+    from grader.judge.run import Request, grade_file
+
+    progress = ProgressBar()
+    request = Request(
+        exercise=exercise,
+        file=str(file),
+        source=source,
+        device=choices.device,
+        seed=choices.seed,
+        categories=choices.categories(),
+        strict=choices.strict,
+        selection=choices.selection(),
+        options=choices.others(),
+    )
+    try:
+        return grade_file(request, progress)
+    finally:
+        progress.close()
