@@ -109,7 +109,7 @@ class Choices:
 )
 @click.pass_context
 def grade(
-    ctx: click.Context, files: tuple[Path, ...], format_name: str, seed: int | None, **options: object
+    ctx: click.Context, /, files: tuple[Path, ...], format_name: str, seed: int | None, **options: Any
 ) -> None:
     """Grade FILE against the hidden tests of its exercise, and name the mistakes in it.
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from zoo.errors import UnknownNameError, unknown_name
 
+if TYPE_CHECKING:
+    _TextType = click.ParamType[str]
+else:
+    _TextType = click.ParamType  # generic for type checkers only, before click 8.5
 
-class OneOf(click.ParamType):
+
+class OneOf(_TextType):
     """A registered name.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -13,7 +13,7 @@ class ProgressBar:
     """A `grader.judge.pytest_plugin.Progress` with one bar for whatever is reported last."""
 
     def __init__(self) -> None:
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[NoReturn] | None = None
         self._what = ""
         self._shown = sys.stderr.isatty()
 
@@ -23,12 +23,13 @@ class ProgressBar:
             bar = self._bar_for(what, total)
             bar.update(done - bar.n)
 
-    def _bar_for(self, what: str, total: int) -> tqdm[None]:
+    def _bar_for(self, what: str, total: int) -> tqdm[NoReturn]:
         if self._bar is None or what != self._what:
             from tqdm import tqdm
 
             self.close()
-            self._bar, self._what = tqdm(total=total, desc=what, leave=False, file=sys.stderr, ncols=80), what
+            self._bar = tqdm(total=total, desc=what, leave=False, file=sys.stderr, ncols=80)
+            self._what = what
         return self._bar
 
     def close(self) -> None:
