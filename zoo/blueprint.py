@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from zoo.errors import PluginError, ZooError, unknown_name
+from zoo.errors import ZooError, unknown_name
 from zoo.plugins import get_plugins, get_registry
 from zoo.registry import Registry, Variant
 
@@ -62,7 +63,7 @@ class Sizes:
                 )
             if value < one.metadata["minimum"]:
                 raise ZooError(f"{one.name}={value}: expected at least {one.metadata['minimum']}.")
-        if self.dropout >= 1:
+        if self.dropout >= 1 or math.isnan(self.dropout):
             raise ZooError(f"dropout={self.dropout}: expected a probability below 1.")
         if self.pad >= min(self.src_vocab, self.tgt_vocab):
             raise ZooError(
@@ -112,7 +113,7 @@ class Blueprint:
         registry = registry or get_registry()
         try:
             data = json.loads(data) if isinstance(data, str) else data
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # malformed, a number of 5,000 digits, 100,000 brackets
             raise ZooError(f"This is no blueprint: {error}.") from error
         if not isinstance(data, dict) or not {"format", "choices", "sizes"} <= data.keys():
             raise ZooError("This is no blueprint: expected an object with 'format', 'choices' and 'sizes'.")
@@ -132,20 +133,19 @@ def _choice_from_json(registry: Registry, axis: str, data: object) -> Choice:
     options = data.get("options", {})
     if not isinstance(options, dict):
         raise ZooError(f"This is no blueprint: the options of '{axis}' are not an object.")
-    variant, _ = registry.resolve(axis, data["name"])
-    return _filled(
-        variant, data["name"], {key: variant.option(key).check(value) for key, value in options.items()}
-    )
+    variant, typed = registry.resolve(axis, data["name"])
+    checked = {key: variant.option(key).check(value) for key, value in options.items()}
+    return _filled(variant, {**typed, **checked})
 
 
-def _filled(variant: Variant, name: str, given: Mapping[str, object]) -> Choice:
+def _filled(variant: Variant, given: Mapping[str, object]) -> Choice:
     defaults = {option.name: option.default for option in variant.options}
+    name = variant.path if variant.is_file else variant.name
     return Choice(name, MappingProxyType({**defaults, **given}))
 
 
 def _choose(registry: Registry, axis: str, text: str) -> Choice:
-    variant, options = registry.resolve(axis, text)
-    return _filled(variant, variant.path if variant.is_file else variant.name, options)
+    return _filled(*registry.resolve(axis, text))
 
 
 def _complete(registry: Registry, choices: Mapping[str, Choice]) -> Blueprint:
@@ -201,16 +201,7 @@ class Preset:
 @cache
 def get_presets() -> Mapping[str, Preset]:
     """All presets of all plugins, by name. A plugin that repeats a name is skipped."""
-    presets: dict[str, Preset] = {}
-
-    def add(_plugin: str, items: Any) -> None:
-        for preset in items:
-            if preset.name in presets:
-                raise PluginError(f"preset '{preset.name}' is registered twice")
-            presets[preset.name] = preset
-
-    get_plugins().each("zoo_presets", add)
-    return presets
+    return get_plugins().collect("zoo_presets", Preset)
 
 
 def get_preset(name: str) -> Preset:

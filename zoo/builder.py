@@ -60,7 +60,7 @@ def build(
 
 def _factory(variant: Variant, options: Mapping[str, Any]) -> Factory:
     if variant.is_file:
-        return partial(construct_external, variant.load(), variant.path)
+        return partial(construct_external, variant.load(), variant.axis, variant.path)
     cls = variant.load()
 
     def make(*args: Any) -> Any:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pluggy
 
@@ -30,6 +30,14 @@ DEFAULT_PLUGINS = (
 )
 
 _T = TypeVar("_T")
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=_HasName)
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,20 @@ class Plugins:
             except pluggy.PluginValidationError as error:
                 self.skip(self.manager.get_name(error.plugin) or repr(error.plugin), error, "hooks")
 
-    def collect(self, hook: str, kind: type[_T]) -> list[tuple[str, _T]]:
-        """Call `hook` on every plugin; (plugin name, item) for each item. A plugin that breaks is skipped."""
-        found: list[tuple[str, _T]] = []
-        self.each(hook, lambda name, items: found.extend((name, _checked(item, kind)) for item in items))
+    def collect(self, hook: str, kind: type[_Named]) -> dict[str, _Named]:
+        """What `hook` offers on every plugin, by name. A plugin that breaks or repeats a name is skipped whole."""
+        found: dict[str, _Named] = {}
+
+        def add(_plugin: str, items: Iterable[object]) -> None:
+            new: dict[str, _Named] = {}
+            for item in items:
+                one = _checked(item, kind)
+                if one.name in found or one.name in new:
+                    raise PluginError(f"{kind.__name__.lower()} '{one.name}' is registered twice")
+                new[one.name] = one
+            found.update(new)
+
+        self.each(hook, add)
         return found
 
     def each(self, hook: str, use: Callable[[str, Any], None], **arguments: object) -> None:

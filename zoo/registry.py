@@ -5,7 +5,10 @@ from __future__ import annotations
 import fnmatch
 import importlib
 import importlib.util
+import math
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -54,8 +57,8 @@ class Option:
         if self.type is float and type(value) is int:
             value = float(value)
         good = type(value) is self.type or (value is None and self.default is None)
-        if good and self.minimum is not None and isinstance(value, (int, float)):
-            good = value >= self.minimum
+        if good and isinstance(value, (int, float)):
+            good = math.isfinite(value) and (self.minimum is None or value >= self.minimum)
         if good and self.choices:
             good = value in self.choices
         if not good:
@@ -173,7 +176,8 @@ class Registry:
         return self._axes[name]
 
     def add(self, variant: Variant, origin: str = "") -> None:
-        """Register a variant. Raises PluginError on a duplicate or a malformed entry."""
+        """Register a variant. Raises PluginError on a duplicate or a malformed entry, UnknownNameError for a
+        capability or an axis that does not exist."""
         known = {capability.name: capability.default for capability in self.axis(variant.axis).capabilities}
         if not NAME.match(variant.name):
             raise PluginError(
@@ -196,12 +200,12 @@ class Registry:
         self._variants[variant.axis][variant.name] = declared
 
     def add_all(self, variants: Iterable[Variant], origin: str) -> None:
-        """Register all of them, or none. Raises PluginError."""
+        """Register all of them, or none. Raises as `add` does."""
         before = {axis: dict(there) for axis, there in self._variants.items()}
         try:
             for variant in variants:
                 self.add(variant, origin)
-        except ZooError:
+        except BaseException:
             self._variants = before
             raise
 
@@ -256,8 +260,7 @@ class Registry:
         return variant.option(key).parse(value)
 
     def _file_variant(self, axis: str, file: str, cls: str) -> Variant:
-        path = Path(file)
-        if not path.is_file():
+        if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for a name that is too long
             raise ZooError(f"--{axis}={file}:{cls}: there is no file '{file}'.")
         known = {capability.name: capability.default for capability in self.axis(axis).capabilities}
         return Variant(axis, cls, f"{file}:{cls}", f"{cls} of {file}", capabilities=known, origin=file)
@@ -279,6 +282,7 @@ def _module_of_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ZooError(f"'{path}' cannot be read as a Python file.")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:

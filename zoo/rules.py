@@ -11,6 +11,7 @@ from zoo.registry import Registry, Variant
 
 Variants = Mapping[str, Variant]
 Rule = Callable[[Blueprint, Variants, Registry], str]
+MOST_HEADS = 1024  # that are suggested
 
 
 def heads_divide_width(blueprint: Blueprint, _variants: Variants, _registry: Registry) -> str:
@@ -18,7 +19,9 @@ def heads_divide_width(blueprint: Blueprint, _variants: Variants, _registry: Reg
     width, heads = blueprint.sizes.d_model, blueprint.sizes.num_heads
     if width % heads == 0:
         return ""
-    fits = sorted((n for n in range(1, width + 1) if width % n == 0), key=lambda n: (abs(n - heads), n))[:3]
+    fits = sorted(
+        (n for n in range(1, min(width, MOST_HEADS) + 1) if width % n == 0), key=lambda n: (abs(n - heads), n)
+    )[:3]
     lower, upper = width - width % heads, width - width % heads + heads
     widths = " or ".join(str(n) for n in (lower, upper) if n > 0)
     return (

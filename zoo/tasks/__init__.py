@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from zoo.errors import PluginError, unknown_name
+from zoo.errors import unknown_name
 from zoo.hookspecs import hookimpl
 
 
@@ -33,16 +32,7 @@ def get_tasks() -> Mapping[str, Task]:
     """All tasks of all plugins, by name. A plugin that repeats a name is skipped."""
     from zoo.plugins import get_plugins
 
-    tasks: dict[str, Task] = {}
-
-    def add(_plugin: str, items: Any) -> None:
-        for task in items:
-            if task.name in tasks:
-                raise PluginError(f"task '{task.name}' is registered twice")
-            tasks[task.name] = task
-
-    get_plugins().each("zoo_tasks", add)
-    return tasks
+    return get_plugins().collect("zoo_tasks", Task)
 
 
 def get_task(name: str) -> Task:
