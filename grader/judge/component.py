@@ -67,11 +67,13 @@ class Outcome:
     `value` is a tree of tensors, tuples, lists, dicts, None, bool, int, float, str and `Opaque`.
     `changed` holds the positions (argument index or keyword) of tensor arguments that the call
     changed in place. `handle` names the call's autograd graph until `backward` or `release`.
+    `devices` holds the device type of each tensor of `value` where it was made, in their order.
     """
 
     value: Any
     changed: tuple[int | str, ...] = ()
     handle: int | None = None
+    devices: tuple[str, ...] = ()
 
 
 @dataclass

@@ -1,0 +1,185 @@
+"""Runs trusted code in this process, through the interface that submissions are driven by.
+
+The reference and the known mistakes run this way, which is how the hidden suite itself is tested.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import random
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.judge.component import Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
+from grader.worker import calls, failures, source, values
+
+
+class LocalSubmission:
+    """Trusted functions and classes, by name.
+
+    Args:
+        namespace: what a submission's module would hold.
+        filename: the name that its code was compiled under, for the lines of errors.
+        device: where the parts run; results come back on the CPU.
+    """
+
+    def __init__(
+        self, namespace: Mapping[str, Any], *, filename: str | None = None, device: str = "cpu"
+    ) -> None:
+        self._namespace, self._filename, self._device = namespace, filename, device
+
+    @classmethod
+    def from_source(
+        cls, text: str, *, filename: str = "attention.py", device: str = "cpu"
+    ) -> LocalSubmission:
+        """Run a file's text here, as the worker would. For trusted text only.
+
+        Raises:
+            SubmissionError: it is not Python, or raises.
+        """
+        with _as_submission_error(filename):
+            try:
+                module = source.load(text.encode(), filename)
+            except source.NotPythonError as error:
+                found = failures.describe_syntax(error.__cause__ or error, filename)
+                raise SubmissionError(**found.fields()) from error
+        return cls(vars(module), filename=filename, device=device)
+
+    def has(self, name: str) -> bool:
+        return name in self._namespace
+
+    def function(self, name: str) -> LocalFunction:
+        """The function `name`. Raises SubmissionError if there is none."""
+        found = self._get(name)
+        if not callable(found):
+            raise SubmissionError("missing", f"'{name}' is no function, but {type(found).__name__}")
+        return LocalFunction(found, self._filename, self._device)
+
+    def construct(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+    ) -> LocalInstance:
+        """Instantiate the class `name`. Raises SubmissionError."""
+        found = self._get(name)
+        if not inspect.isclass(found):
+            raise SubmissionError("missing", f"'{name}' is no class, but {type(found).__name__}")
+        with _as_submission_error(self._filename):
+            module = found(*args, **(kwargs or {}))
+        if not isinstance(module, nn.Module):
+            raise SubmissionError(
+                "exception", f"'{name}' must be a subclass of torch.nn.Module", type_name="TypeError"
+            )
+        return LocalInstance(module.to(self._device), self._filename, self._device)
+
+    def seed(self, seed: int) -> None:
+        torch.manual_seed(seed)
+        random.seed(seed)
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+    def _get(self, name: str) -> Any:
+        if name not in self._namespace:
+            raise SubmissionError("missing", f"there is no '{name}' in the file")
+        return self._namespace[name]
+
+
+class LocalFunction:
+    """A function, called on copies."""
+
+    def __init__(self, function: Any, filename: str | None, device: str) -> None:
+        self._function, self._filename, self._device = function, filename, device
+        self._module = function if isinstance(function, nn.Module) else None
+        self._graphs: dict[int, calls.Graph] = {}
+        self._calls = 0
+
+    def call(
+        self,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        grad: Sequence[int | str] = (),
+    ) -> Outcome:
+        with _as_submission_error(self._filename):
+            answer = calls.call(self._function, args, kwargs or {}, grad, device=self._device)
+        handle = None
+        if answer.graph is not None:
+            handle = self._calls = self._calls + 1
+            self._graphs[handle] = answer.graph
+        devices = tuple(tensor.device.type for tensor in values.tensors(answer.value))
+        return Outcome(_own(answer.value), answer.changed, handle, devices)
+
+    def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
+        graph = self._graphs.pop(outcome.handle) if outcome.handle is not None else calls.Graph([], {})
+        with _as_submission_error(self._filename):
+            inputs, parameters = calls.backward(graph, cotangents, self._module)
+        return Gradients(_own(inputs), _own(parameters))
+
+    def release(self, outcome: Outcome) -> None:
+        if outcome.handle is not None:
+            self._graphs.pop(outcome.handle, None)
+
+
+class LocalInstance(LocalFunction):
+    """An `nn.Module`, called on copies."""
+
+    def __init__(self, module: nn.Module, filename: str | None, device: str) -> None:
+        super().__init__(module, filename, device)
+        self._instance = module
+
+    def parameters(self) -> dict[str, ParameterInfo]:
+        return _infos(self._instance.named_parameters())
+
+    def buffers(self) -> dict[str, ParameterInfo]:
+        return _infos(self._instance.named_buffers())
+
+    def load(self, values: Mapping[str, Tensor]) -> None:
+        with _as_submission_error(self._filename):
+            calls.load(self._instance, values)
+
+    def train(self, mode: bool = True) -> None:
+        with _as_submission_error(self._filename):
+            self._instance.train(mode)
+
+    def to(self, dtype: torch.dtype) -> None:
+        with _as_submission_error(self._filename):
+            self._instance.to(dtype)
+
+    def close(self) -> None:
+        self._graphs.clear()
+
+
+@contextlib.contextmanager
+def _as_submission_error(filename: str | None) -> Iterator[None]:
+    """Let the code run as it would in a worker: its warnings are its own, its exceptions are described."""
+    try:
+        with warnings.catch_warnings(), torch.enable_grad():
+            warnings.simplefilter("ignore")
+            yield
+    except SubmissionError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise SubmissionError(**failures.describe(error, filename).fields()) from error
+
+
+def _own(value: Any) -> Any:
+    """The same tree with tensors of the judge's own."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu().clone()
+    if isinstance(value, values.Opaque):
+        return Opaque(value.type_name)
+    if isinstance(value, dict):
+        return {key: _own(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_own(item) for item in value)
+    return value
+
+
+def _infos(entries: Iterator[tuple[str, Tensor]]) -> dict[str, ParameterInfo]:
+    return {
+        name: ParameterInfo(_own(value), value.requires_grad, value.device.type) for name, value in entries
+    }

@@ -1,0 +1,101 @@
+"""What went wrong in a submission, as plain data: from an exception to kind, words and line."""
+
+from __future__ import annotations
+
+import errno
+import linecache
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MAX_MESSAGE = 2_000  # characters of a message that travel
+OUTPUT_LIMIT = 16 * 2**20  # bytes that a submission may print
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The fields of `grader.judge.component.SubmissionError`, but for `fatal`."""
+
+    kind: str
+    message: str
+    type_name: str = ""
+    line: int | None = None
+    source_line: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class FailureError(Exception):
+    """Raised on the worker's side for something that is no exception of the submission's own."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def describe(error: BaseException, filename: str | None) -> Failure:
+    """Describe what a submission raised.
+
+    Args:
+        error: the exception, with its traceback.
+        filename: the name the submission was compiled under; None where its code has many files.
+    """
+    line, source_line, own = _place(error, filename)
+    message, type_name = _words(error), type(error).__name__[:100]
+    if isinstance(error, FailureError):
+        return Failure(error.kind, message, "", line, source_line)
+    if _is_out_of_memory(error, message):
+        return Failure(
+            "limit", f"your code asked for more memory than it may use ({message})", "", line, source_line
+        )
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        limit = f"your code printed more than {OUTPUT_LIMIT // 2**20} MB"
+        return Failure("limit", limit, "", line, source_line)
+    if isinstance(error, NotImplementedError) and own and not message.startswith("Could not run"):
+        return Failure("not_written", message, type_name, line, source_line)
+    return Failure("exception", message, type_name, line, source_line)
+
+
+def describe_syntax(error: BaseException, filename: str) -> Failure:
+    """Describe why a submission's source does not compile."""
+    if not isinstance(error, SyntaxError):  # a null byte, or nested too deeply for the compiler
+        return Failure("syntax", f"{filename}: {_words(error)}", type(error).__name__[:100])
+    text = (error.text or "").rstrip()[:500]
+    where = f"{filename}, line {error.lineno}" if error.lineno else filename
+    caret = ""
+    if text and error.offset:
+        shown = text.lstrip()
+        caret = f"\n    {shown}\n    {' ' * max(error.offset - 1 - (len(text) - len(shown)), 0)}^"
+    message = f"{where}: {error.msg}{caret}"[:MAX_MESSAGE]
+    return Failure("syntax", message, type(error).__name__[:100], error.lineno, text.strip())
+
+
+def _words(error: BaseException) -> str:
+    """The exception's own text, whatever its `__str__` does."""
+    try:
+        return str(error)[:MAX_MESSAGE]
+    except BaseException:  # noqa: BLE001 - it is the submission's code that runs here
+        return "(the exception's own text cannot be shown)"
+
+
+def _place(error: BaseException, filename: str | None) -> tuple[int | None, str, bool]:
+    """Line and text of the deepest frame in the submission, and whether that frame raised."""
+    line: int | None = None
+    own = False
+    trace = error.__traceback__
+    while trace is not None:
+        own = filename is None or trace.tb_frame.f_code.co_filename == filename
+        if own and filename is not None:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if line is None or filename is None:
+        return None, "", own
+    return line, linecache.getline(filename, line).strip()[:500], own
+
+
+def _is_out_of_memory(error: BaseException, message: str) -> bool:
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and (
+        "DefaultCPUAllocator" in message or "can't allocate" in message
+    )

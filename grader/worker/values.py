@@ -1,0 +1,227 @@
+"""What a learner's code gave back, reduced to plain values; and tensors as bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .failures import FailureError
+
+MAX_DEPTH = 16  # of containers in containers
+MAX_PARTS = 4_000  # values in one value
+ALIGNMENT = 64  # bytes; each tensor of a frame starts at a multiple of it
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.bool, torch.uint8, torch.int8,
+        torch.int16, torch.int32, torch.int64, torch.complex64, torch.complex128,
+    )
+}  # fmt: skip
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that is not a tensor, number, string, None or a container of those."""
+
+    type_name: str
+
+
+def plain(value: Any) -> Any:
+    """Reduce a value to a tree of dense tensors, tuples, lists, dicts, None, bool, int, float, str and Opaque.
+
+    Named tuples and other subclasses of a container count as that container.
+
+    Raises:
+        FailureError: the value has too many parts.
+    """
+    left = MAX_PARTS
+
+    def reduce(item: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise FailureError("protocol", f"your code returned a value of more than {MAX_PARTS:,} parts")
+        if isinstance(item, Tensor):
+            return item if (odd := _odd_tensor(item)) is None else Opaque(odd)
+        if item is None or type(item) in (bool, float, str):
+            return item
+        if type(item) is int:
+            return item if abs(item) < 2**63 else Opaque("int beyond 64 bits")
+        if not isinstance(item, (dict, tuple, list)):
+            return Opaque(_type_name(item))
+        if depth == MAX_DEPTH:
+            return Opaque(f"{_type_name(item)}, nested too deeply")
+        if isinstance(item, dict):
+            return {_key(key): reduce(part, depth + 1) for key, part in item.items()}
+        parts = [reduce(part, depth + 1) for part in item]
+        return tuple(parts) if isinstance(item, tuple) else parts
+
+    return reduce(value, 0)
+
+
+def _key(key: Any) -> str | int:
+    return key if type(key) is str or (type(key) is int and abs(key) < 2**63) else f"<{_type_name(key)}>"
+
+
+def _type_name(value: Any) -> str:
+    return type(value).__name__[:100]
+
+
+def _odd_tensor(tensor: Tensor) -> str | None:
+    """Why a tensor cannot be sent as it is, in words; None if it can."""
+    if type(tensor) is not Tensor and type(tensor) is not nn.Parameter:
+        return f"{_type_name(tensor)}, a subclass of Tensor"
+    if tensor.is_quantized:
+        return "quantized tensor"
+    if tensor.is_nested:
+        return "nested tensor"
+    if tensor.layout != torch.strided:
+        return "sparse tensor"
+    if tensor.is_meta:
+        return "meta tensor, which has no values"
+    if tensor.dtype not in NAMES:
+        return f"tensor of {str(tensor.dtype).removeprefix('torch.')}"
+    return None
+
+
+def tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors of a plain value, depth first, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from tensors(item)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from tensors(item)
+
+
+class Packer:
+    """Writes values down as JSON, and collects their tensors. A tensor met twice is collected once."""
+
+    def __init__(self) -> None:
+        self.kept: list[Tensor] = []  # contiguous, on the CPU: what the buffers are views of
+        self.table: list[list[Any]] = []  # dtype, shape, device of each
+        self._places: dict[int, int] = {}
+        self._originals: list[Tensor] = []  # alive, so that no id is used twice
+
+    def pack(self, value: Any) -> Any:
+        """The JSON form: scalars as they are; {"t": tensor}, {"u": tuple}, {"l": list}, {"d": pairs}, {"o": type}."""
+        if isinstance(value, Tensor):
+            return {"t": self._place(value)}
+        if isinstance(value, Mapping):
+            return {"d": [[key, self.pack(item)] for key, item in value.items()]}
+        if isinstance(value, tuple):
+            return {"u": [self.pack(item) for item in value]}
+        if isinstance(value, list):
+            return {"l": [self.pack(item) for item in value]}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        return {"o": value.type_name if hasattr(value, "type_name") else _type_name(value)}
+
+    def buffers(self) -> list[memoryview]:
+        """The tensors' bytes, each padded to the alignment."""
+        found: list[memoryview] = []
+        for tensor in self.kept:
+            raw = tensor.reshape(-1).view(torch.uint8).numpy().data  # [bytes]
+            found += [raw, memoryview(bytes(-len(raw) % ALIGNMENT))]
+        return [buffer for buffer in found if len(buffer)]
+
+    def size(self) -> int:
+        """Bytes that `buffers` will hold."""
+        return sum(_padded(tensor.numel() * tensor.element_size()) for tensor in self.kept)
+
+    def _place(self, tensor: Tensor) -> int:
+        if (place := self._places.get(id(tensor))) is None:
+            place = self._places[id(tensor)] = len(self.table)
+            self._originals.append(tensor)
+            self.table.append([NAMES[tensor.dtype], list(tensor.shape), tensor.device.type])
+            self.kept.append(tensor.detach().resolve_conj().resolve_neg().cpu().contiguous())
+        return place
+
+
+def unpack_tensors(table: Any, body: bytearray) -> list[Tensor]:
+    """The tensors of a frame. They share the body's memory.
+
+    Raises:
+        ValueError: the table is not one, or does not describe this body.
+    """
+    if not isinstance(table, list) or len(table) > MAX_PARTS:
+        raise ValueError("the table of tensors is not a list")
+    found, offset = [], 0
+    for entry in table:
+        dtype, shape = _entry(entry)
+        size = math.prod(shape) * dtype.itemsize
+        if offset + size > len(body):
+            raise ValueError("a tensor is longer than the frame")
+        found.append(_view(body, dtype, shape, offset))
+        offset += _padded(size)
+    if offset != len(body):
+        raise ValueError(f"expected {offset} bytes of tensors, got {len(body)}")
+    return found
+
+
+def _padded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _entry(entry: Any) -> tuple[torch.dtype, list[int]]:
+    if (
+        not isinstance(entry, list)
+        or len(entry) != 3
+        or not all(isinstance(x, str) for x in (entry[0], entry[2]))
+    ):
+        raise ValueError("an entry of the table of tensors is not [dtype, shape, device]")
+    name, shape, _ = entry
+    if name not in DTYPES or not isinstance(shape, list) or len(shape) > 16:
+        raise ValueError("a tensor's dtype or shape is unknown")
+    if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+        raise ValueError("a tensor's shape is not one of whole numbers")
+    return DTYPES[name], shape
+
+
+def _view(body: bytearray, dtype: torch.dtype, shape: list[int], offset: int) -> Tensor:
+    count = math.prod(shape)
+    if count == 0:
+        return torch.empty(shape, dtype=dtype)
+    if dtype == torch.bool:  # a byte that is neither 0 nor 1 is no bool
+        return torch.frombuffer(body, dtype=torch.uint8, count=count, offset=offset).reshape(shape).ne(0)
+    return torch.frombuffer(body, dtype=dtype, count=count, offset=offset).reshape(shape)
+
+
+def unpack(packed: Any, found: list[Tensor], opaque: Callable[[str], Any], depth: int = 0) -> Any:
+    """The value that `Packer.pack` wrote down.
+
+    Raises:
+        ValueError: nothing that `pack` writes.
+    """
+    if packed is None or isinstance(packed, (bool, int, float, str)):
+        return packed
+    if depth > MAX_DEPTH or not isinstance(packed, dict) or len(packed) != 1:
+        raise ValueError("not a packed value")
+    kind, content = next(iter(packed.items()))
+    if kind == "t" and type(content) is int and 0 <= content < len(found):
+        return found[content]
+    if kind == "o" and isinstance(content, str):
+        return opaque(content[:200])
+    if not isinstance(content, list):
+        raise ValueError("not a packed value")
+    if kind == "d":
+        return {_checked_key(pair): unpack(pair[1], found, opaque, depth + 1) for pair in content}
+    if kind not in ("u", "l"):
+        raise ValueError("not a packed value")
+    parts = [unpack(part, found, opaque, depth + 1) for part in content]
+    return tuple(parts) if kind == "u" else parts
+
+
+def _checked_key(pair: Any) -> str | int:
+    if not isinstance(pair, list) or len(pair) != 2 or type(pair[0]) not in (str, int):
+        raise ValueError("a packed dict holds no pairs")
+    key: str | int = pair[0]
+    return key
