@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from zoo.errors import PluginError, ZooError, unknown_name
 from zoo.plugins import get_plugins
@@ -60,11 +62,19 @@ class MistakeCollection:
 
     Attributes:
         exercise: name of the exercise.
-        path: "package.module:ATTRIBUTE", an iterable of `grader.mistakes` objects.
+        path: "package.module:ATTRIBUTE", an iterable of `grader.mistakes.Mistake`.
     """
 
     exercise: str
     path: str
+
+    def load(self) -> Sequence[Any]:
+        """The mistakes. Raises PluginError if `path` leads nowhere."""
+        module, _, attribute = self.path.partition(":")
+        try:
+            return tuple(getattr(importlib.import_module(module), attribute))
+        except (ImportError, AttributeError, TypeError) as error:
+            raise PluginError(f"The mistakes at {self.path} cannot be loaded: {error}") from error
 
 
 def collect_exercises(offered: Iterable[Exercise]) -> dict[str, Exercise]:
@@ -91,6 +101,23 @@ def get_exercises() -> Mapping[str, Exercise]:
 
     get_plugins().each("zoo_exercises", add)
     return exercises
+
+
+@cache
+def get_mistakes(exercise: str) -> Sequence[Any]:
+    """All known mistakes (`grader.mistakes.Mistake`) for an exercise, of all plugins, in order.
+
+    Imports them, and with them torch. A plugin whose collection cannot be loaded is skipped.
+    """
+    mistakes: list[Any] = []
+
+    def add(_plugin: str, offered: Iterable[MistakeCollection]) -> None:
+        mistakes.extend(
+            one for collection in offered if collection.exercise == exercise for one in collection.load()
+        )
+
+    get_plugins().each("zoo_mistakes", add)
+    return tuple(mistakes)
 
 
 def get_exercise(name: str) -> Exercise:

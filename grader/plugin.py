@@ -51,7 +51,7 @@ def zoo_exercises() -> Iterable[Exercise]:
 def zoo_mistakes() -> Iterable[MistakeCollection]:
     from grader.exercise import MistakeCollection
 
-    return [MistakeCollection("attention", "grader.mistakes:MISTAKES")]
+    return [MistakeCollection("attention", "grader.mistakes.attention:MISTAKES")]
 
 
 @hookimpl

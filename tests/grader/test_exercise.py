@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from grader import hookspecs
-from grader.exercise import Exercise, collect_exercises, exercise_for, get_exercise, get_exercises
+from grader.exercise import (
+    Exercise,
+    MistakeCollection,
+    collect_exercises,
+    exercise_for,
+    get_exercise,
+    get_exercises,
+    get_mistakes,
+)
 from zoo.errors import PluginError, UnknownNameError, ZooError
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +71,17 @@ def test_everything_an_exercise_names_is_there(exercise: Exercise) -> None:
     assert all(hasattr(solution, component) for component in exercise.components)
     assert (ROOT / "exercises" / exercise.file).is_file()
     assert not exercise.next or exercise.next in get_exercises()
+
+
+def test_mistakes_come_through_their_hook() -> None:
+    assert len(get_mistakes("attention")) >= 25
+    assert get_mistakes("no such exercise") == ()
+
+
+@pytest.mark.parametrize("path", ["no_such_module:MISTAKES", "math:NO_SUCH_NAME", "math:pi"])
+def test_a_collection_that_leads_nowhere_says_so(path: str) -> None:
+    with pytest.raises(PluginError, match="cannot be loaded"):
+        MistakeCollection("attention", path).load()
 
 
 def test_every_hook_of_the_grader_is_documented() -> None:
