@@ -26,6 +26,7 @@ DEFAULT_PLUGINS = (
     "zoo.feedforward",
     "zoo.embeddings",
     "zoo.tasks",
+    "zoo.presets",
     "zoo.cli.commands",
 )
 

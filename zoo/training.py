@@ -1,0 +1,250 @@
+"""Training on a task, and the score: greedy decoding of texts that were not trained on."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from zoo.blueprint import Sizes
+from zoo.decoding.greedy import greedy_decode
+from zoo.errors import CombinationError, PluginError, ZooError
+from zoo.tasks import get_task
+from zoo.tasks.base import EOS, PAD, SOS, Batch, TaskData
+from zoo.transformer import Transformer
+
+SCORED = 1000
+CHUNK = 250
+"""How many unseen texts are scored, and how many are decoded at a time."""
+
+OnStep = Callable[[int, float], None]
+
+
+class DivergedError(ZooError):
+    """The loss became infinite or NaN."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train: AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), a linear warm-up, then linear decay to 0.
+
+    The defaults are those for word reversal.
+
+    Attributes:
+        steps: batches to train on.
+        batch_size: texts a batch.
+        lr: the highest learning rate, reached at the end of the warm-up.
+        betas, eps, weight_decay: of AdamW.
+        warmup: steps of the warm-up; cut to `steps` where there are fewer.
+        seed: of the batches and of dropout. Initial weights have their own, see `zoo.builder.build`.
+    """
+
+    steps: int = 250
+    batch_size: int = 64
+    lr: float = 5e-3
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-9
+    weight_decay: float = 0.01
+    warmup: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "warmup"):
+            if getattr(self, name) < 1:
+                raise ZooError(f"{name}={getattr(self, name)}: expected at least 1.")
+        if not (0 < self.lr < math.inf):
+            raise ZooError(f"lr={self.lr}: expected a number above 0.")
+        if not 0 <= self.seed < 2**63:
+            raise ZooError(f"seed={self.seed}: expected 0 or more, below 2^63.")
+
+    def rate(self, step: int) -> float:
+        """The learning rate of `step`, counted from 0."""
+        warmup = min(self.warmup, self.steps)
+        if step < warmup:
+            return self.lr * (step + 1) / warmup
+        return self.lr * (self.steps - step) / (self.steps - warmup)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text, what the model made of it, and what it should have made."""
+
+    text: str
+    got: str
+    expected: str
+
+    @property
+    def right(self) -> bool:
+        return self.got == self.expected
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many texts a model got exactly right, every letter and the end."""
+
+    examples: tuple[Example, ...]
+
+    @property
+    def correct(self) -> int:
+        return sum(example.right for example in self.examples)
+
+    @property
+    def total(self) -> int:
+        return len(self.examples)
+
+    @property
+    def share(self) -> float:
+        return self.correct / self.total
+
+
+def load_task(name: str) -> TaskData:
+    """The data of the task called `name`.
+
+    Raises:
+        UnknownNameError: there is no such task.
+        PluginError: its class cannot be loaded.
+    """
+    path = get_task(name).path
+    module, _, attribute = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)()  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"Task '{name}' cannot be loaded from {path}: {error}") from error
+
+
+def check_sizes(sizes: Sizes, task: TaskData) -> None:
+    """Raises CombinationError if a model of these sizes cannot take the task's tokens."""
+    for name in ("src_vocab", "tgt_vocab", "max_len"):
+        given, needed = getattr(sizes, name), getattr(task, name)
+        if given < needed:
+            raise CombinationError(f"{name}={given} is too small for the task: expected at least {needed}.")
+    if sizes.pad != PAD:
+        raise CombinationError(f"pad={sizes.pad}: the tasks of the zoo pad with {PAD}.")
+
+
+@contextmanager
+def steady(device: torch.device) -> Iterator[None]:
+    """One thread and denormals flushed to zero, which is fastest for small models; then as it was before.
+
+    torch's global random generators, also that of `device`, come out as they went in.
+    """
+    threads, flushing = torch.get_num_threads(), sys.float_info.min / 2 == 0.0
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    try:
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            yield
+    finally:
+        torch.set_flush_denormal(flushing)
+        torch.set_num_threads(threads)
+
+
+def train(
+    model: Transformer,
+    task: TaskData,
+    recipe: Recipe,
+    *,
+    device: torch.device | str = "cpu",
+    on_step: OnStep | None = None,
+) -> list[float]:
+    """Train `model` on `task` by teacher forcing, in place, and leave it in train mode on `device`.
+
+    Args:
+        model: of sizes that pass `check_sizes`.
+        task: where batches come from.
+        recipe: steps, learning rate, seed.
+        device: where to train.
+        on_step: called after each step with the number of steps done and the batch's loss; what it
+            raises ends the training.
+
+    Returns:
+        the loss of each step, before the step: cross-entropy, mean over tokens that are not PAD.
+
+    Raises:
+        DivergedError: the loss is not finite.
+    """
+    device = torch.device(device)
+    model.to(device).train()
+    optimizer = torch.optim.AdamW(
+        model.parameters(),
+        lr=recipe.lr,
+        betas=recipe.betas,
+        eps=recipe.eps,
+        weight_decay=recipe.weight_decay,
+        fused=device.type in ("cpu", "cuda"),
+    )
+    losses: list[float] = []
+    batches = task.batches(torch.Generator().manual_seed(recipe.seed), recipe.batch_size)
+    with steady(device):
+        torch.manual_seed(recipe.seed)
+        for step in range(recipe.steps):
+            for group in optimizer.param_groups:
+                group["lr"] = recipe.rate(step)
+            losses.append(_step(model, optimizer, next(batches), device))
+            if not math.isfinite(losses[-1]):
+                raise DivergedError(
+                    f"The loss became {losses[-1]} at step {step + 1} of {recipe.steps} and training stopped. "
+                    f"A lower learning rate (now {recipe.lr:g}) may help, unless a part computes NaN."
+                )
+            if on_step is not None:
+                on_step(step + 1, losses[-1])
+    return losses
+
+
+def _step(model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, device: torch.device) -> float:
+    src, tgt = (side.to(device) for side in batch)
+    loss = sequence_loss(model(src, shift_right(tgt)), tgt)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def shift_right(tgt: Tensor) -> Tensor:
+    """The decoder's input: tgt [B, L] -> [B, L], SOS in front, the last token gone."""
+    return F.pad(tgt[:, :-1], (1, 0), value=SOS)  # [B, L-1] -> [B, L]
+
+
+def sequence_loss(logits: Tensor, tgt: Tensor) -> Tensor:
+    """Cross-entropy of logits [B, L, V] for tgt [B, L], mean over tokens that are not PAD."""
+    return F.cross_entropy(
+        logits.flatten(0, 1), tgt.flatten(), ignore_index=PAD
+    )  # [B, L, V], [B, L] -> [B*L, V], [B*L]
+
+
+def exact_match(
+    model: Transformer,
+    task: TaskData,
+    texts: Sequence[str] | None = None,
+    *,
+    device: torch.device | str = "cpu",
+) -> Score:
+    """Let `model` answer `texts` by greedy decoding, token after token from its own output.
+
+    Args:
+        model: moved to `device`; its mode is left as it was.
+        task: how texts become tokens, and what is right.
+        texts: the first 1,000 held-out ones if not given.
+        device: where to decode.
+    """
+    device = torch.device(device)
+    model.to(device)
+    texts = task.held_out[:SCORED] if texts is None else texts
+    examples: list[Example] = []
+    with steady(device):
+        for start in range(0, len(texts), CHUNK):
+            chunk = texts[start : start + CHUNK]
+            src = task.batch(chunk).src.to(device)
+            rows = greedy_decode(model, src, task.max_len, sos=SOS, eos=EOS, pad=PAD).tolist()
+            examples += [
+                Example(text, task.decode(row), task.answer(text))
+                for text, row in zip(chunk, rows, strict=True)
+            ]
+    return Score(tuple(examples))
