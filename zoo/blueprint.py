@@ -86,7 +86,7 @@ class Blueprint:
     def __getitem__(self, axis: str) -> Choice:
         return self.choices[axis]
 
-    def with_sizes(self, **sizes: Any) -> Blueprint:
+    def with_sizes(self, /, **sizes: Any) -> Blueprint:
         """The same with other sizes. Raises ZooError for a size that is unknown or out of range."""
         for name in sizes:
             if name not in (one.name for one in fields(Sizes)):
