@@ -83,8 +83,8 @@ class SpotChecked(nn.Module):
     ) -> None:
         super().__init__()
         self.inner = part
-        self.checked = 0
-        self._names, self._oracle, self._title, self._steps, self._share = names, oracle, title, steps, share
+        self.title, self.checked = title, 0
+        self._names, self._oracle, self._steps, self._share = names, oracle, steps, share
         self._random = random.SystemRandom()
         self._calls = {True: 0, False: 0}  # in training, in decoding
         self._open: _Call | None = None
@@ -104,7 +104,7 @@ class SpotChecked(nn.Module):
         output: Tensor = self.inner(*(given[i] for i in order), mask)
         what = f"In training step {self._calls[True]}" if training else "While spelling words"
         frozen = [x.detach() for x in given]
-        call = _Call(f"{what}, {self._title}", frozen, order, mask, self._snapshot(), output.detach())
+        call = _Call(f"{what}, {self.title}", frozen, order, mask, self._snapshot(), output.detach())
         if drawn:
             self._compare_forward(call)
         if training:
