@@ -23,7 +23,7 @@ class HiddenTest:
         category: one of `grader.exercise.CATEGORIES`.
         points: what it is worth.
         needs: test names (with or without the file's part) or categories. When one of them has not
-            passed, a training test is not run, and another test is judged only if its failure is named.
+            passed, a training test is not run, and an exception in another test is not judged.
     """
 
     name: str
@@ -47,6 +47,8 @@ _RULES = HiddenTest("rules", "the file keeps to the rules", "behaviour", 0)
 
 class Verdicts:
     """Verdicts on one submission, test by test, each with the ones before in mind.
+
+    A failure that nobody could name is not judged after another failure: it may well be of the same cause.
 
     Attributes:
         results: so far.
@@ -94,9 +96,9 @@ class Verdicts:
         ids = [mistake.id for mistake in failure.mistakes]
         if ids and all(one in self._named for one in ids):
             return self._add(test, "skipped", f"same cause as '{self._named[ids[0]]}': {ids[0]}")
-        blocker = None if ids else self._unmet(test)
-        if blocker is not None:
-            return self._add(test, "skipped", f"not judged: first mend '{blocker}'")
+        before = next((result.title for result in self.results if result.status == "failed"), None)
+        if not ids and before is not None:
+            return self._add(test, "skipped", f"not judged: first mend '{before}'")
         for one in ids:
             self._named.setdefault(one, test.title)
         return self._add(test, "failed", failure.message, failure.mistakes, failure.picture)
