@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from torch import Tensor, nn
 
+from zoo.dropout import Dropout
 from zoo.embeddings.base import Embeddings
 from zoo.masks.adapter import MaskAdapter
 from zoo.masks.base import MaskForm, causal_keep, padding_keep
@@ -116,7 +117,7 @@ class Transformer(nn.Module):
         self.embeddings = embeddings
         self.src_positions, self.tgt_positions = src_positions, tgt_positions
         self.encoder, self.decoder, self.head = encoder, decoder, head
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.mask_form, self.pad = mask_form, pad
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
+from zoo.dropout import Dropout
+
 
 def check_heads(d_model: int, num_heads: int) -> int:
     """The width of a head, d = D / H. Raises ValueError if H does not divide D."""
@@ -57,7 +59,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.head_width = check_heads(d_model, num_heads)
         self.num_heads = num_heads
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.make_projections(d_model, bias)
         self.out_proj = nn.Linear(d_model, d_model, bias=bias)
 

@@ -6,6 +6,8 @@ from abc import abstractmethod
 
 from torch import Tensor, nn
 
+from zoo.dropout import Dropout
+
 
 class FeedForward(nn.Module):
     """act(x W_1 + b_1) W_2 + b_2 at every position by itself; variants differ in `activate`.
@@ -23,7 +25,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.up_proj = nn.Linear(d_model, d_ff)
         self.down_proj = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., D]."""

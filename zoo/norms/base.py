@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from zoo.dropout import Dropout
+
 Sublayer = Callable[[Tensor], Tensor]
 
 
@@ -25,7 +27,7 @@ class NormPlacement(nn.Module):
         """
         super().__init__()
         self.norms = nn.ModuleList(make_norm() for _ in range(num_sublayers))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     @abstractmethod
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:

@@ -1,0 +1,25 @@
+"""Dropout with cheaper random numbers on the CPU."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+LEVELS = 2**16
+
+
+class Dropout(nn.Dropout):
+    """`nn.Dropout`, several times as fast on the CPU: one 64-bit random number decides on four elements.
+
+    The probability is rounded to a multiple of 2^-16, and what is kept is scaled by exactly one over the
+    rounded probability of being kept. Srivastava et al. 2014, JMLR 15; Vaswani et al. 2017, section 5.4.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """[...] -> [...]; in eval mode the input itself."""
+        kept = round((1 - self.p) * LEVELS)
+        if not self.training or input.device.type != "cpu" or not 0 < kept < LEVELS:
+            return super().forward(input)
+        numbers = input.new_empty((input.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        short = numbers.view(torch.int16)[: input.numel()].view(input.shape)  # [n] -> [...]
+        return input * (short < kept - LEVELS // 2).to(input.dtype).mul_(LEVELS / kept)
