@@ -6,7 +6,6 @@ The reference and the known mistakes run this way, which is how the hidden suite
 from __future__ import annotations
 
 import contextlib
-import inspect
 import random
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judge.component import Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
-from grader.worker import calls, failures, source, values
+from grader.worker import calls, components, failures, source, values
 
 
 class LocalSubmission:
@@ -51,29 +50,20 @@ class LocalSubmission:
         return cls(vars(module), filename=filename, device=device)
 
     def has(self, name: str) -> bool:
-        return name in self._namespace
+        return callable(self._namespace.get(name))
 
     def function(self, name: str) -> LocalFunction:
         """The function `name`. Raises SubmissionError if there is none."""
-        found = self._get(name)
-        if not callable(found):
-            raise SubmissionError("missing", f"'{name}' is no function, but {type(found).__name__}")
-        return LocalFunction(found, self._filename, self._device)
+        with _as_submission_error(self._filename):
+            return LocalFunction(components.get(self._namespace, name), self._filename, self._device)
 
     def construct(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
     ) -> LocalInstance:
         """Instantiate the class `name`. Raises SubmissionError."""
-        found = self._get(name)
-        if not inspect.isclass(found):
-            raise SubmissionError("missing", f"'{name}' is no class, but {type(found).__name__}")
         with _as_submission_error(self._filename):
-            module = found(*args, **(kwargs or {}))
-        if not isinstance(module, nn.Module):
-            raise SubmissionError(
-                "exception", f"'{name}' must be a subclass of torch.nn.Module", type_name="TypeError"
-            )
-        return LocalInstance(module.to(self._device), self._filename, self._device)
+            module = components.construct(self._namespace, name, args, kwargs or {}, self._device)
+            return LocalInstance(module, self._filename, self._device)
 
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
@@ -81,11 +71,6 @@ class LocalSubmission:
 
     def close(self) -> None:
         """Nothing to let go."""
-
-    def _get(self, name: str) -> Any:
-        if name not in self._namespace:
-            raise SubmissionError("missing", f"there is no '{name}' in the file")
-        return self._namespace[name]
 
 
 class LocalFunction:
@@ -132,10 +117,10 @@ class LocalInstance(LocalFunction):
         self._instance = module
 
     def parameters(self) -> dict[str, ParameterInfo]:
-        return _infos(self._instance.named_parameters())
+        return self._infos(self._instance.named_parameters())
 
     def buffers(self) -> dict[str, ParameterInfo]:
-        return _infos(self._instance.named_buffers())
+        return self._infos(self._instance.named_buffers())
 
     def load(self, values: Mapping[str, Tensor]) -> None:
         with _as_submission_error(self._filename):
@@ -151,6 +136,13 @@ class LocalInstance(LocalFunction):
 
     def close(self) -> None:
         self._graphs.clear()
+
+    def _infos(self, entries: Iterator[tuple[str, Tensor]]) -> dict[str, ParameterInfo]:
+        with _as_submission_error(self._filename):
+            return {
+                name: ParameterInfo(_own(value), value.requires_grad, value.device.type)
+                for name, value in calls.dense(entries)
+            }
 
 
 @contextlib.contextmanager
@@ -177,9 +169,3 @@ def _own(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(_own(item) for item in value)
     return value
-
-
-def _infos(entries: Iterator[tuple[str, Tensor]]) -> dict[str, ParameterInfo]:
-    return {
-        name: ParameterInfo(_own(value), value.requires_grad, value.device.type) for name, value in entries
-    }

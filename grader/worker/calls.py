@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .values import plain, tensors
+from .failures import FailureError
+from .values import Opaque, plain, tensors
 
 Position = int | str
 
@@ -134,11 +135,24 @@ def backward(
     ]
     if scalars:
         torch.autograd.backward(scalars)
-    inputs = {position: leaf.grad for position, leaf in graph.leaves.items()}
-    found = {name: parameter.grad for name, parameter in parameters.items()}
+    inputs = {position: _dense(leaf.grad) for position, leaf in graph.leaves.items()}
+    found = {name: _dense(parameter.grad) for name, parameter in parameters.items()}
     for leaf in leaves:
         leaf.grad = None
     return inputs, found
+
+
+def _dense(gradient: Tensor | None) -> Tensor | None:
+    """An embedding's gradient may be sparse."""
+    return gradient.to_dense() if gradient is not None and gradient.is_sparse else gradient
+
+
+def dense(entries: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
+    """The same parameters or buffers. Raises FailureError if one is not a plain tensor."""
+    for name, value in entries:
+        if isinstance(odd := plain(value), Opaque):
+            raise FailureError("protocol", f"'{name}' must be a plain tensor, and is a {odd.type_name}")
+        yield name, value
 
 
 def load(module: nn.Module, values: Mapping[str, Tensor]) -> None:

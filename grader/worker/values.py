@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .failures import FailureError
+from .frames import MAX_BODY, FrameError
 
 MAX_DEPTH = 16  # of containers in containers
 MAX_PARTS = 4_000  # values in one value
@@ -108,6 +109,7 @@ class Packer:
     def __init__(self) -> None:
         self.kept: list[Tensor] = []  # contiguous, on the CPU: what the buffers are views of
         self.table: list[list[Any]] = []  # dtype, shape, device of each
+        self._size = 0
         self._places: dict[int, int] = {}
         self._originals: list[Tensor] = []  # alive, so that no id is used twice
 
@@ -133,12 +135,13 @@ class Packer:
             found += [raw, memoryview(bytes(-len(raw) % ALIGNMENT))]
         return [buffer for buffer in found if len(buffer)]
 
-    def size(self) -> int:
-        """Bytes that `buffers` will hold."""
-        return sum(_padded(tensor.numel() * tensor.element_size()) for tensor in self.kept)
-
     def _place(self, tensor: Tensor) -> int:
         if (place := self._places.get(id(tensor))) is None:
+            self._size += _padded(tensor.numel() * tensor.element_size())
+            if self._size > MAX_BODY:  # before it is copied: an expanded tensor may be of any size
+                raise FrameError(
+                    f"{self._size / 2**20:,.0f} MB of tensors, where {MAX_BODY // 2**20} MB are the most"
+                )
             place = self._places[id(tensor)] = len(self.table)
             self._originals.append(tensor)
             self.table.append([NAMES[tensor.dtype], list(tensor.shape), tensor.device.type])

@@ -91,11 +91,12 @@ def test_a_file_that_is_not_python_is_shown_with_a_caret() -> None:
 
 def test_names_that_are_not_there() -> None:
     submission = LocalSubmission({"Doubled": Doubled, "number": 3})
-    assert submission.has("number")
+    assert submission.has("Doubled")
+    assert not submission.has("number")
     assert not submission.has("other")
     with pytest.raises(SubmissionError, match="there is no 'other'"):
         submission.function("other")
-    with pytest.raises(SubmissionError, match="no class"):
+    with pytest.raises(SubmissionError, match="neither a function nor a class"):
         submission.construct("number", [])
     with pytest.raises(SubmissionError, match=r"nn\.Module"):
         LocalSubmission({"Plain": dict}).construct("Plain", [])

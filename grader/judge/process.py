@@ -1,0 +1,263 @@
+"""Starts a worker process, talks to it within deadlines, and ends it with all that it started.
+
+Importing this imports no torch, and `Worker` does not wait for the process it starts: judge and worker
+can import torch at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from grader.judge.results import GraderBrokenError
+from grader.worker.failures import OUTPUT_LIMIT
+
+if TYPE_CHECKING:
+    from grader.judge.component import ErrorKind, SubmissionError
+    from grader.judge.frames import Channel
+
+MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
+SHOWN_OUTPUT = 64 * 2**10
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use.
+
+    Attributes:
+        start_s: seconds until the worker has imported torch (none of the submission's code runs yet).
+        request_s: seconds for the answer to any one request.
+        total_s: seconds for all answers together.
+        cpu_s: CPU seconds of the whole process.
+        memory: bytes of address space; not held on CUDA, which reserves far more than it uses.
+    """
+
+    start_s: float = 120.0
+    request_s: float = 20.0
+    total_s: float = 300.0
+    cpu_s: int = 600
+    memory: int = 8 * 2**30
+
+
+class Worker:
+    """A worker process, with no submission yet. Use it as a context manager, or `close` it.
+
+    On Linux it is killed when the thread that started it ends, so start it in the judge's main thread.
+
+    Args:
+        device: "cpu" or "cuda": where the submission's tensors will live.
+        limits: what the submission may use.
+
+    Raises:
+        GraderBrokenError: this system is not supported.
+    """
+
+    def __init__(self, device: str = "cpu", limits: Limits | None = None) -> None:
+        if os.name != "posix":
+            raise GraderBrokenError(
+                "Submissions run in a process of their own that this system cannot confine. "
+                "Grade on Linux or macOS (on Windows: in WSL 2)."
+            )
+        self.device, self.limits = device, limits or Limits()
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end
+        scratch = tempfile.mkdtemp(prefix="zoo-")
+        self._process, self._channel = _start(device, self.limits, self._output, scratch)
+        self._end = weakref.finalize(self, _end, self._process, self._channel, self._output, scratch)
+        self._started, self._number, self._waited = False, 0, 0.0
+        self._printed = b""
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked anything: False once it has died, was killed or closed."""
+        return self._end.alive
+
+    def close(self) -> None:
+        """End the process and all it started, and remove its working directory. Harmless when repeated."""
+        if self.alive:
+            self._printed = self._read_output()
+            self._end()
+
+    def output(self) -> bytes:
+        """The beginning of what the submission has printed. Also after the end."""
+        return self._read_output() if self.alive else self._printed
+
+    def request(
+        self, header: dict[str, Any], buffers: Sequence[memoryview] = (), *, doing: str
+    ) -> tuple[dict[str, Any], bytearray]:
+        """Send one request, and wait for its answer.
+
+        Args:
+            header: the request.
+            buffers: the bytes that go with it.
+            doing: what the submission is doing meanwhile, in words ("importing it").
+
+        Returns:
+            The answer's header and bytes. They are untrusted: any JSON object with the right number.
+
+        Raises:
+            SubmissionError: the worker died, did not answer in time, or answered nonsense. It is gone then.
+            FrameError: the request is too long. The worker is as before.
+            GraderBrokenError: the worker could not start.
+        """
+        from grader.judge.frames import DeadlineError, FrameError, StreamEndedError
+
+        if not self.alive:
+            raise _error("died", f"it had ended before ({doing})")
+        self._await_start()
+        self._number += 1
+        began = time.monotonic()
+        deadline = began + min(self.limits.request_s, self.limits.total_s - self._waited)
+        sent = False
+        try:
+            self._channel.send({**header, "n": self._number}, buffers, deadline)
+            sent = True
+            answer, body = self._channel.receive(deadline)
+            if answer.get("n") != self._number:
+                raise FrameError("an answer to something that was not asked")
+            return answer, body
+        except DeadlineError:
+            raise self._timed_out(doing) from None
+        except StreamEndedError:
+            raise self._ended(doing) from None
+        except FrameError as error:
+            if sent:
+                self.close()
+                raise _error(
+                    "protocol", f"what came back from your code's process was no answer: {error}"
+                ) from None
+            raise
+        except BaseException:  # Ctrl-C between two halves of a frame: there is no way back
+            self.close()
+            raise
+        finally:
+            self._waited += time.monotonic() - began
+
+    def _await_start(self) -> None:
+        """Wait until the worker has imported torch."""
+        if self._started:
+            return
+        from grader.judge.frames import DeadlineError, FrameError, StreamEndedError
+
+        try:
+            self._channel.receive(time.monotonic() + self.limits.start_s)
+        except (StreamEndedError, DeadlineError, FrameError):
+            self.close()
+            if self._process.returncode == -signal.SIGKILL and not self._printed:
+                raise _error("died", "it was killed before any of your code ran") from None
+            said = self._printed.decode(errors="replace")[-2_000:]
+            raise GraderBrokenError(f"The process for the submission could not start:\n{said}") from None
+        except BaseException:
+            self.close()
+            raise
+        self._started = True
+
+    def _timed_out(self, doing: str) -> SubmissionError:
+        self.close()
+        if self._waited + self.limits.request_s >= self.limits.total_s:
+            return _error(
+                "timeout", f"all its answers together took more than {self.limits.total_s:g} s ({doing})"
+            )
+        return _error("timeout", f"no answer within {self.limits.request_s:g} s ({doing})")
+
+    def _ended(self, doing: str) -> SubmissionError:
+        self.close()
+        code = self._process.returncode
+        if code == -signal.SIGXCPU:
+            return _error("limit", f"more than {self.limits.cpu_s} s of CPU time ({doing})")
+        if code is not None and code < 0:
+            return _error("died", f"it was ended by signal {-code}, {signal.strsignal(-code)} ({doing})")
+        return _error("died", f"it ended itself with exit code {code} ({doing})")
+
+    def _read_output(self) -> bytes:
+        return os.pread(self._output.fileno(), SHOWN_OUTPUT, 0)
+
+
+def _start(
+    device: str, limits: Limits, output: IO[bytes], scratch: str
+) -> tuple[subprocess.Popen[bytes], Channel]:
+    from grader.judge.frames import Channel
+
+    requests, to_worker = os.pipe()
+    from_worker, answers = os.pipe()
+    settings = {
+        "read": requests,
+        "write": answers,
+        "parent": os.getpid(),
+        "device": device,
+        "cpu_s": limits.cpu_s,
+        "memory": limits.memory,
+        "output": OUTPUT_LIMIT,
+        "paths": _torch_paths(),
+    }
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(MAIN), json.dumps(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=(requests, answers),
+            env=_environment(device),
+            cwd=scratch,
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(to_worker)
+        os.close(from_worker)
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise GraderBrokenError(f"The process for the submission could not start: {error}.") from error
+    finally:
+        os.close(requests)
+        os.close(answers)
+    return process, Channel(from_worker, to_worker)
+
+
+def _environment(device: str) -> dict[str, str]:
+    from grader.worker.startup import environment_keeps
+
+    kept = {name: value for name, value in os.environ.items() if environment_keeps(name, device)}
+    return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def _torch_paths() -> list[str]:
+    """Where torch lies: -I keeps the worker off the user's own packages, in which it may be installed."""
+    spec = importlib.util.find_spec("torch")
+    return [] if spec is None or spec.origin is None else [str(Path(spec.origin).resolve().parent.parent)]
+
+
+def _end(process: subprocess.Popen[bytes], channel: Channel, output: IO[bytes], scratch: str) -> None:
+    """End the process group, and let go of everything. Not reaped before, so the id is still its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM where only a zombie is left
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    channel.close()
+    output.close()
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _error(kind: ErrorKind, message: str) -> SubmissionError:
+    from grader.judge.component import SubmissionError  # imports torch
+
+    return SubmissionError(kind, message, fatal=True)

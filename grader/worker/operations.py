@@ -1,0 +1,157 @@
+"""What the judge can ask of a worker."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from . import calls, components, source
+from .failures import FailureError
+from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_tensors
+
+MAX_GRAPHS = 256  # the oldest is dropped beyond; a training step of six layers keeps 18
+
+_Request = dict[str, Any]
+_Answer = dict[str, Any]
+
+
+class Operations:
+    """A submission, its instances, and the autograd graphs of its calls. One method an operation."""
+
+    def __init__(self, device: str) -> None:
+        self.filename = ""
+        self._device = device
+        self._namespace: dict[str, Any] = {}
+        self._instances: dict[int, nn.Module] = {}
+        self._graphs: dict[int, calls.Graph] = {}
+        self._made = 0
+        self._found: list[Tensor] = []
+        self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
+            "has": self._has,
+            "construct": self._construct,
+            "state": self._state,
+            "load": self._load,
+            "train": self._train,
+            "to": self._to,
+            "call": self._call,
+            "backward": self._backward,
+            "release": self._release,
+            "close": self._close,
+            "seed": self._seed,
+        }
+
+    def run(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
+        """Carry out one request. Tensors of the answer are left in `packer`.
+
+        Raises:
+            source.NotPythonError: the submission does not compile.
+            BaseException: whatever the submission raises.
+        """
+        if request["op"] == "source":
+            self.filename = request["filename"]
+            self._namespace = vars(source.load(bytes(body), self.filename))
+            return {}
+        self._found = unpack_tensors(request["tensors"], body)
+        for handle in request.get("drop", ()):
+            self._graphs.pop(handle, None)
+        try:
+            return self._operations[request["op"]](request, packer)
+        finally:
+            self._found = []
+
+    def _unpack(self, packed: Any) -> Any:
+        return unpack(packed, self._found, Opaque)
+
+    def _has(self, request: _Request, packer: Packer) -> _Answer:
+        return {"has": callable(self._namespace.get(request["name"]))}
+
+    def _construct(self, request: _Request, packer: Packer) -> _Answer:
+        args, kwargs = self._unpack(request["args"]), self._unpack(request["kwargs"])
+        module = components.construct(self._namespace, request["name"], args, kwargs, self._device)
+        self._made += 1
+        self._instances[self._made] = module
+        return {"instance": self._made}
+
+    def _state(self, request: _Request, packer: Packer) -> _Answer:
+        module = self._instances[request["instance"]]
+        entries = module.named_parameters() if request["which"] == "parameters" else module.named_buffers()
+        return {"entries": list(_described(entries, packer))}
+
+    def _load(self, request: _Request, packer: Packer) -> _Answer:
+        calls.load(self._instances[request["instance"]], self._unpack(request["values"]))
+        return {}
+
+    def _train(self, request: _Request, packer: Packer) -> _Answer:
+        self._instances[request["instance"]].train(request["mode"])
+        return {}
+
+    def _to(self, request: _Request, packer: Packer) -> _Answer:
+        self._instances[request["instance"]].to(DTYPES[request["dtype"]])
+        return {}
+
+    def _call(self, request: _Request, packer: Packer) -> _Answer:
+        if "instance" in request:
+            module = self._instances[request["instance"]]
+            if "values" in request:
+                calls.load(module, self._unpack(request["values"]))
+            function: Callable[..., Any] = module
+        else:
+            function = components.get(self._namespace, request["name"])
+        answer = calls.call(
+            function,
+            self._unpack(request["args"]),
+            self._unpack(request["kwargs"]),
+            request["grad"],
+            device=self._device,
+            record=request["record"],
+        )
+        handle = None if answer.graph is None else self._keep(answer.graph)
+        devices = [tensor.device.type for tensor in tensors(answer.value)]
+        return {
+            "value": packer.pack(answer.value),
+            "changed": answer.changed,
+            "handle": handle,
+            "devices": devices,
+        }
+
+    def _keep(self, graph: calls.Graph) -> int:
+        self._made += 1
+        self._graphs[self._made] = graph
+        if len(self._graphs) > MAX_GRAPHS:
+            del self._graphs[next(iter(self._graphs))]
+        return self._made
+
+    def _backward(self, request: _Request, packer: Packer) -> _Answer:
+        graph = self._graphs.pop(request["handle"], None)
+        if graph is None:
+            raise FailureError(
+                "protocol", "the graph of this call is gone: too many calls wait for their backward pass"
+            )
+        module = self._instances.get(request.get("instance", 0))
+        inputs, parameters = calls.backward(graph, self._unpack(request["cotangents"]), module)
+        return {
+            "inputs": [[name, packer.pack(gradient)] for name, gradient in inputs.items()],
+            "parameters": [[name, packer.pack(gradient)] for name, gradient in parameters.items()],
+        }
+
+    def _release(self, request: _Request, packer: Packer) -> _Answer:
+        return {}  # what to release is in `drop`, as with every request
+
+    def _close(self, request: _Request, packer: Packer) -> _Answer:
+        self._instances.pop(request["instance"], None)
+        return {}
+
+    def _seed(self, request: _Request, packer: Packer) -> _Answer:
+        torch.manual_seed(request["seed"])
+        random.seed(request["seed"])
+        return {}
+
+
+def _described(entries: Iterator[tuple[str, Tensor]], packer: Packer) -> Iterator[list[Any]]:
+    """[name, value, requires_grad, device] of each."""
+    for name, value in calls.dense(entries):
+        yield [name, packer.pack(value), value.requires_grad, value.device.type]

@@ -1,0 +1,98 @@
+"""What a worker does to itself before it runs anything of a submission. Standard library only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+MAX_DESCRIPTORS = 256
+KEPT_ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+KEPT_FOR_CUDA = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH")  # beginnings of names
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the judge tells a worker at its start.
+
+    Attributes:
+        read, write: descriptors of the two pipes.
+        parent: process id of the judge.
+        device: "cpu" or "cuda".
+        cpu_s: CPU seconds, memory: bytes of address space (not with CUDA), output: bytes in any one file.
+        paths: folders in which torch may lie beside those of a bare start of Python.
+    """
+
+    read: int
+    write: int
+    parent: int
+    device: str
+    cpu_s: int
+    memory: int
+    output: int
+    paths: list[str]
+
+
+def prepare(settings: Settings) -> None:
+    """Leave the judge behind: its signals, descriptors and environment. The judge made the session."""
+    _die_with_parent(settings.parent)
+    _close_all_but({0, 1, 2, settings.read, settings.write})
+    for name in list(os.environ):
+        if not environment_keeps(name, settings.device):
+            del os.environ[name]
+    sys.path += [path for path in settings.paths if path not in sys.path]
+
+
+def environment_keeps(name: str, device: str) -> bool:
+    """Whether a variable of the environment is for the worker."""
+    return name in KEPT_ENVIRONMENT or (device == "cuda" and name.startswith(KEPT_FOR_CUDA))
+
+
+def confine(settings: Settings) -> None:
+    """Give up what a submission does not need. Called once, after torch is imported and before any of its code.
+
+    Today these are limits on resources only. Landlock and seccomp belong here, after them.
+    """
+    _limit(
+        resource.RLIMIT_CPU, settings.cpu_s, grace=1
+    )  # the soft limit ends it; the hard one if that is ignored
+    _limit(resource.RLIMIT_FSIZE, settings.output)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NOFILE, MAX_DESCRIPTORS)
+    if settings.device != "cuda":  # CUDA reserves far more addresses than it uses
+        _limit(resource.RLIMIT_AS, settings.memory)
+
+
+def _limit(which: int, value: int, grace: int = 0) -> None:
+    _, hard = resource.getrlimit(which)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+        grace = min(grace, hard - value)
+    try:
+        resource.setrlimit(which, (value, value + grace))
+    except (ValueError, OSError):
+        if sys.platform.startswith("linux"):  # macOS refuses some; Linux refuses none of these
+            raise
+
+
+def _die_with_parent(parent: int) -> None:
+    """On Linux the kernel ends the worker with the judge; elsewhere the end of the pipe does."""
+    if sys.platform.startswith("linux"):
+        libc: Any = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it was gone before we asked
+        os._exit(1)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    start = 0
+    for descriptor in sorted(kept):
+        if start < descriptor:  # an empty range closes everything above it
+            os.closerange(start, descriptor)
+        start = descriptor + 1
+    os.closerange(start, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
