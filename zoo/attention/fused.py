@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from zoo.attention.base import MultiHeadAttention
+from zoo.attention.base import MultiHeadAttention, masked_softmax
 from zoo.attention.packed import keep_canonical_names
 
 
@@ -38,6 +38,10 @@ class FusedAttention(MultiHeadAttention):
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
         """heads [B, H, Tq, d]."""
         p = self.dropout.p if self.training else 0.0
+        if p and q.device.type == "cpu":
+            # No kernel drops weights on the CPU: torch would take these steps itself, with slower dropout.
+            scores = q @ k.transpose(-2, -1) * self.head_width**-0.5  # [B, H, Tq, Tk]
+            return self.dropout(masked_softmax(scores, mask)) @ v, None
         if mask is None:
             return F.scaled_dot_product_attention(q, k, v, dropout_p=p), None
         # What the kernels give for a fully masked row depends on kernel and version: let it attend to
