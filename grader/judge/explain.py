@@ -9,6 +9,11 @@ from grader.judge.component import SubmissionError
 
 _CLASS_OR_DEF = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 _STUB = re.compile(r"(\s*)raise\s+NotImplementedError\s*\(\s*f?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
+_BEGINNINGS = {
+    "timeout": "Your code took too long, and was stopped: ",
+    "died": "The process in which your code ran is gone: ",
+    "limit": "Your code went over a limit: ",
+}
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,7 @@ def explain(error: SubmissionError, stubs: list[Stub]) -> str:
         return f"Your code raised {error.type_name or 'an exception'}: {error.message}{at}"
     if error.kind == "syntax":
         return f"Python cannot read the file. {error.message}" + (at if where not in error.message else "")
-    if error.kind == "timeout":
-        return f"Your code took too long and was stopped (an endless loop?). {error.message}{at}"
-    if error.kind == "died":
-        return f"The process that ran your code ended in the middle of it (os._exit, a crash?). {error.message}{at}"
-    if error.kind == "limit":
-        return f"Your code went over a limit and was stopped. {error.message}{at}"
-    return f"{error.message}{at}"
+    return f"{_BEGINNINGS.get(error.kind, '')}{error.message}{at}"
 
 
 def _not_written(error: SubmissionError, stubs: list[Stub]) -> str:

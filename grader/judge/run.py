@@ -1,0 +1,149 @@
+"""From a file's text to its grade: the worker is started first, so that both sides import torch at once.
+
+Importing this imports no torch.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.judge.policy import library_attention
+from grader.judge.process import Worker
+from grader.judge.results import Grade
+
+if TYPE_CHECKING:
+    from grader.exercise import Exercise
+    from grader.judge.component import Submission
+    from grader.judge.pytest_plugin import Progress
+
+MAX_SOURCE = 1 << 20  # bytes; the longest honest file is a hundredth of it
+_GPU_FILES = (
+    "nvidia[0-9]*",
+    "nvidiactl",
+    "nvmap",
+    "nvhost-gpu",
+    "dxg",
+    "kfd",
+)  # in /dev: NVIDIA, Jetson, WSL, ROCm
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to grade, and how.
+
+    Attributes:
+        exercise: the exercise it is for.
+        file: its name, for messages.
+        source: its text, as bytes.
+        device: "auto", "cpu" or "cuda".
+        seed: every random draw of the tests derives from it.
+        categories: of the tests to run.
+        strict: refuse a library's own attention.
+        selection, options: see `grader.judge.results.Grade`.
+    """
+
+    exercise: Exercise
+    file: str
+    source: bytes
+    device: str
+    seed: int
+    categories: frozenset[str]
+    strict: bool = False
+    selection: str = ""
+    options: str = ""
+
+
+class Workers:
+    """The workers of one grade: the first is started ahead of its use, a later one when the last is gone."""
+
+    def __init__(self, source: bytes, filename: str) -> None:
+        self._source, self._filename = source, filename
+        self._ahead: Worker | None = None
+
+    def start(self, device: str) -> None:
+        """Start the first worker, and do not wait for it."""
+        self._ahead = Worker(device)
+
+    def open(self, device: str) -> Submission:
+        """The submission, loaded in a worker of its own. Raises SubmissionError."""
+        from grader.judge.remote import RemoteSubmission
+
+        worker, self._ahead = self._ahead or Worker(device), None
+        return RemoteSubmission(worker, self._source, self._filename)
+
+    def close(self) -> None:
+        """End a worker that was started and not used."""
+        if self._ahead is not None:
+            self._ahead.close()
+
+
+def grade_file(request: Request, progress: Progress) -> Grade:
+    """Grade a file.
+
+    Raises:
+        ZooError: CUDA was asked for and is not there.
+        GraderBrokenError: the hidden suite, or the worker's own code, is broken.
+        KeyboardInterrupt: as it came; the worker is gone by then.
+    """
+    started = time.monotonic()
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported, here and there
+    text = request.source.decode("utf-8", "replace")
+    refusal = _refusal(request, text)
+    workers = Workers(request.source, Path(request.file).name)
+    try:
+        if not refusal and _surely_without_gpu(request.device):
+            workers.start("cpu")
+        from zoo.devices import resolve_device
+
+        from grader.judge.session import Session  # imports torch and pytest
+
+        device = resolve_device(request.device).type
+        session = Session(
+            request.exercise,
+            lambda: workers.open(device),
+            source=text,
+            device=device,
+            seed=request.seed,
+            progress=progress,
+        )
+        results = session.run(request.categories, refusal=refusal)
+    finally:
+        workers.close()
+    return Grade(
+        exercise=request.exercise.name,
+        title=request.exercise.title,
+        file=request.file,
+        components=request.exercise.components,
+        device=device,
+        seed=request.seed,
+        results=tuple(results),
+        duration_s=time.monotonic() - started,
+        selection=request.selection,
+        options=request.options,
+        next_exercise=_next_file(request.exercise),
+    )
+
+
+def _refusal(request: Request, source: str) -> str:
+    """Why the file is not even loaded, or ""."""
+    if len(request.source) > MAX_SOURCE:
+        return f"The file has {len(request.source) / 2**20:.1f} MB; expected at most 1 MB of Python."
+    return library_attention(source) if request.strict else ""
+
+
+def _surely_without_gpu(device: str) -> bool:
+    """Whether the device is known to be the CPU without asking torch, which takes seconds to import."""
+    return device == "cpu" or (
+        device == "auto" and not any(any(Path("/dev").glob(name)) for name in _GPU_FILES)
+    )
+
+
+def _next_file(exercise: Exercise) -> str:
+    from grader.exercise import get_exercises
+
+    following = get_exercises().get(exercise.next)
+    return following.file if following is not None else ""
