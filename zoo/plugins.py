@@ -87,8 +87,15 @@ class Plugins:
         self.each(hook, add)
         return found
 
-    def each(self, hook: str, use: Callable[[str, Any], None], **arguments: object) -> None:
-        """Call `hook` on one plugin after the other and hand (plugin name, result) to `use`."""
+    def each(
+        self,
+        hook: str,
+        use: Callable[[str, Any], None],
+        undo: Callable[[], None] = lambda: None,
+        **arguments: object,
+    ) -> None:
+        """Call `hook` on one plugin after the other and hand (plugin name, result) to `use`; where the
+        plugin breaks, call `undo` instead and skip it."""
         implementations = getattr(self.manager.hook, hook).get_hookimpls()
         for implementation in sorted(
             implementations, key=lambda one: list(self.loaded).index(one.plugin_name)
@@ -97,6 +104,7 @@ class Plugins:
             try:
                 use(name, implementation.function(*(arguments[a] for a in implementation.argnames)))
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
+                undo()
                 self.skip(name, error, f"{hook}()")
 
     def skip(self, name: str, error: BaseException, where: str) -> None:

@@ -1,0 +1,162 @@
+"""Options that several commands share: a variant for every axis, sizes, preset, device. From the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from zoo.blueprint import Blueprint, Sizes, get_preset, get_presets, make_blueprint
+from zoo.plugins import get_registry
+from zoo.registry import Axis, Variant
+
+if TYPE_CHECKING:
+    _TextType = click.ParamType[str]
+else:
+    _TextType = click.ParamType  # generic for type checkers only, before click 8.5
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+
+
+class VariantType(_TextType):
+    """A variant as it is typed: "name", "name:option=value", "file.py:Class"; or several, by comma.
+
+    It only completes: what a name stands for is looked up, and refused, where a blueprint is made.
+    """
+
+    def __init__(self, axis: str, several: bool = False) -> None:
+        self.name, self.axis, self.several = axis, axis, several
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Variants that begin so, the options of one that is followed by a colon, and files."""
+        before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
+        name, colon, rest = last.partition(":")
+        variants = get_registry().variants(self.axis)
+        if colon:
+            found = _options_of((v for v in variants if v.name == name), rest)
+        else:
+            found = [(v.name, v.summary) for v in variants if v.name.startswith(last)]
+        items = [CompletionItem(before + comma + text, help=help_) for text, help_ in found]
+        # the file first: bash forgets what came before it, and offers files only if nothing else fits
+        return [] if colon and items else [CompletionItem(incomplete, type="file"), *items]
+
+
+def _options_of(variants: Iterable[Variant], typed: str) -> list[tuple[str, str]]:
+    """What may follow "name:": each option that is not typed yet, as "name:typed:option="."""
+    done, colon, last = typed.rpartition(":")
+    return [
+        (f"{v.name}:{done}{colon}{o.name}=", o.help)
+        for v in variants
+        for o in v.options
+        if o.name.startswith(last)
+    ]
+
+
+class PresetType(_TextType):
+    """The name of a preset; it only completes."""
+
+    name = "preset"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Presets that begin so."""
+        return [
+            CompletionItem(preset.name, help=preset.summary)
+            for preset in get_presets().values()
+            if preset.name.startswith(incomplete)
+        ]
+
+
+def axis_options(command: F, several: bool = False) -> F:
+    """An option for every axis that is registered, with its variants in the help and in completion."""
+    for axis in reversed(get_registry().axes):
+        metavar = "VARIANT,..." if several else "VARIANT"
+        click.option(
+            f"--{axis.name}",
+            _argument(axis),
+            type=VariantType(axis.name, several),
+            metavar=metavar,
+            help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}.",
+        )(command)
+    return command
+
+
+def size_options(command: F) -> F:
+    """An option for every size of a model."""
+    for one in reversed(fields(Sizes)):
+        kind = float if isinstance(one.default, float) else int
+        click.option(
+            f"--{one.name.replace('_', '-')}",
+            one.name,
+            type=kind,
+            help=f"{one.metadata['help'][0].upper()}{one.metadata['help'][1:]}.",
+        )(command)
+    return command
+
+
+def preset_option(command: F) -> F:
+    """--preset."""
+    return click.option(
+        "--preset",
+        type=PresetType(),
+        metavar="NAME",
+        help=f"Start from a named blueprint: {', '.join(get_presets())}.",
+    )(command)
+
+
+def blueprint_options(command: F) -> F:
+    """--preset, an option for every axis, an option for every size: what `blueprint_from` takes."""
+    return preset_option(axis_options(size_options(command)))
+
+
+def device_option(command: F) -> F:
+    """--device; `zoo.devices.resolve_device` says what it stands for."""
+    return click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="Where it runs; auto takes CUDA where there is one.",
+    )(command)
+
+
+def blueprint_from(given: dict[str, Any], base: Blueprint | None = None) -> Blueprint:
+    """The blueprint that was asked for; takes its entries out of `given`.
+
+    Args:
+        given: the arguments of a command with `blueprint_options`; those that are None were not given.
+        base: what options change where no --preset is given; all defaults if None.
+
+    Raises:
+        UnknownNameError: no such preset, variant or option.
+        ZooError: a value out of range.
+    """
+    preset = given.pop("preset", None)
+    chosen = {axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes}
+    sizes = {one.name: given.pop(one.name, None) for one in fields(Sizes)}
+    blueprint = get_preset(preset).blueprint() if preset is not None else base or make_blueprint()
+    blueprint = blueprint.with_choices(**{axis: text for axis, text in chosen.items() if text is not None})
+    return blueprint.with_sizes(**{name: value for name, value in sizes.items() if value is not None})
+
+
+def defaults_text(blueprint: Blueprint) -> str:
+    """One sentence for a command's help: what is taken where no option is given."""
+    choices = [f"{axis}={choice.name}" for axis, choice in blueprint.choices.items()]
+    sizes = [f"{one.name.replace('_', '-')}={getattr(blueprint.sizes, one.name)}" for one in fields(Sizes)]
+    return f"Defaults: {', '.join(choices + sizes)}."
+
+
+def _argument(axis: Axis) -> str:
+    return axis.name.replace("-", "_")
+
+
+def _names(axis: Axis) -> str:
+    return ", ".join([*(variant.name for variant in get_registry().variants(axis.name)), "file.py:Class"])

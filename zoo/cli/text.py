@@ -1,0 +1,76 @@
+"""Text for people: wrapped to the terminal, in columns, in colour where that is wanted. JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import click
+
+NARROWEST, WIDEST = 40, 120
+GAP = "  "
+
+
+def width() -> int:
+    """Columns to write on: those of the terminal, or of COLUMNS, or 80."""
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
+
+
+def colour() -> bool:
+    """Whether standard output is a terminal that shows colour, and nobody asked for none (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def bold(text: str) -> str:
+    """`text`, bold where there is colour."""
+    return click.style(text, bold=True) if colour() else text
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """`text` wrapped line by line; lines that are indented already (source, a caret) stay as they are."""
+    fill = partial(
+        textwrap.fill,
+        width=width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(line if line.startswith(" ") else fill(line) for line in text.split("\n"))
+
+
+def columns(rows: Iterable[Sequence[str]], flexible: int = -1, widths: Sequence[int] = ()) -> str:
+    """Rows in columns, two spaces in; the flexible column is wrapped so that all fits the terminal.
+
+    Args:
+        rows: cells; all rows have as many.
+        flexible: index of the column that is wrapped.
+        widths: least widths, for columns that line up with those of another block.
+    """
+    rows = list(rows)
+    if not rows:
+        return ""
+    needed = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    needed = [max(pair) for pair in zip(needed, widths or needed, strict=True)]
+    others = sum(needed) - needed[flexible] + len(GAP) * len(needed)
+    needed[flexible] = min(needed[flexible], max(16, width() - others))
+    lines = []
+    for row in rows:
+        parts = [[cell] for cell in row]
+        parts[flexible] = textwrap.wrap(row[flexible], needed[flexible], break_on_hyphens=False) or [""]
+        for i in range(max(map(len, parts))):
+            cells = [part[i] if i < len(part) else "" for part in parts]
+            padded = (cell.ljust(size) for cell, size in zip(cells, needed, strict=True))
+            lines.append((GAP + GAP.join(padded)).rstrip())
+    return "\n".join(lines)
+
+
+def print_json(data: object) -> None:
+    """`data` as the only thing on standard output."""
+    import json
+
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
