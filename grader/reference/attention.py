@@ -67,9 +67,8 @@ def shapes(d_model: int, num_heads: int) -> dict[str, tuple[int, ...]]:  # noqa:
 
 
 def linear(call: Call, role: str, x: Tensor) -> Tensor:
-    """x W^T + b, with the weights of one role; whatever is absent is left out."""
-    if f"{role}.weight" in call.weights:
-        x = x @ call.weights[f"{role}.weight"].T
+    """x W^T + b, with the weights of one role. The bias may be absent."""
+    x = x @ call.weights[f"{role}.weight"].T
     if f"{role}.bias" in call.weights:
         x = x + call.weights[f"{role}.bias"]
     return x
@@ -170,6 +169,14 @@ class Steps:
         weights = self.drop(call, weights)
         return self.after_mix(call, self.mix(call, weights, v)), weights
 
+    def fits(self, call: Call) -> None:
+        """Raise RuntimeError unless the weights are those of `shapes`, with or without biases."""
+        wanted = self.shapes(call.query.size(-1), call.heads)
+        given = {name: tuple(w.shape) for name, w in call.weights.items()}
+        missing = [name for name in wanted if name not in given and name.endswith("weight")]
+        if missing or any(wanted.get(name) != shape for name, shape in given.items()):
+            raise RuntimeError(f"expected weights {wanted}, got {given}")
+
     def function(self, call: Call) -> Any:
         """The plain function: (output [..., Tq, Dv], weights [..., Tq, Tk])."""
         call = self.prepare(call)
@@ -177,7 +184,12 @@ class Steps:
         return self.give_function(call, self.finish(call, output), weights)
 
     def multi_head(self, call: Call) -> Any:
-        """The class's forward: [B, Tq, D]."""
+        """The class's forward: [B, Tq, D].
+
+        Raises:
+            RuntimeError: the weights are not those that the class registers.
+        """
+        self.fits(call)
         call = self.prepare(call)
         q, k, v = (self.split(call, role, self.project(call, role)) for role in ("q", "k", "v"))
         mixed, weights = self.attend(call, q, k, v)

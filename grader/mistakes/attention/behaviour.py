@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.mistakes import BOTH, CLASS
+from grader.mistakes import CLASS
 from grader.mistakes.attention.collection import mistake
 from grader.reference.attention import Call, Steps
 
@@ -56,7 +56,7 @@ def mask_changed_in_place(steps: Steps) -> list[Steps]:
     "remembers-first-mask",
     "The mask of an earlier call is kept and used again: a call must depend on its own arguments only.",
     hint="Look for things stored on self, or in a global, during forward.",
-    parts=BOTH,
+    parts=CLASS,
 )
 def remembers_first_mask(steps: Steps) -> list[Steps]:
     def kept(call: Call) -> Call:

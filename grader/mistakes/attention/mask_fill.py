@@ -33,29 +33,17 @@ def bool_and_both(steps: Steps, way: Callable[[Call, Tensor], Tensor]) -> list[S
 
 @mistake(
     "masked-score-zero",
-    "Hidden scores are set to 0 (filled with 0, or multiplied by the mask) before the softmax. exp(0) is 1, so the "
-    "hidden keys keep weight; only -inf takes it all away.",
+    "Hidden scores are set to 0, or to a tiny number such as 1e-9 where -1e9 was meant (filled, or multiplied by the "
+    "mask), before the softmax. exp(0) is 1, so the hidden keys keep weight; only -inf takes it all away.",
     formula=FILL,
     hint="What is exp(0)? What is exp(-inf)?",
-    source="ai.stackexchange 41367",
+    source="ai.stackexchange 41367; karpathy/minGPT#10",
 )
 def masked_score_zero(steps: Steps) -> list[Steps]:
     return [
         *bool_and_both(steps, filled(0.0)),
         always(steps, lambda call, s: s * _mask(call)),
     ]
-
-
-@mistake(
-    "masked-score-tiny",
-    "Hidden scores get a tiny positive number such as 1e-9, where a huge negative one was meant (-1e9): exp(1e-9) is 1, "
-    "so the hidden keys keep weight.",
-    formula=FILL,
-    hint="Mind the sign, and the sign of the exponent.",
-    source="karpathy/minGPT#10",
-)
-def masked_score_tiny(steps: Steps) -> list[Steps]:
-    return bool_and_both(steps, filled(1e-9))
 
 
 @mistake(
@@ -66,6 +54,21 @@ def masked_score_tiny(steps: Steps) -> list[Steps]:
 )
 def masked_score_huge(steps: Steps) -> list[Steps]:
     return [*bool_and_both(steps, filled(1e9)), *bool_and_both(steps, filled(math.inf))]
+
+
+@mistake(
+    "mask-added-as-number",
+    "The bool mask is added to the scores as the numbers 0 and 1: that raises the visible scores by 1 and hides "
+    "nothing.",
+    formula=FILL,
+    hint="Only a mask of 0 and -inf can be added.",
+    source="pytorch/pytorch#29546",
+)
+def mask_added_as_number(steps: Steps) -> list[Steps]:
+    return [
+        only("bool", steps, lambda call, s: s + _mask(call).to(s.dtype)),
+        only("bool", steps, lambda call, s: s + (~_mask(call)).to(s.dtype)),
+    ]
 
 
 @mistake(
@@ -86,21 +89,6 @@ def mask_fill_too_weak(steps: Steps) -> list[Steps]:
         for value in weak
         for way in (filled(value), added(value))
         for variant in bool_and_both(steps, way)
-    ]
-
-
-@mistake(
-    "mask-added-as-number",
-    "The bool mask is added to the scores as the numbers 0 and 1: that raises the visible scores by 1 and hides "
-    "nothing.",
-    formula=FILL,
-    hint="Only a mask of 0 and -inf can be added.",
-    source="pytorch/pytorch#29546",
-)
-def mask_added_as_number(steps: Steps) -> list[Steps]:
-    return [
-        only("bool", steps, lambda call, s: s + _mask(call).to(s.dtype)),
-        only("bool", steps, lambda call, s: s + (~_mask(call)).to(s.dtype)),
     ]
 
 
@@ -132,6 +120,24 @@ def mask_after_softmax(steps: Steps) -> list[Steps]:
     everything = replace(steps, mask=lambda _call, s: s, reweigh=zeroed)
     bool_only = replace(only("bool", steps, lambda _call, s: s), reweigh=zeroed_bool)
     return [everything, bool_only]
+
+
+@mistake(
+    "mask-hides-values-only",
+    "The mask is applied to the values (a hidden key's value is set to 0), not to the scores: the hidden keys still "
+    "take their share of the weight.",
+    formula="softmax(scores + mask) V",
+    hint="Where in the formula does the mask stand?",
+)
+def mask_hides_values_only(steps: Steps) -> Steps:
+    def zeroed(call: Call, weights: Tensor) -> Tensor:
+        return weights if call.mask is None else weights * as_bool(call.mask)
+
+    return replace(
+        steps,
+        mask=lambda _call, scores: scores,
+        mix=lambda call, w, v: steps.mix(call, zeroed(call, w), v),
+    )
 
 
 @mistake(

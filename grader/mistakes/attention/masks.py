@@ -241,21 +241,3 @@ def diagonal_blocked(steps: Steps) -> list[Steps]:
         return scores if call.mask is None else blocked(call, scores)
 
     return [replace(steps, mask=blocked), replace(steps, mask=with_a_mask)]
-
-
-@mistake(
-    "mask-hides-values-only",
-    "The mask is applied to the values (a hidden key's value is set to 0), not to the scores: the hidden keys still "
-    "take their share of the weight.",
-    formula="softmax(scores + mask) V",
-    hint="Where in the formula does the mask stand?",
-)
-def mask_hides_values_only(steps: Steps) -> Steps:
-    def zeroed(call: Call, weights: Tensor) -> Tensor:
-        return weights if call.mask is None else weights * as_bool(call.mask)
-
-    return replace(
-        steps,
-        mask=lambda _call, scores: scores,
-        mix=lambda call, w, v: steps.mix(call, zeroed(call, w), v),
-    )

@@ -187,12 +187,16 @@ def cross_attention_ignored(steps: Steps) -> Steps:
 
 
 def _misread(name: str, other: str) -> None:
+    # In the function alone, taking another input for the value is what "weights-times-..." names.
+    parts = CLASS if name == "value" else BOTH
+
     @mistake(
         f"{name}-input-ignored-for-{other}",
         f"The input `{name}` is never used: `{other}` is taken in its place. In self-attention the two are the same "
         "tensor, which hides the mistake.",
         formula=HEAD,
         hint=f"Change `{name}` alone, and the output has to change.",
+        parts=parts,
     )
     def misread(steps: Steps) -> Steps:
         return reading(steps, {name: other})

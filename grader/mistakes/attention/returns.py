@@ -16,19 +16,6 @@ RETURNS = "return output, weights"
 
 
 @mistake(
-    "tuple-swapped",
-    "The results are in the wrong order: first the output, then the weights.",
-    formula=RETURNS,
-    hint="Compare the order with the signature in the template.",
-)
-def tuple_swapped(steps: Steps) -> Steps:
-    def swapped(_call: Call, output: Tensor, weights: Tensor) -> Any:
-        return weights, output
-
-    return replace(steps, give_function=swapped, give_class=swapped)
-
-
-@mistake(
     "weights-returned",
     "The attention weights are returned, not the output.",
     formula=RETURNS,
@@ -45,6 +32,19 @@ def weights_returned(steps: Steps) -> list[Steps]:
         replace(steps, give_function=alone, give_class=alone),
         replace(steps, give_function=twice, give_class=alone),
     ]
+
+
+@mistake(
+    "tuple-swapped",
+    "The results are in the wrong order: first the output, then the weights.",
+    formula=RETURNS,
+    hint="Compare the order with the signature in the template.",
+)
+def tuple_swapped(steps: Steps) -> Steps:
+    def swapped(_call: Call, output: Tensor, weights: Tensor) -> Any:
+        return weights, output
+
+    return replace(steps, give_function=swapped, give_class=swapped)
 
 
 @mistake(

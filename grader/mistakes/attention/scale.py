@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.mistakes import CLASS
+from grader.mistakes import CLASS, FUNCTION
 from grader.mistakes.attention.collection import PAPER, SOFTMAX, mistake
 from grader.reference.attention import Call, Score, Steps
 
@@ -121,13 +121,10 @@ def scale_by_batch(steps: Steps) -> Steps:
     "and the value may have another one.",
     formula=SOFTMAX,
     hint="Whose last dimension is d_k?",
+    parts=FUNCTION,
 )
 def scale_by_value_width(steps: Steps) -> Steps:
-    return replace(steps, scale=times(lambda call, _q, k: _value_width(call, k) ** -0.5))
-
-
-def _value_width(call: Call, k: Tensor) -> int:
-    return k.size(-1) if call.heads else call.value.size(-1)
+    return replace(steps, scale=times(lambda call, _q, _k: call.value.size(-1) ** -0.5))
 
 
 @mistake(

@@ -1,0 +1,220 @@
+"""Names a mistake: the known mistake that gives the submission's results, for all the evidence there is.
+
+The reference with one thing wrong is run on the same weights and inputs. What equals the submission in
+every case, also where it raises or gives NaN, is the diagnosis. Then two mistakes at once are tried, and
+mistakes that explain part of the cases. What none of them explains is left to `properties`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+import torch
+
+from grader.judge.cases import Case, Observation
+from grader.judge.compare import differences, equal
+from grader.judge.subjects import Patched
+from grader.judge.verdict import Named
+from grader.mistakes import Mistake, Part
+from grader.reference.attention import BASES, REFERENCE, Steps
+
+LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
+PAIR_SECONDS = 4.0  # how long to look for two mistakes at once
+
+
+def expected(case: Case) -> Observation:
+    """What the reference gives, computed in float64, in the dtype that was asked for.
+
+    It is an error where the case's weights are not those of four projections.
+    """
+    seen = Patched(REFERENCE).run(case.exact())
+    values = {n: v.to(case.dtype) if _carries_dtype(v) else v for n, v in seen.values.items()}
+    return replace(seen, values=values)
+
+
+def _carries_dtype(x: torch.Tensor) -> bool:
+    return x.is_floating_point() and x.dim() > 0
+
+
+@dataclass
+class Evidence:
+    """What a submission answered to the cases of one part, and what would have been right."""
+
+    part: Part
+    cases: Sequence[Case]
+    got: Sequence[Observation]
+    right: Sequence[Observation]
+    deviating: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.deviating = [
+            i for i, case in enumerate(self.cases) if not equal(case, self.right[i], self.got[i])
+        ]
+
+    def order(self) -> list[int]:
+        """Deviating cases first: they tell candidates apart soonest."""
+        return self.deviating + [i for i in range(len(self.cases)) if i not in set(self.deviating)]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A mistake, and what it explains.
+
+    Attributes:
+        named: the mistake.
+        cases: indices of the deviating cases that it explains.
+        proof: one sentence: what equals what, and how often.
+    """
+
+    named: Named
+    cases: frozenset[int]
+    proof: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way of writing one mistake (or two)."""
+
+    mistakes: tuple[Mistake[Steps], ...]
+    steps: Steps
+    base: Steps = REFERENCE
+
+
+class Diagnostician:
+    """Looks for the mistakes behind one part's evidence."""
+
+    def __init__(
+        self, evidence: Evidence, mistakes: Iterable[Mistake[Steps]], first: Collection[str] = ()
+    ) -> None:
+        """`first`: ids to try before the others (what another part of the submission has already)."""
+        self.evidence = evidence
+        self.mistakes = [m for m in mistakes if evidence.part in m.parts]
+        self.mistakes.sort(key=lambda m: m.id not in first)
+        self._runs: dict[tuple[int, int], bool] = {}
+
+    def explain(self) -> list[Explanation]:
+        """The mistakes, or nothing if none was recognised."""
+        if not self.evidence.deviating:
+            return []
+        for base in BASES:
+            found = self._first(self._singles(base), self.evidence.order())
+            if found is not None:
+                return [self._whole(found)]
+        finite = [i for i in self.evidence.order() if self._finite(i)]
+        if 2 * len(set(finite) & set(self.evidence.deviating)) > len(self.evidence.deviating):
+            for base in BASES:
+                found = self._first(self._singles(base), finite)
+                if found is not None:
+                    return [self._whole(found, len(finite))]
+        return self._two_at_once() or self._in_parts()
+
+    def _singles(self, base: Steps) -> list[Candidate]:
+        return [Candidate((m,), steps, base) for m in self.mistakes for steps in m.variants(base)]
+
+    def _first(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Candidate | None:
+        return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
+
+    def _matches(self, candidate: Candidate, index: int) -> bool:
+        key = (id(candidate.steps), index)
+        if key not in self._runs:
+            case = self.evidence.cases[index]
+            seen = Patched(candidate.steps).run(case)
+            self._runs[key] = equal(case, seen, self.evidence.got[index], loose=LOOSE)
+        return self._runs[key]
+
+    def _finite(self, index: int) -> bool:
+        values = self.evidence.got[index].values.values()
+        return all(bool(v.isfinite().all()) for v in values)
+
+    def _whole(self, found: Candidate, cases: int | None = None) -> Explanation:
+        total = len(self.evidence.cases)
+        where = (
+            f"in all {total} cases"
+            if cases is None
+            else f"in all {cases} of {total} cases that give finite numbers"
+        )
+        proof = f"Your results equal those of the reference with just this mistake {where}."
+        return Explanation(found.mistakes[0].named, frozenset(self.evidence.deviating), proof)
+
+    def _two_at_once(self) -> list[Explanation]:
+        """Pairs: first around a mistake that explains a case alone, then all, as long as time allows."""
+        deadline = time.process_time() + PAIR_SECONDS
+        order = self.evidence.order()
+        singles = self._singles(REFERENCE)
+        anchors = [c for c in singles if any(self._matches(c, i) for i in self.evidence.deviating)]
+        for first in [*anchors, *[c for c in singles if c not in anchors]]:
+            for other in self.mistakes:
+                if other is first.mistakes[0]:
+                    continue
+                for steps in other.variants(first.steps):
+                    if not _joined(first.steps, steps):
+                        continue
+                    pair = Candidate((first.mistakes[0], other), steps)
+                    if all(self._matches(pair, i) for i in order):
+                        return self._pair(pair)
+                    self._forget(pair)
+                    if time.process_time() > deadline:
+                        return []
+        return []
+
+    def _forget(self, candidate: Candidate) -> None:
+        for index in range(len(self.evidence.cases)):
+            self._runs.pop((id(candidate.steps), index), None)
+
+    def _pair(self, pair: Candidate) -> list[Explanation]:
+        proof = (
+            "Your results equal those of the reference with these two mistakes in all "
+            f"{len(self.evidence.cases)} cases: {pair.mistakes[0].id} and {pair.mistakes[1].id}."
+        )
+        return [
+            Explanation(m.named, frozenset(self._shown_by(m)) or frozenset(self.evidence.deviating), proof)
+            for m in pair.mistakes
+        ]
+
+    def _shown_by(self, mistake: Mistake[Steps]) -> list[int]:
+        """Deviating cases in which this mistake alone would show."""
+        steps = mistake.variants(REFERENCE)[0]
+        return [
+            i
+            for i in self.evidence.deviating
+            if not equal(
+                self.evidence.cases[i], self.evidence.right[i], Patched(steps).run(self.evidence.cases[i])
+            )
+        ]
+
+    def _in_parts(self) -> list[Explanation]:
+        """Mistakes that each explain several of the deviating cases (one branch of the code, say)."""
+        left, found = set(self.evidence.deviating), []
+        singles = self._singles(REFERENCE)
+        while left:
+            best = max(singles, key=lambda c: sum(self._matches(c, i) for i in left), default=None)
+            covered = {i for i in left if best is not None and self._matches(best, i)}
+            if best is None or len(covered) < max(2, len(self.evidence.deviating) // 4):
+                break
+            proof = (
+                f"Your results equal those of the reference with just this mistake in {len(covered)} of the "
+                f"{len(self.evidence.deviating)} cases that are wrong."
+            )
+            found.append(Explanation(best.mistakes[0].named, frozenset(covered), proof))
+            left -= covered
+        return found
+
+
+def _joined(first: Steps, both: Steps) -> bool:
+    """Whether the second mistake left the first one's steps in place, or built on them."""
+    changed = [f.name for f in fields(Steps) if getattr(first, f.name) is not getattr(REFERENCE, f.name)]
+    return any(getattr(both, name) is getattr(first, name) for name in changed)
+
+
+def differing(case: Case, right: Observation, got: Observation) -> list[str]:
+    """What differs between two observations of one case, as names; "form" and "changed" included."""
+    if equal(case, right, got):
+        return []
+    if right.form != got.form:
+        return ["form"]
+    names = differences(case, right, got)
+    if any(right.values[n].shape != got.values[n].shape for n in names if n in got.values):
+        names = ["shape", *names]
+    return [*(["changed"] if right.changed != got.changed else []), *names]

@@ -1,0 +1,191 @@
+"""One submission's exam in attention: asks the cases, compares, and says what is wrong, by name."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+
+from grader.judge import structure
+from grader.judge.cases import Case, Observation
+from grader.judge.component import Submission, SubmissionError
+from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
+from grader.judge.layout import Layout, find_layout
+from grader.judge.properties import by_chance, conclude, repeats
+from grader.judge.subjects import CLASS, Submitted
+from grader.judge.verdict import Failed, Named
+from grader.judge.wording import CALLED, compared
+from grader.mistakes import Mistake, Part
+from grader.reference.attention import Steps
+
+Shapes = Mapping[str, tuple[int, ...]]
+CaseMaker = Callable[[int], list[Case]]
+ClassCaseMaker = Callable[[int, Callable[[int, int], Shapes]], list[Case]]
+
+
+class Exam:
+    """Asks each case once, and diagnoses each part once, however many tests look at the answers.
+
+    Args:
+        submission: the code under test.
+        seed: every random draw derives from it.
+        function_cases, class_cases: make the cases.
+        mistakes: the known mistakes.
+    """
+
+    def __init__(
+        self,
+        submission: Submission,
+        seed: int,
+        function_cases: CaseMaker,
+        class_cases: ClassCaseMaker,
+        mistakes: Sequence[Mistake[Steps]],
+    ) -> None:
+        self.subject, self.seed, self.mistakes = Submitted(submission), seed, mistakes
+        self._makers = function_cases, class_cases
+        self._cases: dict[Part, list[Case]] = {}
+        self._got: dict[Case, Observation] = {}
+        self._right: dict[Case, Observation] = {}
+        self._explained: dict[Part, tuple[Evidence, list[Explanation]]] = {}
+
+    def layout(self, d_model: int, num_heads: int) -> Layout:
+        """Where the class keeps its weights, at one size. Raises SubmissionError."""
+        size = (d_model, num_heads)
+        if size not in self.subject.layouts:
+            instance = self.subject.submission.construct(CLASS, size)
+            try:
+                self.subject.layouts[size] = find_layout(instance, d_model, self.seed)
+            finally:
+                instance.close()
+        return self.subject.layouts[size]
+
+    def cases(self, part: Part) -> list[Case]:
+        """All cases of one part. The class is asked for its parameters first."""
+        if part not in self._cases:
+            function_cases, class_cases = self._makers
+            if part == "function":
+                self._cases[part] = function_cases(self.seed)
+            else:
+                self._cases[part] = class_cases(self.seed, lambda d, h: self.layout(d, h).shapes)
+        return self._cases[part]
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """The sizes (d_model, num_heads) in which the class is asked."""
+        return list(dict.fromkeys((case.d_model, case.heads) for case in self.cases("class")))
+
+    def got(self, case: Case) -> Observation:
+        """The submission's answer."""
+        if case not in self._got:
+            self._got[case] = self.subject.run(case)
+        return self._got[case]
+
+    def right(self, case: Case) -> Observation:
+        """The right answer."""
+        if case not in self._right:
+            self._right[case] = expected(case)
+        return self._right[case]
+
+    def check(self, part: Part, *groups: str, only: Callable[[Case, str], bool] | None = None) -> None:
+        """Raise Failed if the submission is wrong in a case of these groups.
+
+        Args:
+            part: the function or the class.
+            groups: which cases.
+            only: which differences count, by case and name ("output", "form", "gradient of query").
+        """
+        wrong: list[tuple[Case, list[str]]] = []
+        for case in self.cases(part):
+            if case.group in groups:
+                names = differing(case, self.right(case), self.got(case))
+                names = [name for name in names if only is None or only(case, name)]
+                if names:
+                    wrong.append((case, names))
+        if wrong:
+            self._fail(part, wrong, sum(case.group in groups for case in self.cases(part)))
+
+    def check_repeats(self, part: Part) -> None:
+        """Raise Failed if the same call gives something else the second time."""
+        first = self.cases(part)[0]
+        if not repeats(first, self.subject):
+            raise Failed(
+                f"{CALLED[part]}, {first.title}: two equal calls gave different results.",
+                mistakes=[e.named for e in self.explained(part)[1]],
+            )
+
+    def _fail(self, part: Part, wrong: list[tuple[Case, list[str]]], asked: int) -> None:
+        evidence, explanations = self.explained(part)
+        here = {i for i, case in enumerate(evidence.cases) if case in {w for w, _ in wrong}}
+        blamed = [e for e in explanations if e.cases & here]
+        named: list[Named] = []
+        for explanation in blamed:
+            if explanation.named.id not in {one.id for one in named}:
+                named.append(explanation.named)
+        first = self._got[wrong[0][0]].error
+        if not named and first is not None:
+            raise first
+        message, picture = compared(wrong[0][0], wrong[0][1], self.right(wrong[0][0]), self.got(wrong[0][0]))
+        count = f"Wrong in {len(wrong)} of {asked} cases here."
+        proof = [blamed[0].proof] if blamed else []
+        raise Failed("\n".join([message, count, *proof]), mistakes=named, picture=picture)
+
+    def explained(self, part: Part) -> tuple[Evidence, list[Explanation]]:
+        """All the evidence on one part, and the mistakes behind it."""
+        if part not in self._explained:
+            evidence = self._evidence(part)
+            self._explained[part] = (evidence, self._explain(part, evidence))
+        return self._explained[part]
+
+    def _explain(self, part: Part, evidence: Evidence) -> list[Explanation]:
+        if not evidence.deviating:
+            return []
+        if part == "class" and not self.layout(*self.sizes()[0]).parameters:
+            unregistered = next(m.named for m in self.mistakes if m.id == structure.NOT_REGISTERED)
+            return [Explanation(unregistered, frozenset(evidence.deviating), "")]
+        chance = by_chance(evidence, self.subject)
+        if chance is not None:
+            return [chance]
+        known = [e.named.id for e in self.explained("function")[1]] if part == "class" else []
+        found = Diagnostician(evidence, self.mistakes, known).explain()
+        left = [i for i in evidence.deviating if i not in {covered for e in found for covered in e.cases}]
+        if left and not (part == "class" and self._function_is_wrong()):
+            found += conclude(evidence, left, self.subject)
+        return found
+
+    def _function_is_wrong(self) -> bool:
+        return bool(self._evidence("function").deviating)
+
+    def _evidence(self, part: Part) -> Evidence:
+        """Every case's answer; up to the one, if any, that ends the worker."""
+        cases, got = self.cases(part), []
+        for case in cases:
+            try:
+                got.append(self.got(case))
+            except SubmissionError as error:
+                if error.kind in ("not_written", "missing"):
+                    return Evidence(part, [], [], [])
+                break
+        cases = cases[: len(got)]
+        return Evidence(part, cases, got, [self.right(case) for case in cases])
+
+
+def is_shape(_case: Case, name: str) -> bool:
+    """What came back, and its shape and dtype; not the numbers."""
+    return name in ("form", "shape")
+
+
+def is_gradient(_case: Case, name: str) -> bool:
+    return name == "form" or name.startswith("gradient")
+
+
+def is_result(_case: Case, name: str) -> bool:
+    return name in ("form", "shape", "output", "weights")
+
+
+_exams: weakref.WeakKeyDictionary[Submission, dict[int, Exam]] = weakref.WeakKeyDictionary()
+
+
+def exam_of(submission: Submission, seed: int, make: Callable[[], Exam]) -> Exam:
+    """The exam of this submission and seed: the same one for every test that asks."""
+    exams = _exams.setdefault(submission, {})
+    if seed not in exams:
+        exams[seed] = make()
+    return exams[seed]
