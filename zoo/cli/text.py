@@ -43,6 +43,22 @@ def wrapped(text: str, indent: str = "") -> str:
     return "\n".join(line if line.startswith(" ") else fill(line) for line in text.split("\n"))
 
 
+def reflowed(text: str, indent: str = "") -> str:
+    """`text` with every line too long wrapped at the indent it has, two spaces further in."""
+    lines = []
+    for line in text.split("\n"):
+        start = indent + line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line,
+            width(),
+            initial_indent=indent,
+            subsequent_indent=start + GAP * (start != indent),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines)
+
+
 def columns(rows: Iterable[Sequence[str]], flexible: int = -1, widths: Sequence[int] = ()) -> str:
     """Rows in columns, two spaces in; the flexible column is wrapped so that all fits the terminal.
 

@@ -1,0 +1,78 @@
+"""Variants, presets and tasks as JSON objects, and their capabilities in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zoo.blueprint import Preset
+from zoo.registry import Axis, Variant
+from zoo.tasks import Task
+
+
+def variant_json(variant: Variant, axis: Axis) -> dict[str, Any]:
+    """All that a variant says about itself."""
+    return {
+        "axis": variant.axis,
+        "name": variant.name,
+        "default": variant.name == axis.default,
+        "summary": variant.summary,
+        "formula": variant.formula,
+        "paper": variant.paper,
+        "options": [
+            {
+                "name": option.name,
+                "type": option.type.__name__,
+                "default": option.default,
+                "help": option.help,
+                "minimum": option.minimum,
+                "choices": list(option.choices),
+            }
+            for option in variant.options
+        ],
+        "capabilities": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in variant.capabilities.items()
+        },
+        "path": variant.path,
+        "origin": variant.origin,
+    }
+
+
+def preset_json(preset: Preset) -> dict[str, Any]:
+    """All that a preset says about itself."""
+    return {
+        "name": preset.name,
+        "summary": preset.summary,
+        "choices": dict(preset.choices),
+        "sizes": dict(preset.sizes),
+        "source": preset.source,
+    }
+
+
+def task_json(task: Task) -> dict[str, Any]:
+    """All that a task says about itself."""
+    return {"name": task.name, "summary": task.summary, "preset": task.preset, "path": task.path}
+
+
+def in_words(value: object) -> str:
+    """A capability's or an option's value: "yes", "bool, additive", "none"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def remarkable(variant: Variant, axis: Axis) -> str:
+    """The capabilities in which a variant differs from what its axis takes for granted."""
+    words = []
+    for capability in axis.capabilities:
+        value = variant.capabilities[capability.name]
+        if value == capability.default:
+            continue
+        name = capability.name.replace("_", " ")
+        if isinstance(value, bool):
+            words.append(name if value else f"not {name}")
+        else:
+            words.append(f"{name}: {in_words(value)}")
+    return ", ".join(words)
