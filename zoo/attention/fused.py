@@ -27,9 +27,10 @@ class FusedAttention(MultiHeadAttention):
         if query is key and key is value:
             q, k, v = F.linear(query, weight, bias).chunk(3, dim=-1)  # [B, T, 3D] -> 3 x [B, T, D]
         elif key is value:
-            width = query.size(-1)
-            q = F.linear(query, weight[:width], None if bias is None else bias[:width])
-            k, v = F.linear(key, weight[width:], None if bias is None else bias[width:]).chunk(2, dim=-1)
+            parts = (query.size(-1), 2 * query.size(-1))
+            biases = (None, None) if bias is None else bias.split(parts)
+            q, kv = map(F.linear, (query, key), weight.split(parts), biases)
+            k, v = kv.chunk(2, dim=-1)  # [B, Tk, 2D] -> 2 x [B, Tk, D]
         else:
             biases = (None,) * 3 if bias is None else bias.chunk(3)
             q, k, v = map(F.linear, (query, key, value), weight.chunk(3), biases)
