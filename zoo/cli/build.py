@@ -1,0 +1,103 @@
+"""`zoo build`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from zoo.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, device_option, json_option
+from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.plugins import get_registry
+from zoo.rules import chosen_variants
+
+if TYPE_CHECKING:
+    import torch
+
+    from zoo.trial import Trial
+
+
+@click.command(epilog=defaults_text(make_blueprint()))
+@blueprint_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of weights and batch.")
+@device_option
+@click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Save the model there.")
+@json_option
+@click.pass_context
+def build(
+    ctx: click.Context, /, seed: int, device: str, save: Path | None, as_json: bool, **given: Any
+) -> None:
+    """Put a Transformer together and run it once.
+
+    Prints the assembly, the parameters by block, and what came of a real forward and backward pass over a
+    small batch with padding. VARIANT is a name, a name with options (eager:bias=false), or a class in a
+    file of your own (file.py:Class). Exit code 1 if loss or gradient is not finite.
+
+    \b
+    Examples:
+      zoo build --attention=fused --norm=pre
+      zoo build --attention=eager:bias=false --d-model 128 --num-heads 4
+      zoo build --attention=exercises/attention.py:MultiHeadAttention
+      zoo build --preset reverse --save fresh
+    """
+    blueprint = blueprint_from(given)
+    from zoo.builder import parameters_by_block
+    from zoo.devices import resolve_device
+    from zoo.trial import build_on, try_out
+
+    where = resolve_device(device)
+    model = build_on(blueprint, where, seed)
+    blocks = parameters_by_block(model)
+    trial = try_out(model, blueprint.sizes, where, seed)
+    if save is not None:
+        from zoo.checkpoint import save_checkpoint
+
+        save_checkpoint(save, model, blueprint, seed=seed)
+    if as_json:
+        saved = None if save is None else str(save)
+        print_json(
+            {
+                "blueprint": blueprint.to_json(),
+                "parameters": blocks,
+                "total": sum(blocks.values()),
+                "device": where.type,
+                "seed": seed,
+                "trial": {**asdict(trial), "good": trial.good},
+                "saved": saved,
+            }
+        )
+    else:
+        _print(blueprint, blocks, trial, where)
+        if save is not None:
+            click.echo(f"\nSaved in {save}.")
+    ctx.exit(0 if trial.good else 1)
+
+
+def _print(blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: torch.device) -> None:
+    variants = chosen_variants(blueprint, get_registry())
+    rows = [(axis, str(choice), variants[axis].summary) for axis, choice in blueprint.choices.items()]
+    click.echo(f"{bold('Assembly')}\n{columns(rows)}")
+    sizes = ", ".join(f"{one.name} {getattr(blueprint.sizes, one.name)}" for one in fields(Sizes))
+    click.echo(wrapped(sizes, "  "))
+    total = sum(blocks.values())
+    digits = len(f"{total:,}")
+    counted = [(name, f"{count:,}".rjust(digits)) for name, count in {**blocks, "total": total}.items()]
+    click.echo(f"\n{bold('Parameters')}\n{columns(counted, 0)}")
+    facts = [
+        ("output", f"{list(trial.output_shape)}"),
+        ("loss", f"{trial.loss:.4f}"),
+        ("gradient", _gradient(trial)),
+        ("time", f"{trial.seconds:.3f} s on {device.type}"),
+    ]
+    click.echo(f"\n{bold('One forward and backward pass')}\n{columns(facts)}")
+
+
+def _gradient(trial: Trial) -> str:
+    if trial.not_finite:
+        return f"NOT finite in {', '.join(trial.not_finite)}"
+    if trial.unreached:
+        return f"finite, reached {trial.reached} parameter tensors; none at {', '.join(trial.unreached)}"
+    return f"finite, reached all {trial.reached} parameter tensors"
