@@ -1,0 +1,152 @@
+"""A module in a worker, as a module of the judge's: it sits in a model and is trained with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from grader.judge.component import Outcome, SubmissionError, tensors
+from grader.judge.remote import RemoteInstance
+
+
+class RemoteModule(nn.Module):
+    """Mirrors an instance in a worker: the parameters are here, the forward and backward pass there.
+
+    Parameters are sent when they have changed since the last call, which is told by their version
+    counters and memory: an optimizer's step, `copy_` and `load_state_dict` are seen, writing through
+    `.data` is not. Buffers and random numbers stay in the worker.
+
+    Args:
+        instance: what to mirror. It is driven through this module from now on.
+        title: what it is, in words, for errors.
+
+    Attributes:
+        names: for each parameter's name here, its name in the worker (dots cannot be kept).
+    """
+
+    def __init__(self, instance: RemoteInstance, title: str = "your class") -> None:
+        super().__init__()
+        self.names: dict[str, str] = {}
+        self._instance, self._title = instance, title
+        self._mode: bool | None = None
+        self._sent: dict[str, tuple[int, int]] = {}
+        for name, info in instance.parameters().items():
+            own = _free_name(name, self.names)
+            self.names[own] = name
+            self.register_parameter(own, nn.Parameter(info.value.clone(), info.requires_grad))
+
+    def forward(self, *arguments: Tensor | None) -> Tensor:
+        """The instance's own answer to these arguments; of a tuple, the first element.
+
+        Returns:
+            A tensor of the shape and dtype of the first argument.
+
+        Raises:
+            SubmissionError: the instance failed, or gave anything else.
+        """
+        if self._mode != self.training:
+            self._instance.train(self.training)
+            self._mode = self.training
+        distinct, order = _distinct(arguments)
+        parameters = list(self._parameters.values())
+        leaves = [x for x in (*distinct, *parameters) if x is not None and x.requires_grad]
+        if not torch.is_grad_enabled() or not leaves:
+            return self._ask(distinct, order, [], record=False)[0]
+        return _RemoteCall.apply(self, order, len(distinct), *distinct, *parameters)  # type: ignore[no-any-return, no-untyped-call]
+
+    def _ask(
+        self, distinct: Sequence[Tensor], order: Sequence[int | None], grad: list[int | str], *, record: bool
+    ) -> tuple[Tensor, Outcome]:
+        """Call the instance on the distinct tensors, in their order."""
+        arguments = [None if i is None else distinct[i] for i in order]
+        outcome = self._instance.call(arguments, grad=grad, record=record, values=self._changed())
+        self._sent = {name: _version(parameter) for name, parameter in self._parameters.items()}
+        first = arguments[0]
+        assert first is not None
+        return self._checked(outcome, first), outcome
+
+    def _changed(self) -> dict[str, Tensor]:
+        """Parameters that are not in the worker as they are here, by their names there."""
+        return {
+            self.names[name]: parameter.detach()
+            for name, parameter in self._parameters.items()
+            if parameter is not None and self._sent.get(name) != _version(parameter)
+        }
+
+    def _checked(self, outcome: Outcome, first: Tensor) -> Tensor:
+        value = outcome.value
+        if isinstance(value, tuple) and value:
+            value = value[0]
+        expected = f"{list(first.shape)} of {first.dtype} on {first.device.type}"
+        if not isinstance(value, Tensor):
+            got = getattr(value, "type_name", "None" if value is None else type(value).__name__)
+            raise SubmissionError(
+                "protocol", f"In a model, {self._title} must give a tensor {expected}, and gave {got}."
+            )
+        if (value.shape, value.dtype, outcome.devices[0]) != (
+            first.shape,
+            first.dtype,
+            self._instance.device,
+        ):
+            got = f"{list(value.shape)} of {value.dtype} on {outcome.devices[0]}"
+            raise SubmissionError(
+                "protocol", f"In a model, {self._title} must give a tensor {expected}, and gave {got}."
+            )
+        return value.to(first.device)
+
+
+class _RemoteCall(torch.autograd.Function):
+    """One call, with its gradients: a tensor that is query, key and value at once has one gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, module: RemoteModule, order: list[int | None], count: int, *given: Tensor
+    ) -> Tensor:
+        distinct = given[:count]
+        ctx.wanted = [i for i in range(count) if ctx.needs_input_grad[3 + i]]
+        grad: list[int | str] = [order.index(i) for i in ctx.wanted]
+        output, ctx.outcome = module._ask(distinct, order, grad, record=True)
+        ctx.module, ctx.order, ctx.count, ctx.place = module, order, count, given[0].device
+        if ctx.outcome.handle is None:
+            ctx.mark_non_differentiable(output)
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor | None, ...]:
+        module: RemoteModule = ctx.module
+        unused = len(tensors(ctx.outcome.value)) - 1
+        found = module._instance.backward(ctx.outcome, [cotangent, *[None] * unused])
+        inputs: list[Tensor | None] = [None] * ctx.count
+        for i in ctx.wanted:
+            inputs[i] = found.inputs[ctx.order.index(i)]
+        parameters = [found.parameters.get(name) for name in module.names.values()]
+        gradients = [None if x is None else x.to(ctx.place) for x in (*inputs, *parameters)]
+        return (None, None, None, *gradients)
+
+
+def _distinct(arguments: Sequence[Tensor | None]) -> tuple[list[Tensor], list[int | None]]:
+    """Each different tensor once, and which of them stands at which place."""
+    found: dict[int, Tensor] = {}
+    for tensor in arguments:
+        if tensor is not None:
+            found.setdefault(id(tensor), tensor)
+    places = {key: place for place, key in enumerate(found)}
+    return list(found.values()), [None if tensor is None else places[id(tensor)] for tensor in arguments]
+
+
+def _version(parameter: Tensor | None) -> tuple[int, int]:
+    """Changes whenever the parameter is written to, or moved."""
+    return (0, 0) if parameter is None else (parameter._version, parameter.data_ptr())
+
+
+def _free_name(name: str, taken: dict[str, str]) -> str:
+    """A name without dots that is not taken, by a parameter or by an attribute of `nn.Module`."""
+    own = name.replace(".", "__")
+    while own in taken or hasattr(nn.Module, own) or own in ("names", "training"):
+        own += "_"
+    return own

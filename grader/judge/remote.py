@@ -1,0 +1,330 @@
+"""Drives a submission in a worker process, through the interface of `grader.judge.component`.
+
+Nothing that comes back is trusted: every answer is checked here, and what does not fit ends the worker.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, get_args
+
+import torch
+from torch import Tensor
+
+from grader.judge.component import (
+    ErrorKind,
+    Gradients,
+    Opaque,
+    Outcome,
+    ParameterInfo,
+    SubmissionError,
+    tensors,
+)
+from grader.judge.process import Worker
+from grader.worker.values import NAMES, Packer, unpack, unpack_tensors
+
+T = TypeVar("T")
+Reader = Callable[[dict[str, Any], list[Tensor]], T]
+
+MAX_SOURCE = 2**20
+
+
+class RemoteSubmission:
+    """A learner's file, loaded in a worker, which it owns.
+
+    Args:
+        worker: a fresh one.
+        source: the file's text.
+        filename: the name that errors show.
+
+    Raises:
+        SubmissionError: the file is not Python, or what it runs on import failed. The worker is closed.
+    """
+
+    def __init__(self, worker: Worker, source: bytes, filename: str) -> None:
+        self._link = _Link(worker)
+        try:
+            if len(source) > MAX_SOURCE:
+                raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
+            self._link.send(
+                {"op": "source", "filename": filename}, [memoryview(source)], "importing the file"
+            )
+        except SubmissionError:
+            worker.close()
+            raise
+
+    def has(self, name: str) -> bool:
+        return self._link.ask(
+            {"op": "has", "name": name},
+            f"looking for '{name}'",
+            lambda answer, _: bool(answer["has"]),
+        )
+
+    def function(self, name: str) -> RemoteFunction:
+        """The function `name`. Raises SubmissionError if there is none."""
+        if not self.has(name):
+            raise SubmissionError("missing", f"there is no '{name}' in the file")
+        return RemoteFunction(self._link, {"name": name}, f"calling {name}")
+
+    def construct(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+    ) -> RemoteInstance:
+        """Instantiate the class `name`. Raises SubmissionError."""
+        packer = Packer()
+        request = {"op": "construct", "name": name, **_arguments(packer, args, kwargs or {})}
+        instance = self._link.ask(
+            request, f"constructing {name}", lambda answer, _: _whole(answer["instance"]), packer
+        )
+        return RemoteInstance(self._link, {"instance": instance}, f"in the forward of {name}")
+
+    def seed(self, seed: int) -> None:
+        self._link.ask({"op": "seed", "seed": seed}, "seeding", _nothing)
+
+    def close(self) -> None:
+        self._link.worker.close()
+
+    def output(self) -> bytes:
+        """The beginning of what the submission has printed."""
+        return self._link.worker.output()
+
+
+class RemoteFunction:
+    """A function in a worker."""
+
+    def __init__(self, link: _Link, target: dict[str, Any], doing: str) -> None:
+        self._link, self._target, self._doing = link, target, doing
+
+    def call(
+        self,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        grad: Sequence[int | str] = (),
+        record: bool = True,
+        values: Mapping[str, Tensor] | None = None,
+    ) -> Outcome:
+        """Call it, as in `component.Function`.
+
+        Args:
+            record: False calls it under `torch.no_grad()`.
+            values: parameters and buffers to overwrite before.
+        """
+        packer = Packer()
+        kwargs = kwargs or {}
+        request = {
+            "op": "call",
+            **self._target,
+            **_arguments(packer, args, kwargs),
+            "grad": list(grad),
+            "record": record,
+        }
+        if values:
+            request["values"] = packer.pack(dict(values))
+        given = {*range(len(args)), *kwargs}
+
+        def read(answer: dict[str, Any], found: list[Tensor]) -> Outcome:
+            value = unpack(answer["value"], found, Opaque)
+            changed, handle, devices = answer["changed"], answer["handle"], answer["devices"]
+            if not isinstance(changed, list) or not given.issuperset(changed):
+                raise ValueError("arguments changed that were not given")
+            if not isinstance(devices, list) or len(devices) != len(tensors(value)):
+                raise ValueError("not one device for each tensor")
+            names = tuple(device if device in ("cpu", "cuda") else "elsewhere" for device in devices)
+            return Outcome(value, tuple(changed), None if handle is None else _whole(handle), names)
+
+        outcome = self._link.ask(request, self._doing, read, packer)
+        outcome_inputs = {
+            position: _shape(args[position] if isinstance(position, int) else kwargs[position])
+            for position in grad
+        }
+        self._link.watch(outcome, outcome_inputs)
+        return outcome
+
+    def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
+        """Gradients of the call, as in `component.Function`. An argument that was given at several positions has
+        its whole gradient at each of them."""
+        if outcome.handle is None:
+            return Gradients()
+        shapes = self._link.unwatch(outcome)
+        if shapes is None:
+            raise ValueError("the graph of this call was used or released before")
+        packer = Packer()
+        request = {
+            "op": "backward",
+            **self._target,
+            "handle": outcome.handle,
+            "cotangents": packer.pack(list(cotangents)),
+        }
+
+        def read(answer: dict[str, Any], found: list[Tensor]) -> Gradients:
+            inputs = _gradients(answer["inputs"], found, shapes)
+            if inputs.keys() != shapes.keys():
+                raise ValueError("gradients of other arguments than were asked for")
+            parameters = _gradients(answer["parameters"], found, self._shapes())
+            return Gradients(inputs, {str(name): gradient for name, gradient in parameters.items()})
+
+        return self._link.ask(
+            request, self._doing.replace("in the forward", "in the backward", 1), read, packer
+        )
+
+    def release(self, outcome: Outcome) -> None:
+        if outcome.handle is not None and self._link.unwatch(outcome) is not None:
+            self._link.dropped.append(outcome.handle)
+
+    def _shapes(self) -> Mapping[int | str, torch.Size]:
+        return {}
+
+
+class RemoteInstance(RemoteFunction):
+    """An `nn.Module` in a worker."""
+
+    def __init__(self, link: _Link, target: dict[str, Any], doing: str) -> None:
+        super().__init__(link, target, doing)
+        self.device = link.worker.device
+        self._known: dict[int | str, torch.Size] = {}
+
+    def parameters(self) -> dict[str, ParameterInfo]:
+        infos = self._state("parameters")
+        self._known = {name: info.value.shape for name, info in infos.items()}
+        return infos
+
+    def buffers(self) -> dict[str, ParameterInfo]:
+        return self._state("buffers")
+
+    def load(self, values: Mapping[str, Tensor]) -> None:
+        packer = Packer()
+        request = {"op": "load", **self._target, "values": packer.pack(dict(values))}
+        self._link.ask(request, "loading weights into it", _nothing, packer)
+
+    def train(self, mode: bool = True) -> None:
+        self._link.ask({"op": "train", **self._target, "mode": mode}, "setting its mode", _nothing)
+
+    def to(self, dtype: torch.dtype) -> None:
+        self._link.ask({"op": "to", **self._target, "dtype": NAMES[dtype]}, "changing its dtype", _nothing)
+
+    def close(self) -> None:
+        """Forget the instance. Harmless when the worker is gone."""
+        if self._link.worker.alive:
+            self._link.ask({"op": "close", **self._target}, "closing", _nothing)
+
+    def _shapes(self) -> Mapping[int | str, torch.Size]:
+        return self._known
+
+    def _state(self, which: str) -> dict[str, ParameterInfo]:
+        def read(answer: dict[str, Any], found: list[Tensor]) -> dict[str, ParameterInfo]:
+            infos = {}
+            for name, packed, requires_grad, device in answer["entries"]:
+                value = unpack(packed, found, Opaque)
+                if not isinstance(name, str) or not isinstance(value, Tensor):
+                    raise ValueError("a parameter that is no tensor")
+                infos[name] = ParameterInfo(
+                    value, requires_grad is True, "cpu" if device == "cpu" else "cuda"
+                )
+            return infos
+
+        return self._link.ask({"op": "state", **self._target, "which": which}, f"listing its {which}", read)
+
+
+class _Link:
+    """Requests to one worker, their answers checked; and the graphs that nobody will ask for any more."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.dropped: list[int] = []
+        self._watched: dict[int, tuple[weakref.finalize[[int], Outcome], dict[int | str, torch.Size]]] = {}
+
+    def ask(self, request: dict[str, Any], doing: str, read: Reader[T], packer: Packer | None = None) -> T:
+        """Send a request, and read the answer with `read`.
+
+        Raises:
+            SubmissionError: the submission failed, or the answer is none (`read` raised on it).
+        """
+        table, buffers = ([], []) if packer is None else (packer.table, packer.buffers())
+        drop, self.dropped = self.dropped, []
+        answer, body = self.send(
+            {**request, "tensors": table, **({"drop": drop} if drop else {})}, buffers, doing
+        )
+        try:
+            return read(answer, unpack_tensors(answer.get("tensors"), body))
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
+            self.worker.close()
+            message = f"what came back from your code's process was no answer ({doing}): {error}"
+            raise SubmissionError("protocol", message, fatal=True) from error
+
+    def send(
+        self, request: dict[str, Any], buffers: Sequence[memoryview], doing: str
+    ) -> tuple[dict[str, Any], bytearray]:
+        """Send a request. Raises SubmissionError, also if the answer is a failure."""
+        answer, body = self.worker.request(request, buffers, doing=doing)
+        if "failure" in answer:
+            raise _failure(answer["failure"])
+        return answer, body
+
+    def watch(self, outcome: Outcome, shapes: dict[int | str, torch.Size]) -> None:
+        """Let the worker drop the call's graph when nobody can ask for it any more."""
+        if outcome.handle is not None:
+            end = weakref.finalize(outcome, self._forget, outcome.handle)
+            end.atexit = False
+            self._watched[outcome.handle] = (end, shapes)
+
+    def unwatch(self, outcome: Outcome) -> dict[int | str, torch.Size] | None:
+        """The graph is used up. Gives the shapes of the arguments whose gradients were asked for, None if it was
+        used up before."""
+        end, shapes = self._watched.pop(outcome.handle or 0, (None, None))
+        if end is not None:
+            end.detach()
+        return shapes
+
+    def _forget(self, handle: int) -> None:
+        del self._watched[handle]
+        self.dropped.append(handle)
+
+
+def _arguments(packer: Packer, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {"args": packer.pack(list(args)), "kwargs": packer.pack(dict(kwargs))}
+
+
+def _failure(fields: Any) -> SubmissionError:
+    """The failure that a worker reports. Its texts are the submission's own, cut to length."""
+    if not isinstance(fields, dict) or fields.get("kind") not in get_args(ErrorKind):
+        return SubmissionError("protocol", "what came back from your code's process was no answer")
+    line = fields.get("line")
+    return SubmissionError(
+        fields["kind"],
+        str(fields.get("message"))[:2_000],
+        type_name=str(fields.get("type_name"))[:100],
+        line=line if type(line) is int and 0 < line < 2**31 else None,
+        source_line=str(fields.get("source_line"))[:500],
+    )
+
+
+def _gradients(
+    pairs: Any, found: list[Tensor], shapes: Mapping[int | str, torch.Size]
+) -> dict[int | str, Tensor | None]:
+    gradients: dict[int | str, Tensor | None] = {}
+    for name, packed in pairs:
+        gradient = unpack(packed, found, Opaque)
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise ValueError("a gradient that is no tensor")
+        if gradient is not None and gradient.shape != shapes.get(name, gradient.shape):
+            raise ValueError(f"a gradient of shape {list(gradient.shape)}, expected {list(shapes[name])}")
+        gradients[name] = gradient
+    return gradients
+
+
+def _shape(value: Any) -> torch.Size:
+    """The shape of an argument whose gradient is asked for. Raises TypeError if it can have none."""
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        raise TypeError(f"only a floating-point tensor has a gradient, not {type(value).__name__}")
+    return value.shape
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError("not a whole number")
+    return value
+
+
+def _nothing(answer: dict[str, Any], found: list[Tensor]) -> None:
+    """An answer that says only that it is done."""
