@@ -35,7 +35,8 @@ class DivergedError(ZooError):
 class Recipe:
     """How to train: AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), a linear warm-up, then linear decay to 0.
 
-    The defaults are those for word reversal.
+    The defaults are those for word reversal: with the preset `reverse`, 13 seeds spelled .994 / .997 / 1.000
+    (least, median, most) of the unseen words. 250 steps with a warm-up of 20 fall to .978 at worst.
 
     Attributes:
         steps: batches to train on.
@@ -46,13 +47,13 @@ class Recipe:
         seed: of the batches and of dropout. Initial weights have their own, see `zoo.builder.build`.
     """
 
-    steps: int = 250
+    steps: int = 300
     batch_size: int = 64
     lr: float = 5e-3
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = 1e-9
     weight_decay: float = 0.01
-    warmup: int = 20
+    warmup: int = 40
     seed: int = 0
 
     def __post_init__(self) -> None:
