@@ -19,6 +19,7 @@ from zoo.errors import CombinationError, PluginError, ZooError
 from zoo.tasks import get_task
 from zoo.tasks.base import EOS, PAD, SOS, Batch, TaskData
 from zoo.transformer import Transformer
+from zoo.trial import token_loss
 
 SCORED = 1000
 CHUNK = 250
@@ -201,7 +202,7 @@ def train(
 
 def _step(model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, device: torch.device) -> float:
     src, tgt = (side.to(device) for side in batch)
-    loss = sequence_loss(model(src, shift_right(tgt)), tgt)
+    loss = token_loss(model(src, shift_right(tgt)), tgt, PAD)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -211,13 +212,6 @@ def _step(model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, de
 def shift_right(tgt: Tensor) -> Tensor:
     """The decoder's input: tgt [B, L] -> [B, L], SOS in front, the last token gone."""
     return F.pad(tgt[:, :-1], (1, 0), value=SOS)  # [B, L-1] -> [B, L]
-
-
-def sequence_loss(logits: Tensor, tgt: Tensor) -> Tensor:
-    """Cross-entropy of logits [B, L, V] for tgt [B, L], mean over tokens that are not PAD."""
-    return F.cross_entropy(
-        logits.flatten(0, 1), tgt.flatten(), ignore_index=PAD
-    )  # [B, L, V], [B, L] -> [B*L, V], [B*L]
 
 
 def exact_match(
