@@ -16,7 +16,6 @@ from torch import Tensor
 
 from grader.judge.component import Instance, SubmissionError, tensors
 
-CALLS = 10
 BATCH, LENGTH = 2, 3
 SOURCES = ("q", "k", "v", "out")
 Label = tuple[str, int]  # (sources, column): ("q", 3), ("kv", 0) for a shared one, ("out", 2)
@@ -31,20 +30,26 @@ class Labels:
     reached: frozenset[str] = frozenset()  # parameters that any gradient arrived at
 
 
+def _calls(d_model: int) -> int:
+    """How many calls: enough bits that 4 D words of equal weight, and what two or three share, can all differ."""
+    return 10 + 3 * d_model.bit_length()
+
+
 def _code(d_model: int, generator: torch.Generator) -> tuple[Tensor, dict[int, Label]]:
-    """Words [4, D, CALLS] of equal weight, and the label of every word and of every shared one."""
-    powers = 2 ** torch.arange(CALLS)
+    """Words [4, D, calls] of equal weight, and the label of every word and of every shared one."""
+    calls = _calls(d_model)
+    powers = 2 ** torch.arange(calls)
     for _ in range(200):
-        words = torch.zeros(4 * d_model, CALLS, dtype=torch.bool)
+        words = torch.zeros(4 * d_model, calls, dtype=torch.bool)
         taken: set[int] = set()
         while len(taken) < 4 * d_model:
-            word = torch.zeros(CALLS, dtype=torch.bool)
-            word[torch.randperm(CALLS, generator=generator)[: CALLS // 2]] = True
+            word = torch.zeros(calls, dtype=torch.bool)
+            word[torch.randperm(calls, generator=generator)[: calls // 2]] = True
             number = int((word * powers).sum())
             if number not in taken:
                 words[len(taken)] = word
                 taken.add(number)
-        coded = words.view(4, d_model, CALLS)
+        coded = words.view(4, d_model, calls)
         names = _names(coded, powers)
         if names is not None:
             return coded, names
@@ -58,7 +63,7 @@ def _names(coded: Tensor, powers: Tensor, strict: bool = True) -> dict[int, Labe
         for sources in combinations(range(4), size):
             if size > 1 and 3 in sources:
                 continue
-            shared = coded[list(sources)].all(0)  # [D, CALLS]
+            shared = coded[list(sources)].all(0)  # [D, calls]
             for column, number in enumerate((shared * powers).sum(-1).tolist()):
                 if number in names and size < 3 and strict:
                     return None
@@ -81,7 +86,7 @@ def find_labels(instance: Instance, parameters: dict[str, Tensor], d_model: int,
     vanished = {name: torch.zeros(p.numel(), dtype=torch.int64) for name, p in parameters.items()}
     reached: set[str] = set()
     try:
-        for call in range(CALLS):
+        for call in range(coded.size(-1)):
             zeroed = coded[:, :, call]
             inputs = [
                 torch.randn(BATCH, LENGTH, d_model, generator=generator).masked_fill(zeroed[i], 0.0)
