@@ -77,7 +77,7 @@ def save_checkpoint(
         "weights": weights,
         "extra": extra,
     }
-    text = json.dumps(index, indent=2, ensure_ascii=False)
+    text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
     with _told(f"The model cannot be saved in '{folder}'"):
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder / weights, data)
@@ -191,7 +191,11 @@ def _read_index(folder: Path) -> dict[str, Any]:
             f"{path} has format {index['format']}, saved by zoo {index.get('version', '?')}; this is zoo "
             f"{__version__}, which reads format {FORMAT}. Update transformer-zoo."
         )
-    named = isinstance(index.get("weights"), str) and WEIGHTS.match(index["weights"])
+    named = (
+        index["format"] == FORMAT
+        and isinstance(index.get("weights"), str)
+        and WEIGHTS.match(index["weights"])
+    )
     if not named or not isinstance(index.get("extra"), dict):
         raise damaged
     return index

@@ -1,0 +1,63 @@
+"""`zoo predict`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from zoo.cli.options import device_option, json_option
+from zoo.cli.text import columns, print_json
+from zoo.errors import ZooError
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("texts", metavar="[TEXT]...", nargs=-1)
+@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@device_option
+@json_option
+def predict(directory: Path, texts: tuple[str, ...], allow_code: bool, device: str, as_json: bool) -> None:
+    """Let a Transformer that `zoo train --save DIR` saved answer.
+
+    For each text: the text, the answer, and whether it is right. Without TEXT, texts are read from standard
+    input, separated by white space.
+
+    \b
+    Examples:
+      zoo predict reverser hello world
+      echo hello world | zoo predict reverser --json
+    """
+    texts = texts or _from_input()
+
+    from zoo.checkpoint import load_checkpoint
+    from zoo.cli.train import marked
+    from zoo.devices import resolve_device
+    from zoo.training import check_sizes, exact_match, load_task
+
+    where = resolve_device(device)
+    model, blueprint, extra = load_checkpoint(directory, allow_code=allow_code, device=where)
+    if not isinstance(extra.get("task"), str):
+        raise ZooError(
+            f"The model in '{directory}' was trained on no task. `zoo train --save DIR` trains and saves one."
+        )
+    task = load_task(extra["task"])
+    check_sizes(blueprint.sizes, task)
+    score = exact_match(model, task, texts, device=where)
+    if as_json:
+        print_json([{**asdict(one), "right": one.right} for one in score.examples])
+    else:
+        click.echo(columns(map(marked, score.examples)))
+
+
+def _from_input() -> tuple[str, ...]:
+    """The texts on standard input. Raises ZooError where there are none."""
+    try:
+        texts = () if sys.stdin.isatty() else tuple(sys.stdin.read().split())
+    except UnicodeDecodeError as error:
+        raise ZooError(f"Standard input is no text: {error}.") from error
+    if not texts:
+        raise ZooError("No text was given: name some, as in `zoo predict DIR hello`, or pipe them in.")
+    return texts

@@ -1,0 +1,211 @@
+"""`zoo train`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from zoo.blueprint import Blueprint, get_preset
+from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
+from zoo.cli.root import INTERRUPTED, report
+from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.recipe import Recipe
+from zoo.tasks import get_task, get_tasks
+
+if TYPE_CHECKING:
+    import torch
+
+    from zoo.tasks.base import TaskData
+    from zoo.training import Example, Score
+    from zoo.transformer import Transformer
+
+    _TextType = click.ParamType[str]
+else:
+    _TextType = click.ParamType  # generic for type checkers only, before click 8.5
+
+SAVE_EVERY = 50  # steps
+SHOWN = 10  # examples
+DEFAULT = Recipe()
+
+
+class TaskType(_TextType):
+    """The name of a task; it only completes."""
+
+    name = "task"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Tasks that begin so."""
+        return [
+            CompletionItem(task.name, help=task.summary)
+            for task in get_tasks().values()
+            if task.name.startswith(incomplete)
+        ]
+
+
+@dataclass
+class Run:
+    """One training: what is trained on what, and where it is saved; how many steps it has done and saved."""
+
+    task: str
+    blueprint: Blueprint
+    recipe: Recipe
+    device: torch.device
+    save: Path | None
+    losses: list[float] = field(default_factory=list)
+    saved: int = 0
+
+    def keep(self, model: Transformer, **extra: Any) -> None:
+        """Save the model as it is, if it is to be saved and has learned anything."""
+        if self.save is None or not self.losses:
+            return
+        from zoo.checkpoint import save_checkpoint
+
+        notes = {"task": self.task, "recipe": asdict(self.recipe), "steps": len(self.losses), **extra}
+        save_checkpoint(self.save, model, self.blueprint, **notes)
+        self.saved = len(self.losses)
+
+    def kept(self) -> str:
+        """Where the last checkpoint is, in words; "" if there is none."""
+        return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}." if self.saved else ""
+
+
+@click.command()
+@click.option(
+    "--task",
+    type=TaskType(),
+    default="reverse",
+    show_default=True,
+    metavar="NAME",
+    help=f"What to train on: {', '.join(get_tasks())}.",
+)
+@blueprint_options
+@click.option("--steps", type=click.IntRange(1), default=DEFAULT.steps, show_default=True, help="Batches.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    default=DEFAULT.batch_size,
+    show_default=True,
+    help="Rows a batch.",
+)
+@click.option("--lr", type=float, default=DEFAULT.lr, show_default=True, help="Highest learning rate.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=DEFAULT.seed, show_default=True, help="Of weights and batches."
+)
+@device_option
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help=f"Save the model there, every {SAVE_EVERY} steps and at the end; a checkpoint that is there is replaced.",
+)
+@json_option
+@click.pass_context
+def train(
+    ctx: click.Context, /, task: str, device: str, save: Path | None, as_json: bool, **given: Any
+) -> None:
+    """Train a Transformer on a task, and score it.
+
+    The score is greedy decoding of 1,000 texts that were not trained on, right in every letter and in where
+    they end. Variants and sizes start from the preset of the task. Ctrl-C keeps what has been learned so far,
+    if --save was given, and exits with 130; a loss that is not finite exits with 1.
+
+    \b
+    Examples:
+      zoo train --task=reverse --save reverser
+      zoo train --attention=fused --norm=post --seed 3
+      zoo train --attention=exercises/attention.py:MultiHeadAttention --steps 100
+    """
+    recipe = Recipe(**{name: given.pop(name) for name in ("steps", "batch_size", "lr", "seed")})
+    blueprint = blueprint_from(given, get_preset(get_task(task).preset).blueprint())
+
+    from zoo.checkpoint import check_directory
+    from zoo.devices import resolve_device
+    from zoo.training import DivergedError, check_sizes, exact_match, load_task
+    from zoo.trial import build_on
+
+    if save is not None:
+        check_directory(save)
+    run = Run(task, blueprint, recipe, resolve_device(device), save)
+    data = load_task(task)
+    check_sizes(blueprint.sizes, data)
+    model = build_on(blueprint, run.device, recipe.seed)
+    try:
+        start = time.perf_counter()
+        _train(run, model, data)
+        seconds = time.perf_counter() - start
+        score = exact_match(model, data, device=run.device)
+    except DivergedError as error:
+        report(DivergedError(f"{error}{run.kept()}"))
+        ctx.exit(1)
+    except KeyboardInterrupt:
+        run.keep(model)
+        click.echo(wrapped(f"\nInterrupted after {len(run.losses)} steps.{run.kept()}"), err=True)
+        ctx.exit(INTERRUPTED)
+    run.keep(model, correct=score.correct, total=score.total)
+    if as_json:
+        print_json(_record(run, score, seconds))
+    else:
+        _print(run, score, seconds)
+
+
+def _train(run: Run, model: Transformer, data: TaskData) -> None:
+    """Train `model`, with a progress bar where standard error is a terminal."""
+    from tqdm import tqdm
+
+    from zoo.devices import memory_limit
+    from zoo.training import train
+
+    quiet = not sys.stderr.isatty()
+    with tqdm(total=run.recipe.steps, unit="step", leave=False, disable=quiet) as bar:
+
+        def on_step(step: int, loss: float) -> None:
+            run.losses.append(loss)
+            bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+            bar.update()
+            if step % SAVE_EVERY == 0:
+                run.keep(model)
+
+        with memory_limit("Take a smaller --batch-size, or a smaller model."):
+            train(model, data, run.recipe, device=run.device, on_step=on_step)
+
+
+def _record(run: Run, score: Score, seconds: float) -> dict[str, Any]:
+    return {
+        "task": run.task,
+        "blueprint": run.blueprint.to_json(),
+        "recipe": asdict(run.recipe),
+        "device": run.device.type,
+        "losses": run.losses,
+        "seconds": seconds,
+        "correct": score.correct,
+        "total": score.total,
+        "share": score.share,
+        "examples": [{**asdict(one), "right": one.right} for one in score.examples[:SHOWN]],
+        "saved": None if run.save is None else str(run.save),
+    }
+
+
+def _print(run: Run, score: Score, seconds: float) -> None:
+    click.echo(
+        f"Trained on {run.task}: {run.recipe.steps} steps of {run.recipe.batch_size}, "
+        f"loss {run.losses[-1]:.4f}, {seconds:.1f} s on {run.device.type}."
+    )
+    click.echo(f"Unseen texts: {score.correct:,} of {score.total:,} right ({score.share:.1%}).\n")
+    click.echo(columns([("text", "answer", ""), *map(marked, score.examples[:SHOWN])]))
+    if run.save is not None:
+        texts = " ".join(example.text for example in score.examples[:2])
+        click.echo(f"\nSaved in {run.save}. Go on with {bold(f'zoo predict {run.save} {texts}')}")
+
+
+def marked(example: Example) -> tuple[str, str, str]:
+    """A row: the text, what the model made of it, and whether that is right."""
+    mark = "right" if example.right else f"wrong, expected {example.expected}"
+    return example.text, example.got, mark
