@@ -1,0 +1,38 @@
+"""`python -m tests.bench [--only NAME ...] [--out FILE]`: measure, print, and write results.csv."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch is imported, also by children
+
+import torch
+
+from tests.bench import commands, models, training
+from tests.bench.measure import measure, report, write
+
+BENCHMARKS = (*commands.BENCHMARKS, *training.BENCHMARKS, *models.BENCHMARKS)
+NAMES = [benchmark.name for benchmark in BENCHMARKS]
+
+
+def main() -> None:
+    """Measure the benchmarks asked for, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--only", action="append", choices=NAMES, help="measure this one; may be repeated")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).with_name("results.csv"), help="the CSV file"
+    )
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    results = []
+    for benchmark in BENCHMARKS:
+        if chosen.only is None or benchmark.name in chosen.only:
+            results.append(measure(benchmark))
+            report(results[-1])
+            write(results, chosen.out, NAMES)
+
+
+if __name__ == "__main__":
+    main()
