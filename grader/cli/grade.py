@@ -135,10 +135,10 @@ def _grade_all(files: tuple[Path, ...], format_name: str, choices: Choices) -> b
     from grader.reports import get_format
 
     choices.categories()
-    work = [(file, _exercise(file, choices), _read(file)) for file in files]
+    work = [(file, _read(file), _exercise(file, choices)) for file in files]
     report = get_format(format_name).load()
     grades = []
-    for file, exercise, source in work:
+    for file, source, exercise in work:
         grades.append(_grade_one(file, exercise, source, choices))
         report.add(grades[-1])
     report.close(grades)
