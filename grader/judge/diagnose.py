@@ -8,7 +8,7 @@ mistakes that explain part of the cases. What none of them explains is left to `
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import torch
@@ -21,7 +21,8 @@ from grader.mistakes import Mistake, Part
 from grader.reference.attention import BASES, REFERENCE, Steps
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
-PAIR_SECONDS = 4.0  # how long to look for two mistakes at once
+PAIR_SECONDS = 2.0  # of CPU time, to look for two mistakes at once
+SAMPLE = 6  # deviating cases that are looked at to find a mistake to start a pair from
 
 
 def expected(case: Case) -> Observation:
@@ -66,63 +67,81 @@ class Explanation:
         named: the mistake.
         cases: indices of the deviating cases that it explains.
         proof: one sentence: what equals what, and how often.
+        picture: in text, or "".
     """
 
     named: Named
     cases: frozenset[int]
     proof: str
+    picture: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Candidate:
-    """One way of writing one mistake (or two)."""
+    """One way of writing one mistake (or two), and the cases in which it gave the submission's results."""
 
     mistakes: tuple[Mistake[Steps], ...]
     steps: Steps
-    base: Steps = REFERENCE
+    equal_in: dict[int, bool] = field(default_factory=dict)
 
 
 class Diagnostician:
     """Looks for the mistakes behind one part's evidence."""
 
     def __init__(
-        self, evidence: Evidence, mistakes: Iterable[Mistake[Steps]], first: Collection[str] = ()
+        self,
+        evidence: Evidence,
+        mistakes: Iterable[Mistake[Steps]],
+        *,
+        first: Collection[str] = (),
+        thorough: bool = True,
     ) -> None:
-        """`first`: ids to try before the others (what another part of the submission has already)."""
-        self.evidence = evidence
+        """
+        Args:
+            first: ids to try before the others (what another part of the submission has already).
+            thorough: whether to look for more than one mistake at once.
+        """
+        self.evidence, self.thorough = evidence, thorough
         self.mistakes = [m for m in mistakes if evidence.part in m.parts]
         self.mistakes.sort(key=lambda m: m.id not in first)
-        self._runs: dict[tuple[int, int], bool] = {}
+        self._known: dict[int, list[Candidate]] = {}
 
     def explain(self) -> list[Explanation]:
         """The mistakes, or nothing if none was recognised."""
         if not self.evidence.deviating:
             return []
-        for base in BASES:
-            found = self._first(self._singles(base), self.evidence.order())
+        for number in range(len(BASES)):
+            found = self._first(self._singles(number), self.evidence.order())
             if found is not None:
                 return [self._whole(found)]
         finite = [i for i in self.evidence.order() if self._finite(i)]
         if 2 * len(set(finite) & set(self.evidence.deviating)) > len(self.evidence.deviating):
-            for base in BASES:
-                found = self._first(self._singles(base), finite)
+            for number in range(len(BASES)):
+                found = self._first(self._singles(number), finite)
                 if found is not None:
                     return [self._whole(found, len(finite))]
-        return self._two_at_once() or self._in_parts()
+        if not self.thorough:
+            return []
+        anchors = self._anchors()
+        return self._two_at_once(anchors) or self._in_parts(anchors)
 
-    def _singles(self, base: Steps) -> list[Candidate]:
-        return [Candidate((m,), steps, base) for m in self.mistakes for steps in m.variants(base)]
+    def _singles(self, base: int) -> list[Candidate]:
+        """All mistakes alone, in all variants, on one of the right bases."""
+        if base not in self._known:
+            self._known[base] = [
+                Candidate((m,), steps) for m in self.mistakes for steps in m.variants(BASES[base])
+            ]
+        return self._known[base]
 
     def _first(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Candidate | None:
         return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
 
     def _matches(self, candidate: Candidate, index: int) -> bool:
-        key = (id(candidate.steps), index)
-        if key not in self._runs:
+        if index not in candidate.equal_in:
             case = self.evidence.cases[index]
             seen = Patched(candidate.steps).run(case)
-            self._runs[key] = equal(case, seen, self.evidence.got[index], loose=LOOSE)
-        return self._runs[key]
+            candidate.equal_in[index] = equal(case, seen, self.evidence.got[index], loose=LOOSE)
+        return candidate.equal_in[index]
 
     def _finite(self, index: int) -> bool:
         values = self.evidence.got[index].values.values()
@@ -138,30 +157,31 @@ class Diagnostician:
         proof = f"Your results equal those of the reference with just this mistake {where}."
         return Explanation(found.mistakes[0].named, frozenset(self.evidence.deviating), proof)
 
-    def _two_at_once(self) -> list[Explanation]:
+    def _anchors(self) -> list[Candidate]:
+        """Mistakes that explain at least one of a few deviating cases alone."""
+        deviating = self.evidence.deviating
+        sample = deviating[:: max(1, len(deviating) // SAMPLE)]
+        return [c for c in self._singles(0) if any(self._matches(c, i) for i in sample)]
+
+    def _two_at_once(self, anchors: list[Candidate]) -> list[Explanation]:
         """Pairs: first around a mistake that explains a case alone, then all, as long as time allows."""
         deadline = time.process_time() + PAIR_SECONDS
         order = self.evidence.order()
-        singles = self._singles(REFERENCE)
-        anchors = [c for c in singles if any(self._matches(c, i) for i in self.evidence.deviating)]
-        for first in [*anchors, *[c for c in singles if c not in anchors]]:
-            for other in self.mistakes:
-                if other is first.mistakes[0]:
-                    continue
-                for steps in other.variants(first.steps):
-                    if not _joined(first.steps, steps):
-                        continue
-                    pair = Candidate((first.mistakes[0], other), steps)
-                    if all(self._matches(pair, i) for i in order):
-                        return self._pair(pair)
-                    self._forget(pair)
-                    if time.process_time() > deadline:
-                        return []
+        others = [Candidate((m,), m.variants(REFERENCE)[0]) for m in self.mistakes]
+        for first in [*anchors, *others]:
+            for pair in self._pairs(first):
+                if time.process_time() > deadline:
+                    return []
+                if all(self._matches(pair, i) for i in order):
+                    return self._pair(pair)
         return []
 
-    def _forget(self, candidate: Candidate) -> None:
-        for index in range(len(self.evidence.cases)):
-            self._runs.pop((id(candidate.steps), index), None)
+    def _pairs(self, first: Candidate) -> Iterator[Candidate]:
+        for other in self.mistakes:
+            if other is not first.mistakes[0]:
+                for steps in other.variants(first.steps):
+                    if _joined(first.steps, steps):
+                        yield Candidate((first.mistakes[0], other), steps)
 
     def _pair(self, pair: Candidate) -> list[Explanation]:
         proof = (
@@ -184,10 +204,9 @@ class Diagnostician:
             )
         ]
 
-    def _in_parts(self) -> list[Explanation]:
+    def _in_parts(self, singles: list[Candidate]) -> list[Explanation]:
         """Mistakes that each explain several of the deviating cases (one branch of the code, say)."""
         left, found = set(self.evidence.deviating), []
-        singles = self._singles(REFERENCE)
         while left:
             best = max(singles, key=lambda c: sum(self._matches(c, i) for i in left), default=None)
             covered = {i for i in left if best is not None and self._matches(best, i)}

@@ -9,7 +9,7 @@ both directions, for values and for gradients alike.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -43,6 +43,22 @@ class Layout:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Canonical names and shapes that are there."""
         return {name: tuple(where.shape) for name, where in self.index.items()}
+
+    def channels_first(self, num_heads: int) -> Layout | None:
+        """The other reading of weights that are split by head, [.., d, H]; None if there are none."""
+        starts, ends = {}, 0
+        for name, own in self.parameters.items():
+            starts[name], ends = (ends, ends + own.numel()), ends + own.numel()
+        index = dict(self.index)
+        for name, where in self.index.items():
+            first = int(where.flatten()[0])
+            own = next(self.parameters[n] for n, (start, end) in starts.items() if start <= first < end)
+            if own.dim() >= (3 if name.endswith("weight") else 2) and num_heads in own.shape:
+                dim = 1 if name == "out.weight" else 0
+                if name != "out.bias" and where.size(dim) % num_heads == 0:
+                    index[name] = where.unflatten(dim, (-1, num_heads)).transpose(dim, dim + 1).flatten(dim, dim + 1)
+        changed = any(index[name] is not where for name, where in self.index.items())
+        return replace(self, index=index) if changed else None
 
     def trainable(self, name: str) -> bool:
         return name not in self.frozen
@@ -84,10 +100,17 @@ class _Reader:
         sizes = [0, *(p.numel() for p in parameters.values())]
         starts = torch.tensor(sizes).cumsum(0).tolist()
         self.start = dict(zip(parameters, starts, strict=False))
-        self.matrices = [n for n, p in parameters.items() if not is_bias(n, p.dim())]
+        self.matrices = [n for n, p in parameters.items() if not (is_bias(n, p.dim()) or self._packed_biases(n))]
         self.biases = [n for n in parameters if n not in self.matrices]
         self.role_of_element: dict[int, str] = {}
         self.whole: dict[str, str | None] = self._whole_roles()
+
+    def _packed_biases(self, name: str) -> bool:
+        """Several biases in one tensor: no input column meets it, and only some of it meets one output."""
+        labels = self.labels.of[name]
+        several = len(labels) in (2 * self.d_model, 3 * self.d_model, 4 * self.d_model)
+        inputs = any(label and label[0] != "out" for label in labels)
+        return several and name in self.labels.reached and None in labels and not inputs
 
     def _whole_roles(self) -> dict[str, str | None]:
         """The role of each matrix as a whole; None where its elements have several, or none."""
@@ -187,15 +210,18 @@ class _Reader:
         return None
 
     def _by_order(self, name: str, found: dict[str, list[int]], weights: Mapping[str, Tensor]) -> None:
-        """A bias nobody claims goes to the first projections that have none yet, in the order q, k, v, out."""
-        left, taken = self.parameters[name].numel(), 0
+        """A bias that says nothing: what meets one output column is the output's; the rest is q, k, v in order."""
+        places = {offset: label for offset, label in enumerate(self._label(name))}
+        outputs = [self.start[name] + o for o, label in places.items() if label and label[0] == "out"]
+        if len(outputs) == self.d_model and not found.get("out"):
+            found["out"] = outputs
+        rest = [p for p in range(self.start[name], self.start[name] + len(places)) if p not in found.get("out", [])]
         for role in ROLES:
             height = weights[f"{role}.weight"].size(0) if f"{role}.weight" in weights else 0
             missing = height - len(found.get(role, []))
-            if missing and 0 < (use := min(missing, left - taken)):
-                start = self.start[name] + taken
-                found.setdefault(role, []).extend(range(start, start + use))
-                taken += use
+            if missing > 0 and rest:
+                found.setdefault(role, []).extend(rest[:missing])
+                rest = rest[missing:]
 
 
 def find_layout(instance: Instance, d_model: int, seed: int = 0) -> Layout:

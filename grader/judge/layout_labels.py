@@ -67,7 +67,8 @@ def _names(coded: Tensor, powers: Tensor, strict: bool = True) -> dict[int, Labe
             for column, number in enumerate((shared * powers).sum(-1).tolist()):
                 if number in names and size < 3 and strict:
                     return None
-                names.setdefault(number, ("".join(SOURCES[s] for s in sources), column))
+                if number:  # 0 is the word of what never vanishes: a bias
+                    names.setdefault(number, ("".join(SOURCES[s] for s in sources), column))
     return names
 
 

@@ -11,7 +11,7 @@ gives zero weights, zero output and finite gradients.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -42,6 +42,11 @@ class Call:
     @property
     def inputs(self) -> tuple[Tensor, Tensor, Tensor]:
         return self.query, self.key, self.value
+
+    def taking(self, inputs: Sequence[Tensor]) -> Call:
+        """The same call with other inputs."""
+        query, key, value = inputs
+        return replace(self, query=query, key=key, value=value)
 
 
 def unchanged(_call: Call, x: Tensor) -> Tensor:
@@ -216,14 +221,15 @@ def _fill(value: float) -> Steps:
 BASES = (REFERENCE, _fill(-1e9))
 
 
-def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, Any]:
+    """What a file written with these steps defines; its function may go by steps of its own."""
+    plain = steps if function_steps is None else function_steps
     remembered: dict[str, Any] = {}
 
     def scaled_dot_product_attention(
         query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Any:
-        return steps.function(Call(query, key, value, mask, memory=remembered))
+        return plain.function(Call(query, key, value, mask, memory=remembered))
 
     class MultiHeadAttention(nn.Module):
         def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:

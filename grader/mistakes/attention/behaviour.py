@@ -107,6 +107,7 @@ def parameters_not_registered(steps: Steps) -> Steps:
     "The same input and the same weights give a different result every time, although nothing asks for chance: noise is "
     "added, or layers are made anew in forward.",
     hint="Make layers in __init__; look for rand and randn in forward.",
+    parts=CLASS,
 )
 def random_result(steps: Steps) -> list[Steps]:
     def noisy(call: Call, x: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -134,7 +135,7 @@ def single_head(steps: Steps) -> list[Steps]:
         return steps.split(replace(call, heads=1), role, x)
 
     def by_head_width(call: Call, scores: Tensor, _q: Tensor, k: Tensor) -> Tensor:
-        return scores * (k.size(-1) // call.heads) ** -0.5
+        return scores / math.sqrt(k.size(-1) // call.heads)
 
     return [replace(steps, split=whole), replace(steps, split=whole, scale=by_head_width)]
 
@@ -299,7 +300,8 @@ def projection_per_head_shared(steps: Steps) -> Steps:
 )
 def heads_full_width(steps: Steps) -> Steps:
     def shapes(d_model: int, num_heads: int) -> dict[str, tuple[int, ...]]:
-        wide, made = num_heads * d_model, {}
+        wide = num_heads * d_model
+        made: dict[str, tuple[int, ...]] = {}
         for role in "qkv":
             made |= {f"{role}.weight": (wide, d_model), f"{role}.bias": (wide,)}
         return made | {"out.weight": (d_model, wide), "out.bias": (d_model,)}

@@ -93,16 +93,6 @@ def mask_fill_too_weak(steps: Steps) -> list[Steps]:
 
 
 @mistake(
-    "mask-added-inverted-number",
-    "The bool mask times -inf or -1e9 is added without being inverted: the visible keys are hidden.",
-    formula=FILL,
-    hint="Where the mask is True, what do you add?",
-)
-def mask_added_inverted_number(steps: Steps) -> Steps:
-    return only("bool", steps, lambda call, s: s + torch.where(_mask(call), -1e9, 0.0).to(s.dtype))
-
-
-@mistake(
     "mask-after-softmax",
     "The mask is applied after the softmax: the hidden weights are set to 0, but the others are not scaled up again, so "
     "a row sums to less than 1.",

@@ -83,8 +83,14 @@ def mask_additive_ignored(steps: Steps) -> Steps:
     hint="What does True mean in this exercise?",
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#170415",
 )
-def mask_inverted(steps: Steps) -> Steps:
-    return with_mask(steps, lambda _call, m: ~m if m.dtype == torch.bool else m)
+def mask_inverted(steps: Steps) -> list[Steps]:
+    def added(call: Call, scores: Tensor) -> Tensor:
+        return scores + torch.where(_mask(call), -1e9, 0.0).to(scores.dtype)
+
+    return [
+        with_mask(steps, lambda _call, m: ~m if m.dtype == torch.bool else m),
+        only("bool", steps, added),
+    ]
 
 
 @mistake(

@@ -42,7 +42,7 @@ def reading(steps: Steps, inputs: dict[str, str]) -> Steps:
 
     def prepare(call: Call) -> Call:
         now = dict(zip(("query", "key", "value"), call.inputs, strict=True))
-        return replace(call, **{name: now[other] for name, other in inputs.items()})
+        return call.taking([now[inputs.get(name, name)] for name in now])
 
     return replace(steps, prepare=prepare)
 

@@ -171,7 +171,7 @@ def _stopped(index: int, name: str) -> None:
 
         def cut(call: Call) -> Call:
             call = steps.prepare(call)
-            return replace(call, **{name: call.inputs[index].detach()})
+            return call.taking([x.detach() if i == index else x for i, x in enumerate(call.inputs)])
 
         return [replace(steps, prepare=cut), replace(steps, split=split)]
 
