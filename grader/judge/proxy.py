@@ -16,9 +16,8 @@ from grader.judge.remote import RemoteInstance
 class RemoteModule(nn.Module):
     """Mirrors an instance in a worker: the parameters are here, the forward and backward pass there.
 
-    Parameters are sent when they have changed since the last call, which is told by their version
-    counters and memory: an optimizer's step, `copy_` and `load_state_dict` are seen, writing through
-    `.data` is not. Buffers and random numbers stay in the worker.
+    Parameters are sent when they have changed since the last call, which is told by their values.
+    Buffers and random numbers stay in the worker.
 
     Args:
         instance: what to mirror. It is driven through this module from now on.
@@ -33,7 +32,7 @@ class RemoteModule(nn.Module):
         self.names: dict[str, str] = {}
         self._instance, self._title = instance, title
         self._mode: bool | None = None
-        self._sent: dict[str, tuple[int, int]] = {}
+        self._sent: dict[str, Tensor] = {}
         for name, info in instance.parameters().items():
             own = _free_name(name, self.names)
             self.names[own] = name
@@ -63,18 +62,20 @@ class RemoteModule(nn.Module):
     ) -> tuple[Tensor, Outcome]:
         """Call the instance on the distinct tensors, in their order."""
         arguments = [None if i is None else distinct[i] for i in order]
-        outcome = self._instance.call(arguments, grad=grad, record=record, values=self._changed())
-        self._sent = {name: _version(parameter) for name, parameter in self._parameters.items()}
+        changed = self._changed()
+        values = {self.names[name]: value for name, value in changed.items()}
+        outcome = self._instance.call(arguments, grad=grad, record=record, watch=False, values=values)
+        self._sent |= changed
         first = arguments[0]
         assert first is not None
         return self._checked(outcome, first), outcome
 
     def _changed(self) -> dict[str, Tensor]:
-        """Parameters that are not in the worker as they are here, by their names there."""
+        """Copies of the parameters that are not in the worker as they are here."""
         return {
-            self.names[name]: parameter.detach()
+            name: parameter.detach().clone()
             for name, parameter in self._parameters.items()
-            if parameter is not None and self._sent.get(name) != _version(parameter)
+            if parameter is not None and not _same(self._sent.get(name), parameter)
         }
 
     def _checked(self, outcome: Outcome, first: Tensor) -> Tensor:
@@ -139,9 +140,9 @@ def _distinct(arguments: Sequence[Tensor | None]) -> tuple[list[Tensor], list[in
     return list(found.values()), [None if tensor is None else places[id(tensor)] for tensor in arguments]
 
 
-def _version(parameter: Tensor | None) -> tuple[int, int]:
-    """Changes whenever the parameter is written to, or moved."""
-    return (0, 0) if parameter is None else (parameter._version, parameter.data_ptr())
+def _same(sent: Tensor | None, parameter: Tensor) -> bool:
+    """By value: a fused optimizer step on the CPU leaves the version counter as it was."""
+    return sent is not None and sent.device == parameter.device and torch.equal(sent, parameter)
 
 
 def _free_name(name: str, taken: dict[str, str]) -> str:

@@ -22,7 +22,7 @@ from grader.judge.component import (
     tensors,
 )
 from grader.judge.process import Worker
-from grader.worker.values import NAMES, Packer, unpack, unpack_tensors
+from grader.worker.values import NAMES, Packer, unpack, unpack_named, unpack_tensors
 
 T = TypeVar("T")
 Reader = Callable[[dict[str, Any], list[Tensor]], T]
@@ -102,12 +102,14 @@ class RemoteFunction:
         *,
         grad: Sequence[int | str] = (),
         record: bool = True,
+        watch: bool = True,
         values: Mapping[str, Tensor] | None = None,
     ) -> Outcome:
         """Call it, as in `component.Function`.
 
         Args:
             record: False calls it under `torch.no_grad()`.
+            watch: look for arguments changed in place.
             values: parameters and buffers to overwrite before.
         """
         packer = Packer()
@@ -118,9 +120,10 @@ class RemoteFunction:
             **_arguments(packer, args, kwargs),
             "grad": list(grad),
             "record": record,
+            "watch": watch,
         }
         if values:
-            request["values"] = packer.pack(dict(values))
+            request["values"] = packer.pack_named(values)
         given = {*range(len(args)), *kwargs}
 
         def read(answer: dict[str, Any], found: list[Tensor]) -> Outcome:
@@ -158,11 +161,14 @@ class RemoteFunction:
         }
 
         def read(answer: dict[str, Any], found: list[Tensor]) -> Gradients:
-            inputs = _gradients(answer["inputs"], found, shapes)
+            inputs = dict(_input_gradient(pair, found, shapes) for pair in answer["inputs"])
             if inputs.keys() != shapes.keys():
                 raise ValueError("gradients of other arguments than were asked for")
-            parameters = _gradients(answer["parameters"], found, self._shapes())
-            return Gradients(inputs, {str(name): gradient for name, gradient in parameters.items()})
+            parameters = unpack_named(answer["parameters"], found)
+            known = self._shapes()
+            for name, gradient in parameters.items():
+                _check_shape(gradient, known.get(name))
+            return Gradients(inputs, parameters)
 
         return self._link.ask(
             request, self._doing.replace("in the forward", "in the backward", 1), read, packer
@@ -172,7 +178,7 @@ class RemoteFunction:
         if outcome.handle is not None and self._link.unwatch(outcome) is not None:
             self._link.dropped.append(outcome.handle)
 
-    def _shapes(self) -> Mapping[int | str, torch.Size]:
+    def _shapes(self) -> Mapping[str, torch.Size]:
         return {}
 
 
@@ -182,7 +188,7 @@ class RemoteInstance(RemoteFunction):
     def __init__(self, link: _Link, target: dict[str, Any], doing: str) -> None:
         super().__init__(link, target, doing)
         self.device = link.worker.device
-        self._known: dict[int | str, torch.Size] = {}
+        self._known: dict[str, torch.Size] = {}
 
     def parameters(self) -> dict[str, ParameterInfo]:
         infos = self._state("parameters")
@@ -194,7 +200,7 @@ class RemoteInstance(RemoteFunction):
 
     def load(self, values: Mapping[str, Tensor]) -> None:
         packer = Packer()
-        request = {"op": "load", **self._target, "values": packer.pack(dict(values))}
+        request = {"op": "load", **self._target, "values": packer.pack_named(values)}
         self._link.ask(request, "loading weights into it", _nothing, packer)
 
     def train(self, mode: bool = True) -> None:
@@ -208,15 +214,15 @@ class RemoteInstance(RemoteFunction):
         if self._link.worker.alive:
             self._link.ask({"op": "close", **self._target}, "closing", _nothing)
 
-    def _shapes(self) -> Mapping[int | str, torch.Size]:
+    def _shapes(self) -> Mapping[str, torch.Size]:
         return self._known
 
     def _state(self, which: str) -> dict[str, ParameterInfo]:
         def read(answer: dict[str, Any], found: list[Tensor]) -> dict[str, ParameterInfo]:
-            infos = {}
-            for name, packed, requires_grad, device in answer["entries"]:
-                value = unpack(packed, found, Opaque)
-                if not isinstance(name, str) or not isinstance(value, Tensor):
+            values, infos = unpack_named(answer["values"], found), {}
+            for name, requires_grad, device in answer["entries"]:
+                value = values.get(name)
+                if value is None:
                     raise ValueError("a parameter that is no tensor")
                 infos[name] = ParameterInfo(
                     value, requires_grad is True, "cpu" if device == "cpu" else "cuda"
@@ -299,18 +305,20 @@ def _failure(fields: Any) -> SubmissionError:
     )
 
 
-def _gradients(
-    pairs: Any, found: list[Tensor], shapes: Mapping[int | str, torch.Size]
-) -> dict[int | str, Tensor | None]:
-    gradients: dict[int | str, Tensor | None] = {}
-    for name, packed in pairs:
-        gradient = unpack(packed, found, Opaque)
-        if gradient is not None and not isinstance(gradient, Tensor):
-            raise ValueError("a gradient that is no tensor")
-        if gradient is not None and gradient.shape != shapes.get(name, gradient.shape):
-            raise ValueError(f"a gradient of shape {list(gradient.shape)}, expected {list(shapes[name])}")
-        gradients[name] = gradient
-    return gradients
+def _input_gradient(
+    pair: Any, found: list[Tensor], shapes: Mapping[int | str, torch.Size]
+) -> tuple[int | str, Tensor | None]:
+    position, packed = pair
+    gradient = unpack(packed, found, Opaque)
+    if gradient is not None and not isinstance(gradient, Tensor):
+        raise ValueError("a gradient that is no tensor")
+    _check_shape(gradient, shapes.get(position))
+    return position, gradient
+
+
+def _check_shape(gradient: Tensor | None, expected: torch.Size | None) -> None:
+    if gradient is not None and expected is not None and gradient.shape != expected:
+        raise ValueError(f"a gradient of shape {list(gradient.shape)}, expected {list(expected)}")
 
 
 def _shape(value: Any) -> torch.Size:

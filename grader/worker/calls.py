@@ -69,6 +69,19 @@ class _Copies:
         return found
 
 
+class _Seed(torch.autograd.Function):
+    """A scalar whose gradient is a given cotangent. `backward(gradient)` would do, but imports sympy (0.3 s of CPU)."""
+
+    @staticmethod
+    def forward(ctx: Any, output: Tensor, cotangent: Tensor) -> Tensor:
+        ctx.cotangent = cotangent
+        return output.new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, one: Tensor) -> tuple[Tensor, None]:
+        return ctx.cotangent * one, None
+
+
 def same_content(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors are the same, bit by bit. NaN equals NaN here."""
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -89,6 +102,7 @@ def call(
     *,
     device: str = "cpu",
     record: bool = True,
+    watch: bool = True,
 ) -> Answer:
     """Call `function` on copies of the arguments.
 
@@ -98,6 +112,7 @@ def call(
         grad: positions and keywords of the tensors that require a gradient.
         device: where the copies live.
         record: False runs under `torch.no_grad()`.
+        watch: look for arguments changed in place.
     """
     given: dict[Position, Any] = dict(enumerate(args)) | dict(kwargs)
     copies = _Copies(device)
@@ -108,7 +123,7 @@ def call(
         value = plain(
             function(*positional, **{name: copies.of(item, grad=False) for name, item in kwargs.items()})
         )
-    changed = tuple(position for position, item in given.items() if copies.changed(item))
+    changed = tuple(position for position, item in given.items() if watch and copies.changed(item))
     outputs = list(tensors(value)) if record else []
     if not any(output.requires_grad for output in outputs):
         return Answer(value, changed, None)
@@ -127,14 +142,13 @@ def backward(
     leaves = [*graph.leaves.values(), *parameters.values()]
     for leaf in leaves:
         leaf.grad = None
-    # Scalars, and no gradient handed in: that path of autograd does not import sympy (0.3 s of CPU).
-    scalars = [
-        (output * cotangent.to(output.device)).sum()
+    seeds = [
+        _Seed.apply(output, cotangent.to(output.device))  # type: ignore[no-untyped-call]
         for output, cotangent in zip(graph.outputs, cotangents, strict=True)
         if cotangent is not None and output.requires_grad
     ]
-    if scalars:
-        torch.autograd.backward(scalars)
+    if seeds:
+        torch.autograd.backward(seeds)
     inputs = {position: _dense(leaf.grad) for position, leaf in graph.leaves.items()}
     found = {name: _dense(parameter.grad) for name, parameter in parameters.items()}
     for leaf in leaves:

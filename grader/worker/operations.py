@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from . import calls, components, source
 from .failures import FailureError
-from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_tensors
+from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
 
 MAX_GRAPHS = 256  # the oldest is dropped beyond; a training step of six layers keeps 18
 
@@ -66,6 +66,9 @@ class Operations:
     def _unpack(self, packed: Any) -> Any:
         return unpack(packed, self._found, Opaque)
 
+    def _named(self, packed: Any) -> dict[str, Tensor]:
+        return {name: value for name, value in unpack_named(packed, self._found).items() if value is not None}
+
     def _has(self, request: _Request, packer: Packer) -> _Answer:
         return {"has": callable(self._namespace.get(request["name"]))}
 
@@ -79,10 +82,14 @@ class Operations:
     def _state(self, request: _Request, packer: Packer) -> _Answer:
         module = self._instances[request["instance"]]
         entries = module.named_parameters() if request["which"] == "parameters" else module.named_buffers()
-        return {"entries": list(_described(entries, packer))}
+        named = dict(calls.dense(entries))
+        return {
+            "values": packer.pack_named(named),
+            "entries": [[name, value.requires_grad, value.device.type] for name, value in named.items()],
+        }
 
     def _load(self, request: _Request, packer: Packer) -> _Answer:
-        calls.load(self._instances[request["instance"]], self._unpack(request["values"]))
+        calls.load(self._instances[request["instance"]], self._named(request["values"]))
         return {}
 
     def _train(self, request: _Request, packer: Packer) -> _Answer:
@@ -97,7 +104,7 @@ class Operations:
         if "instance" in request:
             module = self._instances[request["instance"]]
             if "values" in request:
-                calls.load(module, self._unpack(request["values"]))
+                calls.load(module, self._named(request["values"]))
             function: Callable[..., Any] = module
         else:
             function = components.get(self._namespace, request["name"])
@@ -108,6 +115,7 @@ class Operations:
             request["grad"],
             device=self._device,
             record=request["record"],
+            watch=request["watch"],
         )
         handle = None if answer.graph is None else self._keep(answer.graph)
         devices = [tensor.device.type for tensor in tensors(answer.value)]
@@ -135,7 +143,7 @@ class Operations:
         inputs, parameters = calls.backward(graph, self._unpack(request["cotangents"]), module)
         return {
             "inputs": [[name, packer.pack(gradient)] for name, gradient in inputs.items()],
-            "parameters": [[name, packer.pack(gradient)] for name, gradient in parameters.items()],
+            "parameters": packer.pack_named(parameters),
         }
 
     def _release(self, request: _Request, packer: Packer) -> _Answer:
@@ -149,9 +157,3 @@ class Operations:
         torch.manual_seed(request["seed"])
         random.seed(request["seed"])
         return {}
-
-
-def _described(entries: Iterator[tuple[str, Tensor]], packer: Packer) -> Iterator[list[Any]]:
-    """[name, value, requires_grad, device] of each."""
-    for name, value in calls.dense(entries):
-        yield [name, packer.pack(value), value.requires_grad, value.device.type]

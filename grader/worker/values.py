@@ -127,6 +127,21 @@ class Packer:
             return value
         return {"o": value.type_name if hasattr(value, "type_name") else _type_name(value)}
 
+    def pack_named(self, named: Mapping[str, Tensor | None]) -> list[Any]:
+        """Many small tensors as few: [[name, shape] of each, all their numbers in one tensor], one for each dtype."""
+        groups: dict[torch.dtype | None, list[str]] = {}
+        for name, tensor in named.items():
+            groups.setdefault(None if tensor is None else tensor.dtype, []).append(name)
+        packed: list[Any] = []
+        for names in groups.values():
+            group = [tensor for name in names if (tensor := named[name]) is not None]
+            if not group:
+                packed.append([[(name, None) for name in names], None])
+                continue
+            flat = torch.cat([tensor.detach().reshape(-1) for tensor in group])  # [numbers of all]
+            packed.append([[(n, list(x.shape)) for n, x in zip(names, group, strict=True)], self.pack(flat)])
+        return packed
+
     def buffers(self) -> list[memoryview]:
         """The tensors' bytes, each padded to the alignment."""
         found: list[memoryview] = []
@@ -182,10 +197,8 @@ def _entry(entry: Any) -> tuple[torch.dtype, list[int]]:
     ):
         raise ValueError("an entry of the table of tensors is not [dtype, shape, device]")
     name, shape, _ = entry
-    if name not in DTYPES or not isinstance(shape, list) or len(shape) > 16:
+    if name not in DTYPES or not _is_shape(shape):
         raise ValueError("a tensor's dtype or shape is unknown")
-    if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-        raise ValueError("a tensor's shape is not one of whole numbers")
     return DTYPES[name], shape
 
 
@@ -221,6 +234,35 @@ def unpack(packed: Any, found: list[Tensor], opaque: Callable[[str], Any], depth
         raise ValueError("not a packed value")
     parts = [unpack(part, found, opaque, depth + 1) for part in content]
     return tuple(parts) if kind == "u" else parts
+
+
+def unpack_named(packed: Any, found: list[Tensor]) -> dict[str, Tensor | None]:
+    """The tensors that `Packer.pack_named` wrote down; those of one dtype share their memory.
+
+    Raises:
+        ValueError: nothing that `pack_named` writes.
+    """
+    named: dict[str, Tensor | None] = {}
+    for entries, packed_flat in packed:
+        if not all(isinstance(name, str) for name, _ in entries):
+            raise ValueError("a name that is no text")
+        if packed_flat is None:
+            named.update((name, None) for name, _ in entries)
+            continue
+        flat = unpack(packed_flat, found, Opaque)
+        if not isinstance(flat, Tensor) or not all(_is_shape(shape) for _, shape in entries):
+            raise ValueError("no tensor, or no shapes, for the names")
+        parts = flat.split(
+            [math.prod(shape) for _, shape in entries]
+        )  # raises RuntimeError if the sum is another
+        named.update((name, x.view(shape)) for (name, shape), x in zip(entries, parts, strict=True))
+    return named
+
+
+def _is_shape(shape: Any) -> bool:
+    return (
+        isinstance(shape, list) and len(shape) <= 16 and all(type(n) is int and 0 <= n < 2**40 for n in shape)
+    )
 
 
 def _checked_key(pair: Any) -> str | int:
