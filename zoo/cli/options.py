@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from zoo.blueprint import Blueprint, Sizes, get_preset, get_presets, make_blueprint
+from zoo.errors import ZooError
 from zoo.plugins import get_registry
 from zoo.registry import Axis, Variant
 
@@ -75,18 +76,21 @@ class PresetType(_TextType):
         ]
 
 
-def axis_options(command: F, several: bool = False) -> F:
+def axis_options(several: bool = False) -> Callable[[F], F]:
     """An option for every axis that is registered, with its variants in the help and in completion."""
-    for axis in reversed(get_registry().axes):
-        metavar = "VARIANT,..." if several else "VARIANT"
-        click.option(
-            f"--{axis.name}",
-            _argument(axis),
-            type=VariantType(axis.name, several),
-            metavar=metavar,
-            help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}.",
-        )(command)
-    return command
+
+    def add(command: F) -> F:
+        for axis in reversed(get_registry().axes):
+            click.option(
+                f"--{axis.name}",
+                _argument(axis),
+                type=VariantType(axis.name, several),
+                metavar="VARIANT,..." if several else "VARIANT",
+                help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}.",
+            )(command)
+        return command
+
+    return add
 
 
 def size_options(command: F) -> F:
@@ -114,7 +118,7 @@ def preset_option(command: F) -> F:
 
 def blueprint_options(command: F) -> F:
     """--preset, an option for every axis, an option for every size: what `blueprint_from` takes."""
-    return preset_option(axis_options(size_options(command)))
+    return preset_option(axis_options()(size_options(command)))
 
 
 def device_option(command: F) -> F:
@@ -145,6 +149,23 @@ def blueprint_from(given: dict[str, Any], base: Blueprint | None = None) -> Blue
     blueprint = get_preset(preset).blueprint() if preset is not None else base or make_blueprint()
     blueprint = blueprint.with_choices(**{axis: text for axis, text in chosen.items() if text is not None})
     return blueprint.with_sizes(**{name: value for name, value in sizes.items() if value is not None})
+
+
+def axis_values(given: dict[str, Any]) -> dict[str, list[str]]:
+    """The variants asked for on each axis, with `axis_options(several=True)`; takes them out of `given`.
+
+    Raises:
+        ZooError: an axis was given without a variant.
+    """
+    found: dict[str, list[str]] = {}
+    for axis in get_registry().axes:
+        text = given.pop(_argument(axis), None)
+        if text is None:
+            continue
+        found[axis.name] = [one.strip() for one in text.split(",") if one.strip()]
+        if not found[axis.name]:
+            raise ZooError(f"--{axis.name}={text}: expected one or more variants, separated by commas.")
+    return found
 
 
 def defaults_text(blueprint: Blueprint) -> str:
