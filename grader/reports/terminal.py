@@ -83,7 +83,7 @@ def _table(grade: Grade) -> str:
         rows,
         headers=("", "category", "test", "points"),
         tablefmt="simple",
-        maxcolwidths=[None, None, 46, None],
+        maxcolwidths=[None, None, 50, None],
         colalign=("left", "left", "left", "right"),
         disable_numparse=True,
     )

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli.grade import grade
+from grader.judge.process import Limits, Worker
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "exercises" / "attention.py"
@@ -178,3 +184,39 @@ def test_code_that_misbehaves_is_a_failed_grade(written: Any, text: str, said: s
     assert code == 1
     assert any(said in test["message"] for test in found["tests"] if test["status"] == "failed")
     assert all(test["status"] != "error" for test in found["tests"])
+
+
+STOPPED = {
+    "endless loop at import": ("while True: pass\n", "too long"),
+    "endless loop in the function": ("{function}    while True: pass\n", "too long"),
+    "100 MB of output": ("for _ in range(100): print('x' * 2**20)\n", "limit"),
+    "100 GB of memory": ("import torch\n{function}    return torch.zeros(25 * 2**30), 1\n", "limit"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "said"), STOPPED.values(), ids=list(STOPPED))
+def test_code_that_has_to_be_stopped_is_a_failed_grade(
+    written: Any, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setattr("grader.judge.run.Worker", partial(Worker, limits=Limits(request_s=2)))
+    code, found = as_json(written(text.format(function=FUNCTION)), "--quick")
+    assert code == 1
+    assert said in next(test["message"] for test in found["tests"] if test["status"] == "failed")
+    assert all(test["status"] != "error" for test in found["tests"])
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing_behind(written: Any, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    file = written(f"import os\nopen({str(started)!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
+    code = "from grader.cli.grade import grade; grade()"
+    judge = subprocess.Popen([sys.executable, "-c", code, file], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    while not started.exists() or not started.read_text():
+        assert judge.poll() is None
+        time.sleep(0.1)
+    judge.send_signal(signal.SIGINT)
+    _, said = judge.communicate()
+    assert (judge.returncode, "Interrupted" in said) == (130, True)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
