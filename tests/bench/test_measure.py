@@ -1,0 +1,68 @@
+"""The benchmark's own arithmetic, on a clock that actions move by hand."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.__main__ import BENCHMARKS, NAMES
+from tests.bench.measure import Action, Benchmark, Result, all_seconds, measure, process, write
+
+
+def measured(a: list[float], b: list[float], bar: float) -> Result:
+    """What is found for two actions that take so many seconds; the first of each is the warm-up."""
+    now = [0.0]
+
+    def action(durations: list[float]) -> Action:
+        left = iter(durations)
+        return lambda: now.__setitem__(0, now[0] + next(left))
+
+    actions = action(a), action(b)
+    return measure(Benchmark("name", "a / b", bar, len(a) - 1, lambda: actions, lambda: now[0]))
+
+
+def test_the_ratio_is_the_median_of_the_rounds_ratios() -> None:
+    result = measured([100, 1, 30, 2], [100, 2, 10, 2], bar=1.0)
+    assert (result.ratio, result.median_a, result.median_b, result.met) == (
+        "1.000",
+        "2.0000",
+        "2.0000",
+        "yes",
+    )
+    assert result.rounds == 3
+
+
+def test_a_bar_that_is_missed_is_said_to_be() -> None:
+    assert measured([1, 3], [1, 2], bar=1.49).met == "no"
+
+
+def test_the_time_of_child_processes_counts() -> None:
+    before = all_seconds()
+    process([sys.executable, "-c", "sum(range(3_000_000))"])()
+    assert all_seconds() - before > 0.01
+
+
+def test_a_command_that_fails_is_not_measured() -> None:
+    with pytest.raises(RuntimeError, match=r"ended with 3:\nout\nerr"):
+        process(
+            [sys.executable, "-c", "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"]
+        )()
+
+
+def test_rows_that_were_not_measured_now_stay(tmp_path: Path) -> None:
+    out, result = tmp_path / "results.csv", measured([1, 3], [1, 2], bar=2)
+    other = Result(**{**vars(result), "name": "other"})
+    write([other, Result(**{**vars(result), "name": "gone"})], out, ["name", "other", "gone"])
+    write([result], out, ["name", "other"])
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == ["name", "other"]
+    assert rows[0]["ratio"] == "1.500"
+
+
+def test_every_benchmark_has_a_name_of_its_own_and_says_what_it_compares() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert all(" / " in benchmark.what and benchmark.rounds >= 3 for benchmark in BENCHMARKS)
