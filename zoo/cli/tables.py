@@ -24,10 +24,11 @@ def comparison(rows: Sequence[Row], axes: Sequence[str], conditions: Conditions)
     notes: list[str] = []
     cells = []
     for row in rows:
-        notes += [row.note] if row.note and row.note not in notes else []
-        mark = f"({notes.index(row.note) + 1})" if row.note else "-"
-        refused = [f"refused {mark}", *[""] * 6]
-        numbers = refused if row.parameters is None else _numbers(row, mark)
+        refused = row.parameters is None
+        note = f"Refused. {row.note}" if refused else row.note
+        notes += [note] if note and note not in notes else []
+        mark = f"({notes.index(note) + 1})" if note else "-"
+        numbers = [mark, *[""] * 6] if refused else _numbers(row, mark)
         choices = [_brief(axis, row.blueprint[axis]) for axis in axes]
         cells.append([*choices, *(numbers if trained else numbers[:-1])])
     align = ["left"] * len(axes) + ["right"] * (len(headers) - len(axes))
