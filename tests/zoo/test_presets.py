@@ -1,0 +1,34 @@
+"""Every preset builds; that of the reversal task is its recipe."""
+
+import pytest
+
+from zoo.blueprint import get_presets
+from zoo.builder import build
+from zoo.plugins import get_registry
+from zoo.rules import problems
+from zoo.tasks import get_tasks
+from zoo.training import check_sizes, load_task
+
+
+@pytest.mark.parametrize("name", sorted(get_presets()))
+def test_it_builds_and_says_what_it_is(name: str) -> None:
+    preset = get_presets()[name]
+    assert preset.summary
+    assert not problems(preset.blueprint(), get_registry())
+    build(preset.blueprint(), seed=0)
+
+
+@pytest.mark.parametrize("name", sorted(get_tasks()))
+def test_every_task_has_a_preset_that_fits_it(name: str) -> None:
+    blueprint = get_presets()[get_tasks()[name].preset].blueprint()
+    check_sizes(blueprint.sizes, load_task(name))
+
+
+def test_reverse_is_the_small_pre_norm_model() -> None:
+    blueprint = get_presets()["reverse"].blueprint()
+    sizes = blueprint.sizes
+    assert (sizes.d_model, sizes.num_heads, sizes.d_ff, sizes.dropout) == (64, 4, 256, 0.0)
+    assert (sizes.num_encoder_layers, sizes.num_decoder_layers) == (1, 1)
+    assert str(blueprint["norm"]) == "pre"
+    assert str(blueprint["embedding"]) == "unscaled:std=0.1"
+    assert str(blueprint["encoding"]).startswith("sinusoidal")
