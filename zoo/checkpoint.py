@@ -253,14 +253,15 @@ def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
 
 def _check_tensors(folder: Path, expected: Mapping[str, Tensor], got: Mapping[str, Tensor]) -> None:
     """Raises ZooError unless names and shapes are those of the model."""
-    lines = [f"{name}: expected {list(expected[name].shape)}, got nothing" for name in expected.keys() - got]
-    lines += [f"{name}: expected nothing, got {list(got[name].shape)}" for name in got.keys() - expected]
+    absent, foreign = sorted(expected.keys() - got), sorted(got.keys() - expected)
+    lines = [f"{name}: expected {list(expected[name].shape)}, got nothing" for name in absent]
+    lines += [f"{name}: expected nothing, got {list(got[name].shape)}" for name in foreign]
     lines += [
         f"{name}: expected {list(expected[name].shape)}, got {list(got[name].shape)}"
-        for name in expected.keys() & got
+        for name in sorted(expected.keys() & got)
         if expected[name].shape != got[name].shape
     ]
     if lines:
-        shown = sorted(lines)[:5] + ([f"and {len(lines) - 5} more"] if len(lines) > 5 else [])
+        shown = lines[:5] + ([f"and {len(lines) - 5} more"] if len(lines) > 5 else [])
         listing = "\n".join(f"  {line}" for line in shown)
         raise ZooError(f"The weights in '{folder}' are not those of its blueprint.\n{listing}")

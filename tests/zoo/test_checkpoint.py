@@ -1,0 +1,351 @@
+"""Checkpoints: what comes back, what is refused, and that a killed process leaves one that is whole."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+
+from zoo import checkpoint
+from zoo.blueprint import Blueprint, make_blueprint
+from zoo.builder import build
+from zoo.checkpoint import check_directory, load_checkpoint, save_checkpoint
+from zoo.errors import ZooError
+from zoo.transformer import Transformer
+
+TINY = {
+    "d_model": 8,
+    "num_heads": 2,
+    "d_ff": 16,
+    "num_encoder_layers": 1,
+    "num_decoder_layers": 1,
+    "src_vocab": 11,
+    "tgt_vocab": 11,
+    "max_len": 16,
+}
+
+
+def tiny(seed: int = 0, **given: Any) -> tuple[Transformer, Blueprint]:
+    blueprint = make_blueprint(**{**TINY, **given})
+    return build(blueprint, seed=seed), blueprint
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save_checkpoint(tmp_path / "saved", *tiny(), task="reverse")
+    return tmp_path / "saved"
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what `zoo.json` holds."""
+    index = json.loads((folder / "zoo.json").read_text())
+    change(index)
+    (folder / "zoo.json").write_text(json.dumps(index))
+
+
+def refused(folder: Path, *parts: str, **options: Any) -> None:
+    """Loading fails with a sentence that has these parts."""
+    with pytest.raises(ZooError) as caught:
+        load_checkpoint(folder, **options)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_what_was_saved_comes_back(saved: Path, device: torch.device) -> None:
+    model, blueprint = tiny()
+    loaded = load_checkpoint(saved, device=device)
+    assert loaded.blueprint == blueprint
+    assert loaded.extra == {"task": "reverse"}
+    assert not loaded.model.training
+    assert {parameter.device.type for parameter in loaded.model.parameters()} == {device.type}
+    for name, value in model.state_dict().items():
+        assert torch.equal(loaded.model.state_dict()[name].cpu(), value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_dtypes_come_back_too(tmp_path: Path, dtype: torch.dtype) -> None:
+    model, blueprint = tiny()
+    save_checkpoint(tmp_path, model.to(dtype), blueprint)
+    loaded = load_checkpoint(tmp_path).model
+    assert {parameter.dtype for parameter in loaded.parameters()} == {dtype}
+    assert torch.equal(loaded.head.weight, model.head.weight)
+
+
+def test_weights_move_between_attentions_that_store_them_differently(tmp_path: Path) -> None:
+    model, blueprint = tiny(attention="fused")
+    save_checkpoint(tmp_path, model, blueprint.with_choices(attention="eager"))
+    src, tgt = torch.tensor([[3, 4, 5]]), torch.tensor([[1, 5]])
+    torch.testing.assert_close(load_checkpoint(tmp_path).model(src, tgt), model.eval()(src, tgt))
+
+
+def test_nothing_but_safetensors_and_json_is_on_the_disk(saved: Path) -> None:
+    index = json.loads((saved / "zoo.json").read_text())
+    assert {path.name for path in saved.iterdir()} == {"zoo.json", index["weights"]}
+    assert safetensors.torch.load_file(saved / index["weights"]).keys() == tiny()[0].state_dict().keys()
+
+
+def test_a_new_checkpoint_takes_the_place_of_the_old_and_leaves_other_files_alone(saved: Path) -> None:
+    (saved / "notes.txt").write_text("mine")
+    model, blueprint = tiny(seed=1)
+    save_checkpoint(saved, model, blueprint, step=7)
+    loaded = load_checkpoint(saved)
+    assert loaded.extra == {"step": 7}
+    assert torch.equal(loaded.model.head.weight, model.head.weight)
+    assert len(list(saved.iterdir())) == 3
+    assert (saved / "notes.txt").read_text() == "mine"
+
+
+def test_saving_the_same_twice_is_no_trouble(saved: Path) -> None:
+    save_checkpoint(saved, *tiny())
+    assert load_checkpoint(saved).extra == {}
+
+
+def test_directories_are_made(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "a" / "b", *tiny())
+    load_checkpoint(tmp_path / "a" / "b")
+
+
+def test_a_directory_that_is_not_ours_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(ZooError, match=r"holds no checkpoint of the zoo \(but thesis.txt"):
+        check_directory(tmp_path)
+    with pytest.raises(ZooError, match="holds no checkpoint"):
+        save_checkpoint(tmp_path, *tiny())
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ZooError, match=r"is a file\. Name a directory"):
+        save_checkpoint(tmp_path / "file", *tiny())
+    with pytest.raises(ZooError, match="a part of the path is a file"):
+        save_checkpoint(tmp_path / "file" / "below", *tiny())
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (errno.ENOSPC, "the disk is full. What was there before is still there"),
+        (errno.EACCES, "no permission"),
+        (errno.EROFS, "Read-only file system"),
+    ],
+)
+@pytest.mark.parametrize("nth", [1, 2])  # at the weights, at zoo.json
+def test_a_disk_that_cannot_take_it_keeps_the_old_checkpoint(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str, nth: int
+) -> None:
+    before = load_checkpoint(saved).model.head.weight
+    calls = iter(range(1, 100))
+    fsync = os.fsync
+
+    def full(descriptor: int) -> None:
+        if next(calls) == (1 if nth == 1 else 3):
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ZooError, match=r"cannot be saved in .*saved") as caught:
+        save_checkpoint(saved, *tiny(seed=1))
+    assert reason in str(caught.value)
+    assert torch.equal(load_checkpoint(saved).model.head.weight, before)
+    assert not list(saved.glob("*.partial"))
+
+
+KILLED = """
+import os, pathlib, signal, sys
+import torch
+from zoo.blueprint import make_blueprint
+from zoo.builder import build
+from zoo.checkpoint import load_checkpoint, save_checkpoint
+
+blueprint = make_blueprint(**{sizes})
+old, new = (build(blueprint, seed=seed) for seed in (0, 1))
+
+def killing(function, counter, nth):
+    def called(*args, **kwargs):
+        counter[0] += 1
+        if counter[0] == nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*args, **kwargs)
+    return called
+
+for nth in range(1, 100):
+    folder = pathlib.Path(sys.argv[1]) / str(nth)
+    save_checkpoint(folder, old, blueprint, step=0)
+    child = os.fork()
+    if not child:
+        counter = [0]
+        for owner, name in ((os, "fsync"), (pathlib.Path, "replace"), (pathlib.Path, "open"), (pathlib.Path, "unlink")):
+            setattr(owner, name, killing(getattr(owner, name), counter, nth))
+        save_checkpoint(folder, new, blueprint, step=1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    loaded = load_checkpoint(folder)
+    same = torch.equal(loaded.model.head.weight, (old, new)[loaded.extra["step"]].head.weight)
+    print(nth, loaded.extra["step"], same)
+    save_checkpoint(folder, new, blueprint, step=2)
+    assert load_checkpoint(folder).extra == {{"step": 2}} and len(list(folder.iterdir())) == 2
+    if status == 0:
+        break
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_point_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED.format(sizes=TINY), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert all(same == "True" for _, _, same in rows)
+    steps = [step for _, step, _ in rows]
+    assert len(rows) >= 8
+    assert steps == sorted(steps)
+    assert {"0", "1"} == set(steps)
+
+
+def test_a_first_save_that_was_killed_can_be_done_again(tmp_path: Path) -> None:
+    (tmp_path / f"weights-{'0' * 64}.safetensors.partial").write_bytes(b"half")
+    (tmp_path / f"weights-{'1' * 64}.safetensors").write_bytes(b"whole")
+    refused(tmp_path, "there is no zoo.json in it")
+    save_checkpoint(tmp_path, *tiny())
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_nothing_there_is_said(tmp_path: Path) -> None:
+    refused(tmp_path / "nowhere", "nowhere' is no checkpoint: there is no such directory", "zoo train --save")
+    refused(tmp_path, "there is no zoo.json in it")
+
+
+def test_no_permission_is_said(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    refused(saved, "cannot be read: no permission")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"3",
+        b"{}",
+        b'{"format": "1"}',
+        b'{"format": 1}',
+        b'{"format": 0}',
+        b"[" * 100_000,
+        b'{"format": 1, "extra": {}, "weights": "../../weights.safetensors"}',
+        b'{"format": 1, "extra": 3, "weights": "weights-' + b"0" * 64 + b'.safetensors"}',
+    ],
+)
+def test_a_damaged_index_is_said(saved: Path, content: bytes) -> None:
+    (saved / "zoo.json").write_bytes(content)
+    refused(saved, "zoo.json is damaged or no checkpoint")
+
+
+def test_a_newer_format_is_said(saved: Path) -> None:
+    edit(saved, lambda index: index.update(format=checkpoint.FORMAT + 1, version="9.9"))
+    refused(saved, "format 2, saved by zoo 9.9", "reads format 1", "Update transformer-zoo")
+
+
+@pytest.mark.parametrize("blueprint", [None, {}, {"format": 1, "choices": 3, "sizes": {}}])
+def test_a_damaged_blueprint_is_said(saved: Path, blueprint: object) -> None:
+    edit(saved, lambda index: index.update(blueprint=blueprint))
+    refused(saved, "cannot be built", "no blueprint")
+
+
+@pytest.mark.parametrize("length", [0, 4, 100, -1])
+def test_cut_weights_are_said(saved: Path, length: int) -> None:
+    (weights,) = saved.glob("weights-*")
+    weights.write_bytes(weights.read_bytes()[:length])
+    refused(saved, str(weights), "is damaged")
+
+
+def test_weights_that_are_gone_are_said(saved: Path) -> None:
+    next(saved.glob("weights-*")).unlink()
+    refused(saved, "is gone: the checkpoint is incomplete")
+
+
+def put_weights(saved: Path, data: bytes) -> None:
+    """Replace the weights by `data`, in good order."""
+    name = f"weights-{checkpoint.hashlib.sha256(data).hexdigest()}.safetensors"
+    (saved / name).write_bytes(data)
+    edit(saved, lambda index: index.update(weights=name))
+
+
+def test_weights_that_are_no_safetensors_are_said(saved: Path) -> None:
+    put_weights(saved, b"PK\x03\x04 a pickle, perhaps")
+    refused(saved, "is damaged")
+
+
+def test_weights_of_another_model_are_said_with_both_shapes(saved: Path) -> None:
+    state = tiny(d_ff=24)[0].state_dict()
+    state["stranger"] = torch.zeros(3)
+    del state["head.bias"]
+    put_weights(saved, safetensors.torch.save({name: value.clone() for name, value in state.items()}))
+    refused(
+        saved,
+        "not those of its blueprint",
+        "head.bias: expected [11], got nothing",
+        "stranger: expected nothing, got [3]",
+        "down_proj.weight: expected [8, 16], got [8, 24]",
+        "and 3 more",
+    )
+
+
+def test_sizes_that_fit_no_memory_are_said(saved: Path) -> None:
+    edit(saved, lambda index: index["blueprint"]["sizes"].update(d_model=10**7))
+    refused(saved, "The weights and their gradients take")
+
+
+def test_a_variant_that_is_not_there_is_said_with_its_plugin(saved: Path) -> None:
+    def change(index: dict[str, Any]) -> None:
+        index["blueprint"]["choices"]["attention"]["name"] = "linear"
+        index["origins"]["attention"] = "their-plugin"
+
+    edit(saved, change)
+    refused(saved, "There is no attention 'linear'", "It came from plugin their-plugin, which is not loaded")
+
+
+PART = """
+import pathlib
+import torch
+pathlib.Path("ran").write_text("yes")
+
+class Mine(torch.nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        return self.linear(x)
+"""
+
+
+def test_code_runs_only_if_it_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("part.py").write_text(PART)
+    model, blueprint = tiny(feedforward="part.py:Mine")
+    save_checkpoint("saved", model, blueprint)
+    Path("ran").unlink()
+    refused(Path("saved"), "has a part from a file: part.py:Mine", "give --allow-code")
+    assert not Path("ran").exists()
+    loaded = load_checkpoint("saved", allow_code=True).model
+    assert Path("ran").exists()
+    assert torch.equal(loaded.state_dict()["head.weight"], model.head.weight)
+    Path("part.py").unlink()
+    refused(Path("saved"), "there is no file 'part.py'", allow_code=True)
