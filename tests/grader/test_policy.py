@@ -21,7 +21,7 @@ from grader.judge.policy import library_attention
         "from torch import nn\nlayer = nn.TransformerEncoderLayer(8, 2)",
         "from torch.nn import *\nlayer = MultiheadAttention(8, 2)",
         "import torch.nn.functional as F\ngetattr(F, 'multi_head_attention_forward')",
-        "import torch.nn.functional as F\ndef scaled_dot_product_attention(q): return F.scaled_dot_product_attention(q)",
+        "import torch.nn.functional as F\ndef attend(q): return F.scaled_dot_product_attention(q)",
     ],
 )
 def test_library_attention_is_refused_with_its_line(code: str) -> None:
