@@ -1,0 +1,209 @@
+"""What must hold for a Transformer whatever it is built from, over the live registry.
+
+Models are the default one with one axis changed at a time, and attention x mask in every combination.
+"""
+
+import itertools
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from zoo.blueprint import Blueprint, make_blueprint
+from zoo.builder import build
+from zoo.checkpoint import load_checkpoint, save_checkpoint
+from zoo.decoding.greedy import greedy_decode
+from zoo.plugins import get_registry
+from zoo.registry import Registry
+from zoo.transformer import Transformer
+
+PAD, SOS, EOS, VOCAB, MAX_LEN = 0, 1, 2, 11, 16
+SIZES = {
+    "d_model": 8,
+    "num_heads": 2,
+    "d_ff": 12,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "dropout": 0.1,  # no effect in eval mode, in which all of this runs
+    "src_vocab": VOCAB,
+    "tgt_vocab": VOCAB,
+    "max_len": MAX_LEN,
+}
+
+
+def combinations(registry: Registry) -> list[str]:
+    """Choices as text, "axis=variant,axis=variant"."""
+    single = [f"{v.axis}={v.name}" for v in registry.variants()]
+    pairs = itertools.product(registry.variants("attention"), registry.variants("mask"))
+    return single + [f"attention={attention.name},mask={mask.name}" for attention, mask in pairs]
+
+
+CASES = combinations(get_registry())
+every_model = pytest.mark.parametrize("case", CASES)
+
+
+def blueprint_of(case: str) -> Blueprint:
+    """The default blueprint with these choices; skipped where the attention declares that it cannot."""
+    choices = {axis.replace("-", "_"): name for axis, name in (part.split("=") for part in case.split(","))}
+    capabilities = get_registry().get("attention", choices.get("attention", "eager")).capabilities
+    if not capabilities["causal"] or set(capabilities["roles"]) != {"self", "cross"}:
+        pytest.skip("declares that it cannot stand everywhere in an encoder-decoder")
+    limit = min(MAX_LEN, capabilities["max_length"] or MAX_LEN)
+    return make_blueprint(**{**SIZES, "max_len": limit, **choices})
+
+
+def make(case: str, seed: int = 0) -> Transformer:
+    """The model in eval mode and float64, no parameter of it at a value that hides anything (0 or 1)."""
+    model = build(blueprint_of(case), seed=seed).double().eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+    return model
+
+
+def words(rows: int, length: int, seed: int = 0) -> Tensor:
+    """Tokens that are neither PAD nor SOS nor EOS. [B, T]"""
+    return torch.randint(3, VOCAB, (rows, length), generator=torch.Generator().manual_seed(seed))
+
+
+def ragged(tokens: Tensor) -> Tensor:
+    """The same with rows that end in more and more padding; the first is full, no row is empty."""
+    kept = torch.arange(tokens.size(0), 0, -1)[:, None] * tokens.size(1) // tokens.size(0)
+    return tokens.masked_fill(torch.arange(tokens.size(1)) >= kept, PAD)
+
+
+def close(got: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-10)
+
+
+def differ(a: Tensor, b: Tensor) -> bool:
+    return bool((a - b).abs().max() > 1e-6)
+
+
+@every_model
+def test_no_later_target_token_changes_earlier_logits(case: str) -> None:
+    model, src, tgt = make(case), ragged(words(3, 5)), words(3, 6, seed=1)
+    before = model(src, tgt)
+    for place in range(1, 6):
+        changed = tgt.clone()
+        changed[:, place] = tgt[:, place] % (VOCAB - 3) + 3  # another word
+        after = model(src, changed)
+        close(after[:, :place], before[:, :place])
+        assert differ(after[:, place], before[:, place])
+
+
+@every_model
+def test_no_gradient_comes_from_later_positions_and_some_from_all_earlier_ones(case: str) -> None:
+    model, src, tgt = make(case), ragged(words(3, 5)), words(3, 6, seed=1)
+    memory = model.encode(src)
+    x = model.tgt_positions(model.embeddings.tgt(tgt)).detach().requires_grad_()
+    hidden = model.decoder(x, memory, model.src_mask(src, x), model.tgt_mask(tgt, x))
+    cotangent = torch.randn(hidden.size(-1), dtype=hidden.dtype)  # a plain sum is blind behind a norm
+    for place in range(6):
+        (gradient,) = torch.autograd.grad((hidden[:, place] * cotangent).sum(), x, retain_graph=True)
+        assert torch.all(gradient[:, place + 1 :] == 0)
+        assert torch.all(gradient[:, : place + 1].abs().amax(-1) > 0)
+
+
+@every_model
+def test_every_source_token_reaches_every_logit(case: str) -> None:
+    """Unlike the target, the source is seen whole: a model that masked too much would pass all the rest."""
+    model, src, tgt = make(case), words(2, 5), words(2, 4, seed=1)
+    before = model(src, tgt)
+    for place in range(5):
+        changed = src.clone()
+        changed[:, place] = src[:, place] % (VOCAB - 3) + 3
+        change = (model(changed, tgt) - before).abs().amax(-1)
+        assert torch.all(change > 1e-9)
+
+
+@every_model
+def test_padding_changes_nothing_at_real_positions(case: str) -> None:
+    model, src, tgt = make(case), words(3, 5), words(3, 4, seed=1)
+    padded_src = torch.nn.functional.pad(ragged(src), (0, 3), value=PAD)
+    padded_tgt = torch.nn.functional.pad(ragged(tgt), (0, 2), value=PAD)
+    together = model(padded_src, padded_tgt)
+    assert torch.isfinite(together).all()
+    for row in range(3):
+        alone_src = padded_src[row][padded_src[row] != PAD][None]
+        alone_tgt = padded_tgt[row][padded_tgt[row] != PAD][None]
+        close(together[row : row + 1, : alone_tgt.size(1)], model(alone_src, alone_tgt))
+
+
+@every_model
+def test_rows_of_a_batch_do_not_see_each_other(case: str) -> None:
+    model, src, tgt = make(case), words(4, 5), words(4, 6, seed=1)
+    together = model(src, tgt)
+    for row in range(4):
+        one = slice(row, row + 1)
+        close(model(src[one], tgt[one]), together[one])
+
+
+@every_model
+def test_the_encoder_is_permutation_equivariant_just_where_positions_are_not_told_apart(case: str) -> None:
+    model, src = make(case), words(2, 6)
+    blueprint = blueprint_of(case)
+    positional = get_registry().get("encoding", blueprint["encoding"].name).capabilities["positional"]
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    permuted, expected = model.encode(src[:, order]), model.encode(src)[:, order]
+    if positional:
+        assert differ(permuted, expected)
+    else:
+        close(permuted, expected)
+
+
+@pytest.mark.parametrize("attention", [v.name for v in get_registry().variants("attention")])
+def test_without_positions_the_order_of_the_source_does_not_matter_to_the_logits(attention: str) -> None:
+    model, src, tgt = make(f"attention={attention},encoding=none"), words(2, 6), words(2, 4, seed=1)
+    close(model(src.flip(1), tgt), model(src, tgt))
+
+
+def ends(rows: Tensor) -> list[int]:
+    """At which step each row ended; one past the last if it did not."""
+    return [row.index(EOS) if EOS in row else len(row) for row in rows.tolist()]
+
+
+@every_model
+def test_greedy_decoding_of_a_batch_equals_row_by_row(case: str) -> None:
+    src, steps = ragged(words(6, 5)), 8
+    for seed in range(100):  # until the rows of a random model end at different steps
+        model = make(case, seed)
+        together = greedy_decode(model, src, steps)
+        if len(set(ends(together))) > 2:
+            break
+    else:
+        pytest.fail("no model of 100 ended its rows at three different steps")
+    for row, end in zip(range(6), ends(together), strict=True):
+        alone = greedy_decode(model, src[row : row + 1], steps)
+        assert alone.size(1) == min(end + 1, steps)
+        assert alone[0].tolist() == together[row, : alone.size(1)].tolist()
+        assert torch.all(together[row, alone.size(1) :] == PAD)
+
+
+@every_model
+def test_a_saved_and_reloaded_model_gives_the_same_logits_bit_for_bit(case: str, tmp_path: Path) -> None:
+    model, src, tgt = make(case).float(), ragged(words(3, 5)), words(3, 4, seed=1)
+    save_checkpoint(tmp_path, model, blueprint_of(case))
+    loaded = load_checkpoint(tmp_path)
+    assert loaded.blueprint == blueprint_of(case)
+    assert torch.equal(loaded.model(src, tgt), model(src, tgt))
+
+
+@every_model
+def test_the_model_does_not_keep_anything_from_one_call_to_the_next(case: str) -> None:
+    model, src, tgt = make(case), words(2, 5), words(2, 4, seed=1)
+    before = model(src, tgt)
+    model(words(3, 7, seed=2), words(3, 6, seed=3))
+    assert torch.equal(model(src, tgt), before)
+
+
+def test_the_cases_hold_every_variant_and_every_pair_of_attention_and_mask() -> None:
+    registry = get_registry()
+    assert len(set(CASES)) == len(CASES)
+    for variant in registry.variants():
+        assert f"{variant.axis}={variant.name}" in CASES
+    assert sum("," in case for case in CASES) == len(registry.variants("attention")) * len(
+        registry.variants("mask")
+    )
