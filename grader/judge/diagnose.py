@@ -216,6 +216,8 @@ class Diagnostician:
                 f"Your results equal those of the reference with just this mistake in {len(covered)} of the "
                 f"{len(self.evidence.deviating)} cases that are wrong."
             )
+            # Where the mistake shows as well, but in other numbers, it is still the one to mend first.
+            covered |= left & set(self._shown_by(best.mistakes[0]))
             found.append(Explanation(best.mistakes[0].named, frozenset(covered), proof))
             left -= covered
         return found

@@ -9,8 +9,8 @@ import torch
 
 from grader.judge import structure
 from grader.judge.cases import Case, Observation
-from grader.judge.component import Submission, SubmissionError
 from grader.judge.compare import equal
+from grader.judge.component import Submission, SubmissionError
 from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
 from grader.judge.layout import Layout, find_layout
 from grader.judge.properties import by_chance, conclude, repeats
@@ -69,7 +69,9 @@ class Exam:
         if other is None:
             return
         draws = torch.Generator().manual_seed(self.seed)
-        query, key, value = (torch.randn(2, 3, size[0], generator=draws, dtype=torch.float64) for _ in range(3))
+        query, key, value = (
+            torch.randn(2, 3, size[0], generator=draws, dtype=torch.float64) for _ in range(3)
+        )
         weights = {n: torch.randn(shape, generator=draws).double() for n, shape in first.shapes.items()}
         case = Case("which reading", "class", "layout", (query, key, value), weights=weights, heads=size[1])
         if not equal(case, expected(case), self.subject.run(case)):
@@ -167,10 +169,19 @@ class Exam:
         # What is wrong with the function in a way nobody knows is most likely what is wrong with the class.
         thorough = all(name in {m.id for m in self.mistakes} for name in known)
         found = Diagnostician(evidence, self.mistakes, first=known, thorough=thorough).explain()
+        if part == "class" and not found and (odd := self._odd_structure()) is not None:
+            return [Explanation(odd, frozenset(evidence.deviating), "")]
         left = [i for i in evidence.deviating if i not in {covered for e in found for covered in e.cases}]
         if left and not (part == "class" and self._function_is_wrong()):
             found += conclude(evidence, left, self.subject)
         return found
+
+    def _odd_structure(self) -> Named | None:
+        """A name for parameters that are not those of four projections."""
+        for size in self.sizes():
+            if structure.problem(self.layout(*size), *size):
+                return structure.named(self.layout(*size), *size)
+        return None
 
     def _known(self, name: str) -> Named:
         return next(mistake.named for mistake in self.mistakes if mistake.id == name)

@@ -56,7 +56,9 @@ class Layout:
             if own.dim() >= (3 if name.endswith("weight") else 2) and num_heads in own.shape:
                 dim = 1 if name == "out.weight" else 0
                 if name != "out.bias" and where.size(dim) % num_heads == 0:
-                    index[name] = where.unflatten(dim, (-1, num_heads)).transpose(dim, dim + 1).flatten(dim, dim + 1)
+                    index[name] = (
+                        where.unflatten(dim, (-1, num_heads)).transpose(dim, dim + 1).flatten(dim, dim + 1)
+                    )
         changed = any(index[name] is not where for name, where in self.index.items())
         return replace(self, index=index) if changed else None
 
@@ -100,7 +102,9 @@ class _Reader:
         sizes = [0, *(p.numel() for p in parameters.values())]
         starts = torch.tensor(sizes).cumsum(0).tolist()
         self.start = dict(zip(parameters, starts, strict=False))
-        self.matrices = [n for n, p in parameters.items() if not (is_bias(n, p.dim()) or self._packed_biases(n))]
+        self.matrices = [
+            n for n, p in parameters.items() if not (is_bias(n, p.dim()) or self._packed_biases(n))
+        ]
         self.biases = [n for n in parameters if n not in self.matrices]
         self.role_of_element: dict[int, str] = {}
         self.whole: dict[str, str | None] = self._whole_roles()
@@ -109,8 +113,9 @@ class _Reader:
         """Several biases in one tensor: no input column meets it, and only some of it meets one output."""
         labels = self.labels.of[name]
         several = len(labels) in (2 * self.d_model, 3 * self.d_model, 4 * self.d_model)
-        inputs = any(label and label[0] != "out" for label in labels)
-        return several and name in self.labels.reached and None in labels and not inputs
+        inputs = 2 * sum(bool(label and label[0] != "out") for label in labels) > len(labels)
+        silent = role_of(name) is None
+        return silent and several and name in self.labels.reached and None in labels and not inputs
 
     def _whole_roles(self) -> dict[str, str | None]:
         """The role of each matrix as a whole; None where its elements have several, or none."""
@@ -211,11 +216,15 @@ class _Reader:
 
     def _by_order(self, name: str, found: dict[str, list[int]], weights: Mapping[str, Tensor]) -> None:
         """A bias that says nothing: what meets one output column is the output's; the rest is q, k, v in order."""
-        places = {offset: label for offset, label in enumerate(self._label(name))}
+        places = dict(enumerate(self._label(name)))
         outputs = [self.start[name] + o for o, label in places.items() if label and label[0] == "out"]
         if len(outputs) == self.d_model and not found.get("out"):
             found["out"] = outputs
-        rest = [p for p in range(self.start[name], self.start[name] + len(places)) if p not in found.get("out", [])]
+        rest = [
+            p
+            for p in range(self.start[name], self.start[name] + len(places))
+            if p not in found.get("out", [])
+        ]
         for role in ROLES:
             height = weights[f"{role}.weight"].size(0) if f"{role}.weight" in weights else 0
             missing = height - len(found.get(role, []))

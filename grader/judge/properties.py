@@ -18,17 +18,24 @@ from grader.judge.subjects import Subject
 from grader.judge.verdict import Named
 
 LOOSE = 3.0
+MOST_TRAITS = 2  # beyond that, a list of traits tells nobody anything
 
 # What a trait of a case means, when exactly the cases that have it go wrong: id, and a sentence.
 TRAITS = {
-    "more keys than queries": ("assumes-equal-lengths", "The code takes for granted that there are as many queries as keys."),
+    "more keys than queries": ("assumes-equal-lengths", "The code takes for granted that there are as many "
+    "queries as keys."),
     "unequal lengths": ("assumes-equal-lengths", "The code takes for granted that there are as many queries as keys."),
-    "a value of another width than the key": ("assumes-value-width", "The code takes for granted that value and key are equally wide."),
-    "2-dimensional inputs": ("assumes-leading-dimensions", "The code takes for granted that there is a batch; the function takes any number of leading dimensions, also none."),
-    "3-dimensional inputs": ("assumes-leading-dimensions", "The code takes for granted how many dimensions the inputs have; the function takes any number of leading dimensions."),
-    "5-dimensional inputs": ("assumes-leading-dimensions", "The code takes for granted how many dimensions the inputs have; the function takes any number of leading dimensions."),
+    "a value of another width than the key": ("assumes-value-width", "The code takes for granted that value "
+    "and key are equally wide."),
+    "2-dimensional inputs": ("assumes-leading-dimensions", "The code takes for granted that there is a "
+    "batch; the function takes any number of leading dimensions, also none."),
+    "3-dimensional inputs": ("assumes-leading-dimensions", "The code takes for granted how many dimensions "
+    "the inputs have; the function takes any number of leading dimensions."),
+    "5-dimensional inputs": ("assumes-leading-dimensions", "The code takes for granted how many dimensions "
+    "the inputs have; the function takes any number of leading dimensions."),
     "a bool mask": ("mask-bool-unsupported", "The code does not cope with bool masks."),
-    "an additive mask": ("mask-additive-unsupported", "The code does not cope with additive (float, 0 and -inf) masks."),
+    "an additive mask": ("mask-additive-unsupported", "The code does not cope with additive (float, 0 and "
+    "-inf) masks."),
     "bfloat16 inputs": ("dtype-unsupported", "The code does not cope with bfloat16."),
     "float64 inputs": ("dtype-unsupported", "The code does not cope with float64: a dtype is probably hard-coded."),
     "the backward pass": ("gradient-wrong", "The values are right, but the backward pass is not."),
@@ -42,19 +49,15 @@ def repeats(case: Case, subject: Subject) -> bool:
     return equal(case, first, second, loose=LOOSE)
 
 
-def by_chance(
-    evidence: Evidence, subject: Subject, known: Callable[[str], Named]
-) -> Explanation | None:
+def by_chance(evidence: Evidence, subject: Subject, known: Callable[[str], Named]) -> Explanation | None:
     """The explanation for results that differ from call to call, where nothing asked for chance."""
     calm = [i for i in evidence.deviating if not evidence.cases[i].training][:3]
     random = [i for i in calm if not repeats(evidence.cases[i], subject)]
     if not random:
         return None
     case = evidence.cases[random[0]]
-    if case.part == "function":
-        name = "function-drops"
-    else:
-        name = "dropout-in-eval" if case.dropout else "random-result"
+    in_class = "dropout-in-eval" if case.dropout else "random-result"
+    name = "function-drops" if case.part == "function" else in_class
     return Explanation(known(name), frozenset(evidence.deviating), "Two equal calls gave different results.")
 
 
@@ -89,7 +92,11 @@ def _gradients(evidence: Evidence, cases: list[int]) -> Explanation:
     case, right, got = evidence.cases[index], evidence.right[index], evidence.got[index]
     names = differing(case, right, got)
     zero = [name for name in names if name in got.values and not bool(got.values[name].any())]
-    what = f"no gradient at all arrives for: {_of(zero)}" if zero else f"wrong is the {' and the '.join(names[:3])}"
+    what = (
+        f"no gradient at all arrives for: {_of(zero)}"
+        if zero
+        else f"wrong is the {' and the '.join(names[:3])}"
+    )
     named = Named(
         "gradient-missing" if zero else "gradient-wrong",
         f"The values are right, but the backward pass is not: {what}.",
@@ -133,4 +140,4 @@ def _each_trait(evidence: Evidence, wrong: list[int], what: str) -> list[Explana
         if always[trait] & left and (always[trait] != set(wrong)):
             found += _by_traits(evidence, sorted(always[trait]), what)
             left -= always[trait]
-    return found
+    return found[:MOST_TRAITS]

@@ -168,7 +168,9 @@ def _scores(shown: Weights) -> Named | None:
 def _centred(x: Tensor, visible: Tensor) -> Tensor:
     """Less the row's mean: a softmax does not see what is added to a whole row."""
     kept = x.masked_fill(~visible, 0.0)
-    return (x - kept.sum(-1, keepdim=True) / visible.sum(-1, keepdim=True).clamp(min=1)).masked_fill(~visible, 0.0)
+    return (x - kept.sum(-1, keepdim=True) / visible.sum(-1, keepdim=True).clamp(min=1)).masked_fill(
+        ~visible, 0.0
+    )
 
 
 def class_stage(evidence: Evidence, wrong: list[int], subject: Subject) -> Named | None:
@@ -182,7 +184,7 @@ def class_stage(evidence: Evidence, wrong: list[int], subject: Subject) -> Named
     even = _even(case)
     seen, right = subject.run(even), Patched(REFERENCE).run(even)
     if seen.form != right.form or differences(even, right, seen):
-        return _value_path(even, right.values.get("output"), seen.values.get("output"))
+        return _value_path(right.values.get("output"), seen.values.get("output"))
     shown = _extracted(case, subject)
     return None if shown is None else judged(shown)
 
@@ -205,7 +207,8 @@ def _sentences(case: Case, subject: Subject) -> Named | None:
         return None
     return Named(
         "sentences-influence-each-other",
-        f"The sentences of a batch influence one another: when only the others changed, the first one's output moved by "
+        f"The sentences of a batch influence one another: when only the others changed, the first one's "
+        f"output moved by "
         f"{moved:.2g}. Each sentence has to be computed for itself.",
         hint="Which dimension is the batch in each step? Print the shapes.",
     )
@@ -217,7 +220,7 @@ def _even(case: Case) -> Case:
     return replace(case, weights=zeroed, cotangents=None, title="query and key projections set to zero")
 
 
-def _value_path(case: Case, right: Tensor | None, got: Tensor | None) -> Named:
+def _value_path(right: Tensor | None, got: Tensor | None) -> Named:
     factor = None if right is None or got is None else _factor(right, got)
     what = "" if factor is None else f" It is {factor:.4g} times what it should be."
     return Named(

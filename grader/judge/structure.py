@@ -53,9 +53,10 @@ def named(layout: Layout, d_model: int, num_heads: int) -> Named:
         for role in ROLES
         if layout.shapes[f"{role}.weight"] != (d_model, d_model)
     ]
+    got = ", ".join(wrong)
     return Named(
         "projection-shape",
-        f"Projections have the wrong shape for d_model={d_model}, num_heads={num_heads}: {', '.join(wrong)}. {PROJECTIONS}",
+        f"Projections have the wrong shape for d_model={d_model}, num_heads={num_heads}: {got}. {PROJECTIONS}",
         formula="d_k = d_model / num_heads",
         hint="List your module's named_parameters() with their shapes.",
     )

@@ -15,10 +15,10 @@ CALLED = {"function": "scaled_dot_product_attention", "class": "MultiHeadAttenti
 def compared(case: Case, names: list[str], right: Observation, got: Observation) -> tuple[str, str]:
     """What a test says about one wrong case, and a picture of the mask ("" without one)."""
     head = f"{CALLED[case.part]}, {case.title}:"
-    return f"{head} {_difference(case, names[0], right, got)}", _mask_picture(case)
+    return f"{head} {_difference(names[0], right, got)}", _mask_picture(case)
 
 
-def _difference(case: Case, name: str, right: Observation, got: Observation) -> str:
+def _difference(name: str, right: Observation, got: Observation) -> str:
     if got.error is not None:
         where = f" (line {got.error.line})" if got.error.line is not None else ""
         return f"expected a result, got {got.error.type_name}: {got.error.message}{where}"

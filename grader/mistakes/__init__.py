@@ -46,7 +46,7 @@ class Collection(Generic[S]):
 
     def __call__(
         self,
-        id: str,  # noqa: A002 (the word that the report uses)
+        id: str,
         text: str,
         *,
         formula: str = "",

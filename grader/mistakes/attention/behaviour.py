@@ -92,7 +92,8 @@ def remembers_keys(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parameters-not-registered",
-    "The module has no parameters that PyTorch knows of: layers kept in a plain Python list or dict are invisible to the "
+    "The module has no parameters that PyTorch knows of: layers kept in a plain Python list or dict are "
+    "invisible to the "
     "optimizer, to `.to(device)` and to `state_dict()`.",
     hint="nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
     source="acids-ircam/ddsp_pytorch#37",
@@ -104,7 +105,8 @@ def parameters_not_registered(steps: Steps) -> Steps:
 
 @mistake(
     "random-result",
-    "The same input and the same weights give a different result every time, although nothing asks for chance: noise is "
+    "The same input and the same weights give a different result every time, although nothing asks for "
+    "chance: noise is "
     "added, or layers are made anew in forward.",
     hint="Make layers in __init__; look for rand and randn in forward.",
     parts=CLASS,

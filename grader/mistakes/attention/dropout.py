@@ -33,7 +33,8 @@ def dropout_never(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-in-eval",
-    "Dropout is active in evaluation mode too: the same input gives a different result every time. A Dropout layer made "
+    "Dropout is active in evaluation mode too: the same input gives a different result every time. A "
+    "Dropout layer made "
     "in __init__ follows train() and eval(); F.dropout needs training=self.training.",
     formula=WHERE,
     hint="Who tells your dropout that the model is in eval mode?",

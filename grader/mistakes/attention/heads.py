@@ -17,7 +17,7 @@ from grader.reference.attention import Call, Steps, linear
 MIXES = "Numbers of different positions end up in one vector, and a position sees what it must not see."
 
 
-def _reshaped(call: Call, x: Tensor) -> Tensor:
+def _reshaped(_call: Call, x: Tensor) -> Tensor:
     return x.reshape(x.size(0), x.size(-2), -1)
 
 
@@ -66,7 +66,7 @@ def merge_interleaves_heads(steps: Steps) -> Steps:
     parts=CLASS,
 )
 def view_after_transpose(steps: Steps) -> Steps:
-    def viewed(call: Call, x: Tensor) -> Tensor:
+    def viewed(_call: Call, x: Tensor) -> Tensor:
         return x.transpose(1, 2).view(x.size(0), x.size(2), -1)
 
     return replace(steps, merge=viewed)

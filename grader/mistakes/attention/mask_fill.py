@@ -94,7 +94,8 @@ def mask_fill_too_weak(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-after-softmax",
-    "The mask is applied after the softmax: the hidden weights are set to 0, but the others are not scaled up again, so "
+    "The mask is applied after the softmax: the hidden weights are set to 0, but the others are not scaled "
+    "up again, so "
     "a row sums to less than 1.",
     formula="softmax(scores + mask)",
     hint="Apply the mask to the scores, before the softmax.",
@@ -145,7 +146,8 @@ def mask_added_after_softmax(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-multiplied-with-infinity",
-    "The scores are multiplied by the additive mask: 0 * -inf and score * 0 are not what hides a key; it has to be added.",
+    "The scores are multiplied by the additive mask: 0 * -inf and score * 0 are not what hides a key; it "
+    "has to be added.",
     formula="scores + mask",
     hint="Which operation joins scores and an additive mask?",
 )

@@ -90,12 +90,14 @@ def mask_inverted(steps: Steps) -> list[Steps]:
     return [
         with_mask(steps, lambda _call, m: ~m if m.dtype == torch.bool else m),
         only("bool", steps, added),
+        with_mask(steps, lambda _call, m: ~as_bool(m)),
     ]
 
 
 @mistake(
     "mask-additive-as-keep",
-    "An additive mask is read as if its zeros meant 'hide': in an additive mask 0 means may be attended to and -inf may "
+    "An additive mask is read as if its zeros meant 'hide': in an additive mask 0 means may be attended to "
+    "and -inf may "
     "not. It has to be added to the scores.",
     formula="scores + mask",
     hint="`mask == 0` is right for masks of 0 and 1, not for additive ones.",
@@ -204,7 +206,7 @@ def always_causal(steps: Steps) -> list[Steps]:
     def also(call: Call, scores: Tensor) -> Tensor:
         return steps.mask(call, scores).masked_fill(~_causal(scores), -math.inf)
 
-    def instead(call: Call, scores: Tensor) -> Tensor:
+    def instead(_call: Call, scores: Tensor) -> Tensor:
         return scores.masked_fill(~_causal(scores), -math.inf)
 
     def without_mask(call: Call, scores: Tensor) -> Tensor:

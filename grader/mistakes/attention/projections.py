@@ -102,7 +102,8 @@ def no_input_projections(steps: Steps) -> Steps:
 def _borrowed(role: str, other: str) -> None:
     @mistake(
         f"{WORDS[role]}-through-{WORDS[other]}-projection",
-        f"The {WORDS[role]} goes through the projection of the {WORDS[other]} (W_{other.upper()}), not through its own.",
+        f"The {WORDS[role]} goes through the projection of the {WORDS[other]} (W_{other.upper()}), not "
+        f"through its own.",
         formula=HEAD,
         hint=f"Which matrix multiplies the {WORDS[role]}?",
         source="yflyzhang/AnnotatedTransformer#1",

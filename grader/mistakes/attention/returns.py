@@ -151,7 +151,8 @@ def gradient_blocked(steps: Steps) -> Steps:
 
 @mistake(
     "gradient-stops-at-weights",
-    "No gradient flows through the attention weights: query and key (and their projections) can never learn. The values "
+    "No gradient flows through the attention weights: query and key (and their projections) can never "
+    "learn. The values "
     "are right, so only the backward pass shows it.",
     hint="Search for no_grad, detach and .data around the softmax.",
 )
@@ -182,7 +183,8 @@ for _index, _name in enumerate(("query", "key", "value")):
 
 @mistake(
     "gradient-blocked-in-projections",
-    "The projections' weights are used detached (.data, no_grad): the values are right, but the parameters never learn.",
+    "The projections' weights are used detached (.data, no_grad): the values are right, but the parameters "
+    "never learn.",
     hint="Search for .data, detach and no_grad where the weights are used.",
     parts=CLASS,
 )

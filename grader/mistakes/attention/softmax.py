@@ -117,7 +117,8 @@ def log_softmax(steps: Steps) -> Steps:
 
 @mistake(
     "exp-not-normalised",
-    "exp(scores) is used without dividing by the sum of the row: the weights are positive, but a row does not sum to 1.",
+    "exp(scores) is used without dividing by the sum of the row: the weights are positive, but a row does "
+    "not sum to 1.",
     formula=SOFTMAX,
     hint="What is the denominator of the softmax?",
 )

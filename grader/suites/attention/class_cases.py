@@ -95,7 +95,7 @@ def _low_scores(make: Maker) -> Case:
     case = make.case(
         "very low scores at the visible positions", "leaks", (query, key, value), 1, "very low visible scores"
     )
-    weights = {name: w for name, w in _transparent(case).weights.items()}
+    weights = dict(_transparent(case).weights)
     for role in ("q", "k"):
         if weights.get(f"{role}.weight", torch.zeros(0)).shape == (6, 6):
             weights[f"{role}.weight"] = torch.eye(6, dtype=torch.float64)
@@ -157,7 +157,8 @@ def _dropout(make: Maker) -> list[Case]:
 
 
 def _weights_shown(make: Maker) -> Case:
-    """Values that spell the weights: with identity matrices, column h*d + t of the output is head h's weight of key t."""
+    """Values that spell the weights: with identity matrices, column h*d + t of the output is head h's "
+    "weight of key t."""
     batch, length, width, heads = 24, 4, 8, 2
     query, key, _ = make.draws.inputs((batch,), length, length, width)
     value = torch.eye(length, dtype=torch.float64).repeat(1, heads).expand(batch, length, width)
