@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.blueprint import Blueprint, Sizes, make_blueprint
-from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, device_option, json_option
+from zoo.cli.options import (
+    blueprint_from,
+    blueprint_options,
+    defaults_text,
+    device_option,
+    json_option,
+    seed_option,
+)
 from zoo.cli.text import bold, columns, print_json, wrapped
 from zoo.plugins import get_registry
 from zoo.rules import chosen_variants
@@ -19,10 +27,12 @@ if TYPE_CHECKING:
 
     from zoo.trial import Trial
 
+NAMED = 4  # parameters named before the rest is counted
+
 
 @click.command(epilog=defaults_text(make_blueprint()))
 @blueprint_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of weights and batch.")
+@seed_option
 @device_option
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Save the model there.")
 @json_option
@@ -45,16 +55,17 @@ def build(
     """
     blueprint = blueprint_from(given)
     from zoo.builder import parameters_by_block
+    from zoo.checkpoint import check_directory, save_checkpoint
     from zoo.devices import resolve_device
     from zoo.trial import build_on, try_out
 
     where = resolve_device(device)
+    if save is not None:
+        check_directory(save)
     model = build_on(blueprint, where, seed)
     blocks = parameters_by_block(model)
     trial = try_out(model, blueprint.sizes, where, seed)
     if save is not None:
-        from zoo.checkpoint import save_checkpoint
-
         save_checkpoint(save, model, blueprint, seed=seed)
     if as_json:
         saved = None if save is None else str(save)
@@ -97,7 +108,15 @@ def _print(blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: t
 
 def _gradient(trial: Trial) -> str:
     if trial.not_finite:
-        return f"NOT finite in {', '.join(trial.not_finite)}"
+        return f"NOT finite in {_some(trial.not_finite)}"
     if trial.unreached:
-        return f"finite, reached {trial.reached} parameter tensors; none at {', '.join(trial.unreached)}"
+        every = trial.reached + len(trial.unreached)
+        return (
+            f"finite, reached {trial.reached} of {every} parameter tensors; none at {_some(trial.unreached)}"
+        )
     return f"finite, reached all {trial.reached} parameter tensors"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

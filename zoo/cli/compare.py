@@ -18,6 +18,7 @@ from zoo.cli.options import (
     device_option,
     json_option,
     preset_option,
+    seed_option,
     size_options,
 )
 from zoo.cli.tables import comparison
@@ -49,7 +50,7 @@ def _small() -> Blueprint:
 @click.option("--train", "training", is_flag=True, help="Train each too, and score it on unseen texts.")
 @click.option("--task", metavar="NAME", help=f"With --train: on what; {DEFAULT_TASK}.")
 @click.option("--steps", type=click.IntRange(1), help=f"With --train: how long; {DEFAULT_STEPS}.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of weights and data.")
+@seed_option
 @device_option
 @click.option(
     "--csv",

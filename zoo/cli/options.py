@@ -24,6 +24,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 
 
+def _seed(_ctx: click.Context, _param: click.Parameter, value: int) -> int:
+    if not 0 <= value < 2**63:
+        raise click.BadParameter("expected a whole number from 0 to 2^63 - 1.")
+    return value
+
+
+seed_option = click.option(
+    "--seed", type=int, default=0, show_default=True, callback=_seed, help="Of weights and data."
+)
+
+
 class VariantType(_TextType):
     """A variant as it is typed: "name", "name:option=value", "file.py:Class"; or several, by comma.
 
@@ -46,7 +57,7 @@ class VariantType(_TextType):
             found = [(v.name, v.summary) for v in variants if v.name.startswith(last)]
         items = [CompletionItem(before + comma + text, help=help_) for text, help_ in found]
         # the file first: bash forgets what came before it, and offers files only if nothing else fits
-        return [] if colon and items else [CompletionItem(incomplete, type="file"), *items]
+        return items if colon and items else [CompletionItem(incomplete, type="file"), *items]
 
 
 def _options_of(variants: Iterable[Variant], typed: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -13,6 +14,8 @@ import click
 
 NARROWEST, WIDEST = 40, 120
 GAP = "  "
+QUOTED = re.compile(r"`[^`\n]*`")
+HARD_SPACE = "\xa0"
 
 
 def width() -> int:
@@ -31,7 +34,7 @@ def bold(text: str) -> str:
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """`text` wrapped line by line; lines that are indented already (source, a caret) stay as they are."""
+    """`text` wrapped line by line, not within `backticks`; indented lines (source, a caret) stay as they are."""
     fill = partial(
         textwrap.fill,
         width=width(),
@@ -40,7 +43,9 @@ def wrapped(text: str, indent: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return "\n".join(line if line.startswith(" ") else fill(line) for line in text.split("\n"))
+    kept = QUOTED.sub(lambda match: match[0].replace(" ", HARD_SPACE), text)
+    lines = (line if line.startswith(" ") else fill(line) for line in kept.split("\n"))
+    return "\n".join(lines).replace(HARD_SPACE, " ")
 
 
 def reflowed(text: str, indent: str = "") -> str:

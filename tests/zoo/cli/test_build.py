@@ -1,0 +1,177 @@
+"""`zoo build`: the assembly, real numbers, and sentences for what cannot be built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.zoo.cli.conftest import Done, Zoo
+from zoo.blueprint import Blueprint, get_preset, make_blueprint
+from zoo.builder import build
+from zoo.checkpoint import load_checkpoint
+from zoo.cli.options import blueprint_from
+from zoo.plugins import get_registry
+from zoo.registry import Variant
+
+SMALL = (
+    "--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=2",
+    "--src-vocab=11", "--tgt-vocab=13", "--max-len=8", "--device=cpu",
+)  # fmt: skip
+
+
+def small(*args: str) -> tuple[str, ...]:
+    return ("build", *SMALL, *args)
+
+
+def test_prints_the_assembly_the_parameters_and_the_pass(zoo: Zoo) -> None:
+    done = zoo(*small("--attention=fused:bias=false", "--norm=post"))
+    assert (done.code, done.err) == (0, "")
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    for axis in get_registry().axes:
+        assert sum(line.startswith(f"{axis.name} ") for line in lines) == 1
+    assert any(line.startswith("attention fused:bias=false packed projections") for line in lines)
+    blueprint = make_blueprint(
+        attention="fused:bias=false", norm="post", d_model=8, num_heads=2, d_ff=8,
+        num_encoder_layers=1, num_decoder_layers=2, src_vocab=11, tgt_vocab=13, max_len=8,
+    )  # fmt: skip
+    count = sum(p.numel() for p in build(blueprint).parameters())
+    tensors = len(list(build(blueprint).parameters()))
+    assert f"total {count:,}" in lines
+    assert "decoder layer 2 " in done.out
+    assert "output [4, 8, 13]" in lines
+    assert f"gradient finite, reached all {tensors} parameter tensors" in lines
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("variant", get_registry().variants(), ids=lambda v: f"{v.axis}/{v.name}")
+def test_every_variant_can_be_built(variant: Variant, zoo: Zoo) -> None:
+    same = ("--tgt-vocab=11",) if variant.name == "shared" else ()
+    found = zoo(*small(f"--{variant.axis}={variant.name}", *same, "--json")).json
+    assert found["trial"]["good"]
+    assert found["trial"]["unreached"] == []
+    assert found["total"] == sum(found["parameters"].values())
+
+
+def test_json_holds_a_blueprint_that_can_be_read_back(zoo: Zoo) -> None:
+    found = zoo(*small("--norm=res-post", "--seed=3", "--json")).json
+    blueprint = Blueprint.from_json(found["blueprint"])
+    assert blueprint["norm"].name == "res-post"
+    assert blueprint.sizes.num_decoder_layers == 2
+    assert (found["seed"], found["device"], found["saved"]) == (3, "cpu", None)
+
+
+def test_the_seed_decides_the_loss(zoo: Zoo) -> None:
+    losses = [zoo(*small(f"--seed={seed}", "--json")).json["trial"]["loss"] for seed in (1, 1, 2)]
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_save_writes_a_checkpoint_and_says_where(tmp_path: Path, zoo: Zoo) -> None:
+    done = zoo(*small("--save", str(tmp_path / "model")))
+    assert done.out.endswith(f"\nSaved in {tmp_path / 'model'}.\n")
+    model, blueprint, _ = load_checkpoint(tmp_path / "model")
+    expected = build(blueprint, seed=0).state_dict()
+    assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
+
+
+def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, zoo: Zoo) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    done = zoo(*small("--save", str(tmp_path)))
+    assert (done.code, done.out) == (2, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--d-model=100", "--num-heads=8"), "d_model=100 is not divisible by num_heads=8. Take num_heads"),
+        (("--attention=fuse",), "There is no attention 'fuse'. Did you mean fused?"),
+        (("--attention=eager:bia=true",), "Did you mean bias?"),
+        (("--attention=eager:bias=maybe",), "Option bias=maybe: expected true or false."),
+        (("--attention=gone.py:Mine",), "there is no file 'gone.py'"),
+        (("--preset=revers",), "There is no preset 'revers'. Did you mean reverse?"),
+        (("--embedding=shared",), "src_vocab=11 and tgt_vocab=13. Make them equal"),
+        (("--src-vocab=1",), "expected src_vocab and tgt_vocab >= 2"),
+        (("--dropout=1.5",), "expected a probability below 1"),
+        (("--num-heads=0",), "expected at least 1"),
+        (("--d-model=1000000", "--num-heads=10"), "and gradients take" ),
+        (("--d-model=100000000000000000000",), "does not fit into memory. Take a smaller d_model"),
+        (("--num-encoder-layers=1000000000000",), "free on cpu. Take a smaller d_model"),
+        (("--seed=-1",), "expected a whole number from 0 to 2^63 - 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_built_is_a_sentence(args: tuple[str, ...], said: str, zoo: Zoo) -> None:
+    done = zoo(*small(*args))
+    assert (done.code, done.out) == (2, "")
+    assert said.replace("and gradients", "and their gradients") in " ".join(done.err.split())
+
+
+def test_cuda_asked_for_and_absent(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    done = zoo(*small("--device=cuda"))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Error: There is no CUDA device")
+
+
+@pytest.mark.gpu
+def test_on_cuda(zoo: Zoo) -> None:
+    found = zoo(*small("--device=cuda", "--json")).json
+    assert (found["device"], found["trial"]["good"]) == ("cuda", True)
+
+
+class TestFiles:
+    HEAD = "import torch\nfrom zoo.attention.eager import EagerAttention\nclass Mine(EagerAttention):\n"
+
+    def run(self, body: str, tmp_path: Path, zoo: Zoo, *args: str) -> Done:
+        path = tmp_path / "mine.py"
+        path.write_text(self.HEAD + body)
+        return zoo(*small(f"--attention={path}:Mine", *args))
+
+    def test_a_class_of_a_file_is_built_like_any_variant(self, tmp_path: Path, zoo: Zoo) -> None:
+        done = self.run("    pass\n", tmp_path, zoo)
+        assert done.code == 0
+        assert "Mine of " in done.out
+
+    def test_a_gradient_that_does_not_arrive_is_named(self, tmp_path: Path, zoo: Zoo) -> None:
+        body = "    def forward(self, query, key, value, mask=None):\n        return query.detach()\n"
+        done = self.run(body, tmp_path, zoo, "--json")
+        assert done.code == 0
+        unreached = done.json["trial"]["unreached"]
+        assert "encoder.layers.0.self_attention.inner.q_proj.weight" in unreached
+        assert "head.weight" not in unreached
+        shown = self.run(body, tmp_path, zoo)
+        assert "finite, reached " in shown.out
+        words = " ".join(shown.out.split())
+        assert (
+            f" of {len(unreached) + done.json['trial']['reached']} parameter tensors; none at {unreached[0]},"
+            in words
+        )
+        assert f"{unreached[3]} and {len(unreached) - 4} more" in words
+
+    def test_what_is_not_finite_is_named_and_exits_with_1(self, tmp_path: Path, zoo: Zoo) -> None:
+        body = "    def forward(self, query, key, value, mask=None):\n        return query * float('nan')\n"
+        done = self.run(body, tmp_path, zoo)
+        assert done.code == 1
+        assert "gradient  NOT finite in" in done.out
+
+    def test_a_method_that_is_not_written_is_a_sentence(self, tmp_path: Path, zoo: Zoo) -> None:
+        body = "    def forward(self, *args):\n        raise NotImplementedError('attention: later')\n"
+        done = self.run(body, tmp_path, zoo)
+        assert done.code == 2
+        assert "not written yet (line 5): attention: later" in " ".join(done.err.split())
+
+
+class TestBlueprintFrom:
+    def test_options_change_the_preset_and_leave_other_arguments(self) -> None:
+        given = {"preset": "reverse", "norm": "post", "d_model": 32, "attention": None, "seed": 3}
+        blueprint = blueprint_from(given)
+        expected = get_preset("reverse").blueprint().with_choices(norm="post").with_sizes(d_model=32)
+        assert blueprint == expected
+        assert given == {"seed": 3}
+
+    def test_the_base_counts_where_there_is_no_preset(self) -> None:
+        base = make_blueprint(attention="loop", d_model=16)
+        assert blueprint_from({}, base) == base
+        assert blueprint_from({"preset": "reverse"}, base) == get_preset("reverse").blueprint()
+        assert blueprint_from({}) == make_blueprint()

@@ -1,0 +1,66 @@
+"""Shell completion, as the shells ask for it."""
+
+from __future__ import annotations
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from tests.zoo.cli.conftest import Zoo
+from zoo.cli.root import make_cli
+from zoo.plugins import get_plugins, get_registry
+from zoo.registry import Axis
+
+
+def complete(*words: str) -> dict[str, str | None]:
+    """What is offered for the last word, with the help for it; files are left out."""
+    made = ShellComplete(make_cli(get_plugins()), {}, "zoo", "_ZOO_COMPLETE")
+    found = made.get_completions(list(words[:-1]), words[-1])
+    return {item.value: item.help for item in found if item.type == "plain"}
+
+
+@pytest.mark.parametrize("axis", get_registry().axes, ids=lambda axis: axis.name)
+@pytest.mark.parametrize("command", ["build", "train", "compare"])
+def test_every_variant_of_every_axis_is_offered_with_its_summary(command: str, axis: Axis) -> None:
+    name = axis.name
+    expected = {variant.name: variant.summary for variant in get_registry().variants(name)}
+    assert complete(command, f"--{name}", "") == expected
+    assert complete(command, f"--{name}=") == expected
+
+
+def test_commands_axes_names_and_presets_are_offered() -> None:
+    assert {"list", "show", "build", "compare", "plugins", "grade"} <= complete("").keys()
+    assert complete("p").keys() == {"plugins", "predict"}
+    assert list(complete("list", "")) == [*(axis.name for axis in get_registry().axes), "presets", "tasks"]
+    assert list(complete("show", "en")) == ["encoding"]
+    assert list(complete("show", "norm", "p")) == ["post", "pre"]
+    assert complete("show", "no-such-axis", "") == {}
+    assert list(complete("build", "--preset", "re")) == ["reverse"]
+    assert {"--d-model", "--attention", "--save"} <= complete("build", "--").keys()
+    assert list(complete("build", "--device", "c")) == ["cpu", "cuda"]
+
+
+def test_options_of_a_variant_are_offered_after_a_colon() -> None:
+    assert list(complete("build", "--attention", "eager:")) == ["eager:bias="]
+    assert list(complete("build", "--embedding", "unscaled:st")) == ["unscaled:std="]
+    assert complete("build", "--attention", "eager:no") == {}
+    assert complete("build", "--attention", "no-such:") == {}
+
+
+def test_the_last_of_several_is_completed() -> None:
+    assert list(complete("compare", "--norm", "pre,p")) == ["pre,post", "pre,pre"]
+    assert list(complete("compare", "--attention", "fused,eager:")) == ["fused,eager:bias="]
+
+
+@pytest.mark.parametrize(
+    ("shell_name", "mark"), [("bash", "complete -o nosort"), ("zsh", "#compdef"), ("fish", "-f")]
+)
+def test_the_script_that_is_documented(shell_name: str, mark: str, shell: Zoo) -> None:
+    done = shell(_ZOO_COMPLETE=f"{shell_name}_source")
+    assert done.code == 0
+    assert mark in done.out
+    assert "_ZOO_COMPLETE=bash_source zoo" in shell("--help").out
+
+
+def test_files_are_offered_too(shell: Zoo) -> None:
+    done = shell(_ZOO_COMPLETE="bash_complete", COMP_WORDS="zoo build --norm p", COMP_CWORD="3")
+    assert done.out == "file,p\nplain,post\nplain,pre\n"

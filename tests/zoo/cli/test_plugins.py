@@ -1,0 +1,113 @@
+"""`zoo plugins`, and what a plugin's variant, preset and task bring to the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.zoo.cli.conftest import Zoo
+from zoo import __version__
+from zoo.plugins import DEFAULT_PLUGINS
+
+Install = Callable[..., None]
+HEAD = """
+from zoo.blueprint import Preset
+from zoo.hookspecs import hookimpl
+from zoo.registry import Option, Variant
+from zoo.tasks import Task
+"""
+GOOD = (
+    HEAD
+    + """
+@hookimpl
+def zoo_variants():
+    yield Variant("feedforward", "mine", "zoo.feedforward.relu:ReluFeedForward", "my own network")
+@hookimpl
+def zoo_presets():
+    return [Preset("tiny", "two heads", {"feedforward": "mine"}, {"d_model": 8, "num_heads": 2, "d_ff": 8,
+        "num_encoder_layers": 1, "num_decoder_layers": 1, "src_vocab": 9, "tgt_vocab": 9, "max_len": 8})]
+@hookimpl
+def zoo_tasks():
+    return [Task("nap", "do nothing", "nowhere:Nap", "tiny")]
+"""
+)
+TWICE = GOOD.replace('"mine"', '"relu"')
+BROKEN = {
+    "import that fails": ("import no_such_module", "ModuleNotFoundError"),
+    "exit at import": ("raise SystemExit(3)", "SystemExit"),
+    "misspelt hook": (HEAD + "@hookimpl\ndef zoo_varients():\n    return []", "unknown hook 'zoo_varients'"),
+    "wrong type": (
+        HEAD + "@hookimpl\ndef zoo_variants():\n    return [5]",
+        "expected Variant objects, got int",
+    ),
+    "duplicate variant": (TWICE, "feedforward 'relu' is registered twice"),
+}
+
+
+def test_the_built_in_plugins_and_the_grader(zoo: Zoo) -> None:
+    found = {one["name"]: one for one in zoo("plugins", "--json").json}
+    assert set(DEFAULT_PLUGINS) <= found.keys()
+    assert "attention/fused" in found["zoo.attention"]["variants"]
+    assert found["zoo.attention"]["version"] == __version__
+    assert found["zoo.tasks"]["tasks"] == ["reverse"]
+    assert found["zoo.presets"]["presets"] == ["reverse"]
+    assert found["grader"]["commands"] == ["grade"]
+    assert found["grader"]["other_hooks"] == ["zoo_exercises", "zoo_mistakes", "zoo_reports"]
+    assert not any(one["problem"] for one in found.values())
+
+
+def test_the_text_names_all_of_it(zoo: Zoo) -> None:
+    out = zoo("plugins").out
+    assert f"zoo.attention {__version__}, built in\n  attention eager, einsum, loop, fused, torch\n" in out
+    assert "commands grade; exercises, mistakes, reports\n" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_a_plugin_adds_is_listed_shown_built_and_offered_at_once(shell: Zoo, plugin: Install) -> None:
+    plugin(GOOD)
+    assert "  mine    my own network [plugin parts]\n" in shell("list", "feedforward").out
+    assert shell("show", "feedforward", "mine").out.startswith("feedforward mine (from parts)\n")
+    assert "relu, gelu, mine, file.py:Class." in " ".join(shell("build", "--help").out.split())
+    assert "feedforward mine; presets tiny; tasks nap" in shell("plugins").out
+    built = shell("build", "--preset", "tiny", "--device", "cpu", "--json").json
+    assert built["blueprint"]["choices"]["feedforward"]["name"] == "mine"
+    assert built["trial"]["good"]
+
+
+def test_what_a_plugin_adds_is_completed_at_once(shell: Zoo, plugin: Install) -> None:
+    plugin(GOOD)
+
+    def complete(words: str) -> str:
+        count = str(len(words.split()) - (not words.endswith(" ")))
+        return shell(_ZOO_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count).out
+
+    assert complete("zoo build --feedforward mi") == "file,mi\nplain,mine\n"
+    assert complete("zoo compare --feedforward relu,m") == "file,relu,m\nplain,relu,mine\n"
+    assert complete("zoo show feedforward m") == "file,m\nplain,mine\n"
+    assert complete("zoo build --preset t") == "plain,tiny\n"
+    assert complete("zoo train --task n") == "plain,nap\n"
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_plugin_is_reported_and_skipped(kind: str, shell: Zoo, plugin: Install) -> None:
+    code, reason = BROKEN[kind]
+    plugin(code, "bad")
+    done = shell("plugins")
+    assert done.code == 0
+    assert done.err.startswith("zoo: plugin 'bad' is broken and skipped. ")
+    assert "Traceback" not in done.err
+    assert reason in done.err
+    assert "bad 1.2, bad (zoo_bad)\n  broken and skipped. " in done.out
+    assert reason in " ".join(done.out.split())
+    assert "zoo.attention" in done.out
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_the_strict_switch_makes_it_an_error(kind: str, shell: Zoo, plugin: Install) -> None:
+    code, reason = BROKEN[kind]
+    plugin(code, "bad")
+    done = shell("list", ZOO_STRICT_PLUGINS="1")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Error: Plugin 'bad' is broken.")
+    assert reason in " ".join(done.err.split())

@@ -1,0 +1,153 @@
+"""The group: help, errors, exit codes, imports, and commands that plugins add."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from tests.zoo.cli.conftest import Zoo
+from zoo import __version__
+from zoo.cli.commands import COMMANDS
+from zoo.cli.root import LazyCommand, ZooGroup, make_cli
+from zoo.errors import PluginError, ZooError
+from zoo.plugins import get_plugins
+
+LEAVE = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    print({}, file=sys.stderr)"
+HEAVY = LEAVE.format("sorted({'torch', 'numpy', 'pytest', 'pygments'} & set(sys.modules))")
+COMPLETE = {"_ZOO_COMPLETE": "bash_complete", "COMP_WORDS": "zoo build --attention f", "COMP_CWORD": "3"}
+
+
+def group() -> ZooGroup:
+    return make_cli(get_plugins())
+
+
+def test_the_commands_come_through_the_hook() -> None:
+    assert list(COMMANDS) == [
+        name for name in group().commands if group().origins[name] == "zoo.cli.commands"
+    ]
+    assert group().origins["grade"] == "grader"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_help_with_an_example(name: str, zoo: Zoo) -> None:
+    for flag in ("--help", "-h"):
+        done = zoo(name, flag)
+        assert done.code == 0
+        assert f"\n    zoo {name}" in done.out.split("\nOptions:")[0]
+        assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_before_it_is_imported(name: str) -> None:
+    lazy = group().commands[name]
+    assert isinstance(lazy, LazyCommand)
+    assert lazy.load().name == name
+    assert lazy.get_short_help_str(99) == COMMANDS[name]
+
+
+def test_a_command_that_cannot_be_imported_is_a_sentence() -> None:
+    with pytest.raises(PluginError, match=r"'gone' cannot be loaded from zoo\.no_such:gone"):
+        LazyCommand("gone", "zoo.no_such:gone", "").load()
+
+
+def test_version(zoo: Zoo) -> None:
+    assert zoo("--version").out == f"zoo {__version__}\n"
+
+
+def test_an_unknown_command_and_an_unknown_option_get_the_nearest_names(zoo: Zoo) -> None:
+    done = zoo("lst")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "Error: There is no command 'lst'. Did you mean list? `zoo --help` lists them\nall.\n"
+    )
+    done = zoo("build", "--atention=eager")
+    assert done.code == 2
+    assert "--attention" in done.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ZooError("No such thing."), 2, "Error: No such thing.\n"),
+        (KeyboardInterrupt(), 130, "Interrupted.\n"),
+    ],
+)
+def test_errors_of_commands_become_sentences_and_exit_codes(
+    error: BaseException, code: int, said: str, zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object) -> None:
+        raise error
+
+    monkeypatch.setattr("zoo.cli.list.get_registry", fail)
+    done = zoo("list")
+    assert (done.code, done.out) == (code, "")
+    assert done.err.endswith(said)
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--help",),
+        ("list",),
+        ("list", "presets", "--json"),
+        ("show", "attention", "torch"),
+        ("plugins",),
+        *((name, "--help") for name in group().commands),
+    ],
+    ids=" ".join,
+)
+def test_what_only_tells_imports_nothing_heavy(args: tuple[str, ...], shell: Zoo) -> None:
+    done = shell(*args, start=HEAVY)
+    assert done.code == 0
+    assert done.err == "[]\n"
+
+
+def test_completion_imports_nothing_heavy(shell: Zoo) -> None:
+    done = shell(start=HEAVY, **COMPLETE)
+    assert "plain,fused" in done.out
+    assert done.err == "[]\n"
+
+
+def test_a_pipe_that_is_closed_is_silent(shell: Zoo) -> None:
+    start = (
+        "import os, sys\nread, write = os.pipe()\nos.close(read)\nos.dup2(write, 1)\n"
+        "from zoo.cli import main; main()"
+    )
+    assert shell("list", start=start).err == ""
+
+
+class TestCommandsOfPlugins:
+    CODE = "import click\nfrom zoo.hookspecs import hookimpl\n@hookimpl\ndef zoo_commands(cli):\n"
+    NEW = "    @cli.command()\n    def hello():\n        print('hello there')\n"
+    TAKEN = "    @cli.command()\n    def show():\n        print('mine')\n"
+
+    def test_a_new_command_is_there_at_once(self, shell: Zoo, plugin: Zoo) -> None:
+        plugin(self.CODE + self.NEW)
+        assert shell("hello").out == "hello there\n"
+        assert "hello" in shell("--help").out
+        assert "commands hello" in shell("plugins").out
+
+    def test_a_name_that_is_taken_is_the_plugins_error(self, shell: Zoo, plugin: Zoo) -> None:
+        plugin(self.CODE + self.NEW + self.TAKEN)
+        done = shell("show", "norm", "pre")
+        assert done.code == 0
+        assert "mine" not in done.out
+        assert (
+            "zoo: plugin 'parts' is broken and skipped. zoo_commands(): PluginError: there is a " in done.err
+        )
+        assert "by zoo.cli.commands" in done.err
+        assert "hello" not in shell("--help").out
+
+    def test_the_strict_switch_makes_it_an_error(self, shell: Zoo, plugin: Zoo) -> None:
+        plugin(self.CODE + self.TAKEN)
+        done = shell("list", ZOO_STRICT_PLUGINS="1")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("Error: Plugin 'parts' is broken.")
+
+
+def test_a_command_may_be_added_under_a_name_of_its_own() -> None:
+    made = ZooGroup("zoo")
+    made.add_command(click.Command("one"), "two")
+    with pytest.raises(PluginError, match="'two' already"):
+        made.add_command(click.Command("two"))
