@@ -23,7 +23,7 @@ from zoo.cli.options import (
 )
 from zoo.cli.tables import comparison
 from zoo.cli.text import print_json
-from zoo.errors import ZooError
+from zoo.errors import CombinationError, ZooError
 from zoo.recipe import Recipe
 from zoo.tasks import get_task
 
@@ -85,6 +85,11 @@ def compare(csv_path: Path | None, as_json: bool, length: int | None, **given: A
     base_task = get_task(task or DEFAULT_TASK) if training else None
     choices = axis_values(given)
     base = blueprint_from(given, get_preset(base_task.preset).blueprint() if base_task else _small())
+
+    if length is not None and length > base.sizes.max_len:
+        raise CombinationError(
+            f"--length={length} is over max_len={base.sizes.max_len}: take --max-len={length} too."
+        )
 
     from zoo.compare import Conditions, combinations
     from zoo.devices import resolve_device

@@ -55,13 +55,18 @@ def _numbers(row: Row, mark: str) -> list[str]:
     measured: list[tuple[Any, Callable[[Any], str]]] = [
         (row.parameters, lambda n: f"{n:,}"),
         (row.flops, lambda n: f"{n / 1e9:.3g}"),
-        (row.forward_s, lambda s: f"{s * 1e3:.3g} ms"),
-        (row.step_s, lambda s: f"{s * 1e3:.3g} ms"),
-        (row.memory_bytes, lambda n: f"{n / 1e6:.3g} MB"),
+        (row.forward_s, lambda s: _scaled(s * 1e3, "ms", "s")),
+        (row.step_s, lambda s: _scaled(s * 1e3, "ms", "s")),
+        (row.memory_bytes, lambda n: _scaled(n / 1e6, "MB", "GB")),
         (row.difference, lambda d: "equal" if d == 0 else f"{d:.1e}"),
         (row.score, lambda s: f"{s:.1%}"),
     ]
     return [mark if value is None else shown(value) for value, shown in measured]
+
+
+def _scaled(value: float, unit: str, thousand: str) -> str:
+    """Three digits, in `unit` or in `thousand`, which is 1,000 of it."""
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value / 1000:.3g} {thousand}"
 
 
 def _brief(axis: str, choice: Choice) -> str:

@@ -1,0 +1,106 @@
+"""Measurements, on models whose cost is known."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zoo.blueprint import make_blueprint
+from zoo.builder import build
+from zoo.measure import count_flops, largest_difference, peak_memory, time_interleaved
+from zoo.plugins import get_registry
+from zoo.trial import padded_tokens
+
+EXACT = [v.name for v in get_registry().variants("attention") if v.capabilities["exact"]]
+MEGA = 10**6
+
+
+class Wasteful(nn.Module):
+    """A linear map that needs `extra` more floats for a moment."""
+
+    def __init__(self, extra: int) -> None:
+        super().__init__()
+        self.linear, self.extra = nn.Linear(1000, 1000, bias=False), extra
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.linear(x)
+        return y + torch.ones(self.extra, device=x.device).sum()
+
+
+def memory_of(model: nn.Module, device: torch.device, rows: int = 1) -> int:
+    model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    x = torch.ones(rows, 1000, device=device)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        model(x).sum().backward()
+        optimizer.step()
+
+    return peak_memory(step, model, optimizer, device)
+
+
+def test_flops_of_a_matrix_product() -> None:
+    assert count_flops(nn.Linear(3, 5), torch.ones(2, 3)) == 2 * 2 * 3 * 5
+
+
+@pytest.mark.parametrize("attention", EXACT)
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_every_exact_attention_has_the_flops_of_eager(attention: str, dropout: float) -> None:
+    sizes = {"d_model": 16, "num_heads": 2, "d_ff": 16, "src_vocab": 9, "tgt_vocab": 9, "dropout": dropout}
+    counts = []
+    for name in ("eager", attention):
+        blueprint = make_blueprint(attention=name, num_encoder_layers=1, num_decoder_layers=1, **sizes)
+        tokens = padded_tokens(blueprint.sizes, 2, 6, seed=0)
+        counts.append(count_flops(build(blueprint, seed=0), tokens.src, tokens.tgt))
+    assert counts[0] == counts[1] > 0
+
+
+def test_peak_memory_counts_weights_gradients_and_the_optimizers_state(device: torch.device) -> None:
+    four_times = 4 * 4 * MEGA  # weights, gradient, two moments; float32
+    assert four_times <= memory_of(Wasteful(1), device) < four_times + MEGA / 2
+
+
+def test_peak_memory_sees_what_is_needed_for_a_moment_only(device: torch.device) -> None:
+    forward = 3 * 4 * MEGA  # no gradient is there yet
+    assert memory_of(Wasteful(5 * MEGA), device) == pytest.approx(forward + 5 * 4 * MEGA, rel=0.02)
+
+
+def test_peak_memory_grows_with_what_is_kept_for_the_backward_pass(device: torch.device) -> None:
+    def kept(rows: int) -> int:
+        return memory_of(nn.Sequential(nn.Linear(1000, 1000), nn.Tanh(), nn.Tanh(), nn.Tanh()), device, rows)
+
+    assert kept(2000) - kept(1000) >= 3 * 1000 * 1000 * 4
+
+
+def test_functions_take_turns_and_their_medians_are_returned_in_order() -> None:
+    calls: list[str] = []
+    rounds: list[int] = []
+    slow = torch.ones(300, 300)
+
+    def first() -> None:
+        calls.append("first")
+        _ = slow @ slow @ slow @ slow @ slow @ slow
+
+    def second() -> None:
+        calls.append("second")
+
+    times = time_interleaved([first, second], 3, lambda: rounds.append(len(calls)))
+    assert times[0] > times[1] > 0
+    assert len(rounds) == 3
+    for start, end in pairwise(rounds):
+        assert {"first", "second"} == set(calls[start:end])
+    assert time_interleaved([], 2, lambda: None) == []
+
+
+def test_the_difference_is_that_of_the_outputs_with_the_same_weights() -> None:
+    class Shifted(nn.Linear):
+        def forward(self, input: Tensor) -> Tensor:
+            return super().forward(input) + torch.tensor([0.0, -3.0])
+
+    x = torch.randn(4, 5)
+    assert largest_difference(nn.Linear(5, 2), nn.Linear(5, 2), x) == 0
+    assert largest_difference(nn.Linear(5, 2), Shifted(5, 2), x) == pytest.approx(3, abs=1e-5)
