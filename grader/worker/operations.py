@@ -39,7 +39,6 @@ class Operations:
             "to": self._to,
             "call": self._call,
             "backward": self._backward,
-            "release": self._release,
             "close": self._close,
             "seed": self._seed,
         }
@@ -145,9 +144,6 @@ class Operations:
             "inputs": [[name, packer.pack(gradient)] for name, gradient in inputs.items()],
             "parameters": packer.pack_named(parameters),
         }
-
-    def _release(self, request: _Request, packer: Packer) -> _Answer:
-        return {}  # what to release is in `drop`, as with every request
 
     def _close(self, request: _Request, packer: Packer) -> _Answer:
         self._instances.pop(request["instance"], None)

@@ -23,6 +23,7 @@ DTYPES = {
         torch.int16, torch.int32, torch.int64, torch.complex64, torch.complex128,
     )
 }  # fmt: skip
+_frombuffer = torch.frombuffer  # bound before a submission runs that may replace it
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
@@ -205,10 +206,10 @@ def _entry(entry: Any) -> tuple[torch.dtype, list[int]]:
 def _view(body: bytearray, dtype: torch.dtype, shape: list[int], offset: int) -> Tensor:
     count = math.prod(shape)
     if count == 0:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device="cpu")
     if dtype == torch.bool:  # a byte that is neither 0 nor 1 is no bool
-        return torch.frombuffer(body, dtype=torch.uint8, count=count, offset=offset).reshape(shape).ne(0)
-    return torch.frombuffer(body, dtype=dtype, count=count, offset=offset).reshape(shape)
+        return _frombuffer(body, dtype=torch.uint8, count=count, offset=offset).reshape(shape).ne(0)
+    return _frombuffer(body, dtype=dtype, count=count, offset=offset).reshape(shape)
 
 
 def unpack(packed: Any, found: list[Tensor], opaque: Callable[[str], Any], depth: int = 0) -> Any:
