@@ -189,13 +189,16 @@ class Diagnostician:
             f"{len(self.evidence.cases)} cases: {pair.mistakes[0].id} and {pair.mistakes[1].id}."
         )
         return [
-            Explanation(m.named, frozenset(self._shown_by(m)) or frozenset(self.evidence.deviating), proof)
+            Explanation(
+                m.named,
+                frozenset(self._shown_by(m.variants(REFERENCE)[0])) or frozenset(self.evidence.deviating),
+                proof,
+            )
             for m in pair.mistakes
         ]
 
-    def _shown_by(self, mistake: Mistake[Steps]) -> list[int]:
+    def _shown_by(self, steps: Steps) -> list[int]:
         """Deviating cases in which this mistake alone would show."""
-        steps = mistake.variants(REFERENCE)[0]
         return [
             i
             for i in self.evidence.deviating
@@ -217,7 +220,7 @@ class Diagnostician:
                 f"{len(self.evidence.deviating)} cases that are wrong."
             )
             # Where the mistake shows as well, but in other numbers, it is still the one to mend first.
-            covered |= left & set(self._shown_by(best.mistakes[0]))
+            covered |= left & set(self._shown_by(best.steps))
             found.append(Explanation(best.mistakes[0].named, frozenset(covered), proof))
             left -= covered
         return found

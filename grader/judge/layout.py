@@ -150,8 +150,31 @@ class _Reader:
                 fits = label is not None and (label[0] == "out") == (role == "out")
                 elements.setdefault(role, []).append(_Element(position, label[1] if label and fits else None))
                 self.role_of_element[position] = role
+        self._complete(elements)
         found = {f"{r}.weight": self._matrix(r, elements[r]) for r in ROLES if r in elements}
         return {name: index for name, index in found.items() if index is not None}
+
+    def _complete(self, elements: dict[str, list[_Element]]) -> None:
+        """Rows of one packed Linear that no gradient tells apart (it is cut before them): q, k, v in order.
+
+        Each unbroken run of such rows is shared evenly by the roles that are missing.
+        """
+        missing = [role for role in ROLES[:3] if role not in elements]
+        for name in self.matrices if missing else ():
+            start, shape = self.start[name], self.parameters[name].shape
+            if self.whole[name] is not None or len(shape) != 2 or shape[1] != self.d_model:
+                continue
+            rows = [start + row * shape[1] for row in range(shape[0])]
+            blind = [row for row in rows if row not in self.role_of_element]
+            if len(blind) == len(rows) or len(blind) != len(missing) * self.d_model:
+                continue
+            for run in _runs(blind, shape[1]):
+                share = len(run) // len(missing)
+                for place, row in enumerate(run):
+                    role = missing[min(place // max(share, 1), len(missing) - 1)]
+                    for column in range(shape[1]):
+                        elements.setdefault(role, []).append(_Element(row + column, column))
+                        self.role_of_element[row + column] = role
 
     def _matrix(self, role: str, elements: list[_Element]) -> Tensor | None:
         """Order a role's elements: by column where columns are known, else as a Linear holds them."""
@@ -231,6 +254,17 @@ class _Reader:
             if missing > 0 and rest:
                 found.setdefault(role, []).extend(rest[:missing])
                 rest = rest[missing:]
+
+
+def _runs(rows: list[int], step: int) -> list[list[int]]:
+    """Rows that follow each other, together."""
+    runs: list[list[int]] = []
+    for row in rows:
+        if runs and row - runs[-1][-1] == step:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return runs
 
 
 def find_layout(instance: Instance, d_model: int, seed: int = 0) -> Layout:

@@ -215,9 +215,11 @@ def _sentences(case: Case, subject: Subject) -> Named | None:
 
 
 def _even(case: Case) -> Case:
-    """Query and key projections zero: every visible key gets the same weight."""
+    """Query and key projections zero: every key gets the same weight."""
     zeroed = {n: torch.zeros_like(w) if n[0] in "qk" else w for n, w in case.weights.items()}
-    return replace(case, weights=zeroed, cotangents=None, title="query and key projections set to zero")
+    return replace(
+        case, weights=zeroed, mask=None, cotangents=None, title="query and key projections set to zero"
+    )
 
 
 def _value_path(right: Tensor | None, got: Tensor | None) -> Named:
@@ -225,7 +227,7 @@ def _value_path(right: Tensor | None, got: Tensor | None) -> Named:
     what = "" if factor is None else f" It is {factor:.4g} times what it should be."
     return Named(
         "values-not-mixed-right",
-        "Even with query and key projections set to zero, where every visible key has the same weight and the output "
+        "Even with query and key projections set to zero, where every key has the same weight and the output "
         f"must be their mean value through W_O, the output is wrong.{what} So look at the value projection, at how the "
         "weights meet the values, at the merging of the heads and at the output projection.",
         formula="Concat(head_1, ..., head_h) W_O",

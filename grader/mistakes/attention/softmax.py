@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from grader.mistakes.attention.collection import PAPER, SOFTMAX, mistake
 from grader.reference.attention import Call, Steps
@@ -257,15 +258,23 @@ def scores_absolute(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scores-of-unit-vectors",
-    "Query and key are normalised to length 1 (cosine similarity): the paper's score is their plain dot product.",
+    "Query or key (or both, as in cosine similarity) is normalised to length 1: the paper's score is their plain dot "
+    "product.",
     formula=SOFTMAX,
     hint="No norm occurs in the formula.",
 )
 def scores_of_unit_vectors(steps: Steps) -> list[Steps]:
     def cosine(_call: Call, q: Tensor, k: Tensor) -> Tensor:
-        return torch.nn.functional.normalize(q, dim=-1) @ torch.nn.functional.normalize(k, dim=-1).mT
+        return normalize(q, dim=-1) @ normalize(k, dim=-1).mT
 
-    return [replace(steps, score=cosine), replace(steps, score=cosine, scale=lambda _call, s, _q, _k: s)]
+    def query_alone(_call: Call, q: Tensor, k: Tensor) -> Tensor:
+        return normalize(q, dim=-1) @ k.mT
+
+    def key_alone(_call: Call, q: Tensor, k: Tensor) -> Tensor:
+        return q @ normalize(k, dim=-1).mT
+
+    measured = [replace(steps, score=way) for way in (cosine, query_alone, key_alone)]
+    return [*measured, *(replace(way, scale=lambda _call, s, _q, _k: s) for way in measured)]
 
 
 @mistake(
