@@ -25,7 +25,7 @@ from zoo.cli.tables import comparison
 from zoo.cli.text import print_json
 from zoo.errors import CombinationError, ZooError
 from zoo.recipe import Recipe
-from zoo.tasks import get_task
+from zoo.tasks import Task, get_task
 
 if TYPE_CHECKING:
     from zoo.compare import Conditions, Row
@@ -60,7 +60,7 @@ def _small() -> Blueprint:
     help="Write a CSV too, with machine and versions; an old one is replaced.",
 )
 @json_option
-def compare(csv_path: Path | None, as_json: bool, length: int | None, **given: Any) -> None:
+def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
     """Every combination of some variants in one table.
 
     Give any axis several variants, separated by commas, options after a colon. Columns: trained
@@ -78,13 +78,10 @@ def compare(csv_path: Path | None, as_json: bool, length: int | None, **given: A
       zoo compare --attention=eager:bias=false,fused --length 256 --csv out.csv
       zoo compare --norm=pre,post,res-post --train --steps 100
     """
-    training, device = given.pop("training"), given.pop("device")
-    task, steps, batch, seed = (given.pop(name) for name in ("task", "steps", "batch", "seed"))
-    if not training and (task or steps):
-        raise ZooError("--task and --steps say how to train: give --train too.")
-    base_task = get_task(task or DEFAULT_TASK) if training else None
+    task, steps = _training(given)
+    batch, length, seed, device = (given.pop(name) for name in ("batch", "length", "seed", "device"))
     choices = axis_values(given)
-    base = blueprint_from(given, get_preset(base_task.preset).blueprint() if base_task else _small())
+    base = blueprint_from(given, get_preset(task.preset).blueprint() if task else _small())
 
     if length is not None and length > base.sizes.max_len:
         raise CombinationError(
@@ -100,8 +97,8 @@ def compare(csv_path: Path | None, as_json: bool, length: int | None, **given: A
         length=length or min(LENGTH, base.sizes.max_len),
         seed=seed,
         device=resolve_device(device),
-        task=base_task.name if base_task else None,
-        steps=steps or DEFAULT_STEPS,
+        task=task.name if task else None,
+        steps=steps,
     )
     if csv_path is not None:
         check_csv(csv_path)
@@ -111,9 +108,21 @@ def compare(csv_path: Path | None, as_json: bool, length: int | None, **given: A
         write_csv(csv_path, flat)
     if as_json:
         print_json(flat)
-        return
-    varied = [axis for axis, texts in choices.items() if len(texts) > 1] or list(choices) or ["attention"]
-    click.echo(comparison(rows, varied, conditions))
+    else:
+        click.echo(comparison(rows, _columns(choices), conditions))
+
+
+def _columns(choices: dict[str, list[str]]) -> list[str]:
+    """The axes to show: those with several variants, else those that were given."""
+    return [axis for axis, texts in choices.items() if len(texts) > 1] or list(choices) or ["attention"]
+
+
+def _training(given: dict[str, Any]) -> tuple[Task | None, int]:
+    """What to train on, None for no training, and how long; takes its entries out of `given`."""
+    training, task, steps = (given.pop(name) for name in ("training", "task", "steps"))
+    if not training and (task or steps):
+        raise ZooError("--task and --steps say how to train: give --train too.")
+    return get_task(task or DEFAULT_TASK) if training else None, steps or DEFAULT_STEPS
 
 
 def _measure(blueprints: Sequence[Blueprint], conditions: Conditions) -> list[Row]:

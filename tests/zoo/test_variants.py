@@ -1,0 +1,41 @@
+"""What every variant declares about itself is so."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from zoo.plugins import get_registry
+from zoo.registry import Variant
+
+GIVEN = {
+    "attention": ("d_model", "num_heads", "dropout"),
+    "norm": ("make_norm", "num_sublayers", "dropout"),
+    "encoding": ("d_model", "max_len"),
+    "mask": (),
+    "feedforward": ("d_model", "d_ff", "dropout"),
+    "embedding": ("src_vocab", "tgt_vocab", "d_model"),
+}
+"""What each axis hands to every variant, in this order."""
+
+
+@pytest.mark.parametrize("variant", get_registry().variants(), ids=lambda v: f"{v.axis}/{v.name}")
+class TestVariant:
+    def test_its_options_are_the_rest_of_its_classs_arguments(self, variant: Variant) -> None:
+        arguments = list(inspect.signature(variant.load()).parameters.values())
+        given = GIVEN[variant.axis]
+        assert tuple(argument.name for argument in arguments[: len(given)]) == given
+        rest = {argument.name: argument.default for argument in arguments[len(given) :]}
+        assert rest == {option.name: option.default for option in variant.options}
+
+    def test_its_options_take_their_defaults(self, variant: Variant) -> None:
+        for option in variant.options:
+            assert option.check(option.default) == option.default
+            assert option.help
+
+    def test_it_is_described(self, variant: Variant) -> None:
+        assert variant.summary
+        assert variant.formula
+        assert inspect.getdoc(variant.load())
+        assert variant.summary[0].islower() or not variant.summary[0].isalpha()
