@@ -50,7 +50,8 @@ def _code(d_model: int, generator: torch.Generator) -> tuple[Tensor, dict[int, L
                 words[len(taken)] = word
                 taken.add(number)
         coded = words.view(4, d_model, calls)
-        names = _names(coded, powers)
+        # With a whole input at zero, the gradients of others would vanish as well.
+        names = None if bool(coded.all(1).any()) else _names(coded, powers)
         if names is not None:
             return coded, names
     return coded, _names(coded, powers, strict=False) or {}
