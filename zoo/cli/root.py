@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -119,4 +120,8 @@ def run() -> None:
         sys.exit(WRONG_USAGE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    if os.environ.get("_ZOO_COMPLETE", "").startswith("bash"):
+        from zoo.cli.completion import register
+
+        register()
     group(prog_name="zoo")

@@ -64,3 +64,22 @@ def test_the_script_that_is_documented(shell_name: str, mark: str, shell: Zoo) -
 def test_files_are_offered_too(shell: Zoo) -> None:
     done = shell(_ZOO_COMPLETE="bash_complete", COMP_WORDS="zoo build --norm p", COMP_CWORD="3")
     assert done.out == "file,p\nplain,post\nplain,pre\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("zoo build --attention = f", "file,f\nplain,fused\n"),
+        ("zoo build --norm = pre --attention =", "plain,eager\n"),
+        ("zoo build --attention = eager :", "plain,bias=\n"),
+        ("zoo build --attention eager : b", "plain,bias=\n"),
+        ("zoo compare --attention = loop,eager : bi", "plain,bias=\n"),
+        ("zoo compare --norm = pre,p", "file,pre,p\nplain,pre,post\nplain,pre,pre\n"),
+        ("zoo li", "plain,list\n"),
+    ],
+)
+def test_bash_splits_words_at_equal_signs_and_colons(words: str, offered: str, shell: Zoo) -> None:
+    count = str(len(words.split()) - 1)
+    done = shell(_ZOO_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
+    assert offered in done.out
+    assert done.out.count("\n") == offered.count("\n") or words.endswith("=")
