@@ -97,9 +97,8 @@ def grade_file(request: Request, progress: Progress) -> Grade:
     try:
         if not refusal and _surely_without_gpu(request.device):
             workers.start("cpu")
-        from zoo.devices import resolve_device
-
         from grader.judge.session import Session  # imports torch and pytest
+        from zoo.devices import resolve_device
 
         device = resolve_device(request.device).type
         session = Session(
