@@ -10,84 +10,74 @@ from grader.suites.attention.exams import exam
 from grader.suites.attention.parameters import check_arguments, check_parameters, check_reached
 
 
-@pytest.mark.grade(
-    category="behaviour", points=1, title="the class refuses a d_model that num_heads does not divide"
-)
+@pytest.mark.grade(category="behaviour", points=1, title="class: d_model must divide by num_heads")
 def test_arguments(component: Submission) -> None:
     check_arguments(component)
 
 
-@pytest.mark.grade(category="parameters", points=2, title="the class registers four projections")
+@pytest.mark.grade(category="parameters", points=2, title="class: registers four projections")
 def test_parameters(component: Submission, seed: int) -> None:
     check_parameters(exam(component, seed))
 
 
-@pytest.mark.grade(category="shape", points=1, title="the class gives [batch, queries, d_model]")
+@pytest.mark.grade(category="shape", points=1, title="class: gives [batch, queries, d_model]")
 def test_shapes(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "numbers", only=is_shape)
 
 
-@pytest.mark.grade(
-    category="numerics", points=4, title="the class equals multi-head attention with the same weights"
-)
+@pytest.mark.grade(category="numerics", points=4, title="class: is multi-head attention")
 def test_numbers(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "numbers")
 
 
-@pytest.mark.grade(category="numerics", points=1, title="the class stays finite when scores are large")
+@pytest.mark.grade(category="numerics", points=1, title="class: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "large scores")
 
 
-@pytest.mark.grade(category="masking", points=2, title="the class honours bool masks")
+@pytest.mark.grade(category="masking", points=2, title="class: honours bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "bool masks")
 
 
-@pytest.mark.grade(category="masking", points=1, title="the class honours additive masks")
+@pytest.mark.grade(category="masking", points=1, title="class: honours additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "additive masks")
 
 
-@pytest.mark.grade(category="masking", points=1, title="nothing leaks from masked positions in the class")
+@pytest.mark.grade(category="masking", points=1, title="class: nothing leaks past the mask")
 def test_leaks(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "leaks")
 
 
-@pytest.mark.grade(
-    category="masking", points=1, title="a query that may attend to nothing stays finite in the class"
-)
+@pytest.mark.grade(category="masking", points=1, title="class: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "empty rows")
 
 
-@pytest.mark.grade(
-    category="gradients", points=2, title="the class's gradients are right, for inputs and parameters"
-)
+@pytest.mark.grade(category="gradients", points=2, title="class: right gradients, parameters too")
 def test_gradients(component: Submission, seed: int) -> None:
     one = exam(component, seed)
     one.check("class", "gradients", only=is_gradient)
     check_reached(one)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="the class does not drop in eval mode")
+@pytest.mark.grade(category="behaviour", points=1, title="class: does not drop in eval mode")
 def test_eval_mode(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "dropout in eval")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="the class drops attention weights in train mode")
+@pytest.mark.grade(category="behaviour", points=1, title="class: drops weights in train mode")
 def test_dropout(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "dropout")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="the class keeps the dtype of its inputs")
+@pytest.mark.grade(category="behaviour", points=1, title="class: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
     exam(component, seed).check("class", "dtypes")
 
 
-@pytest.mark.grade(
-    category="behaviour", points=1, title="the class leaves its inputs alone, and gives the same every time"
-)
+@pytest.mark.grade(category="behaviour", points=1, title="class: same result, inputs left alone")
 def test_same_every_time(component: Submission, seed: int) -> None:
     one = exam(component, seed)
     one.check("class", only=lambda _case, name: name == "changed")

@@ -9,61 +9,57 @@ from grader.judge.exam import is_gradient, is_result, is_shape
 from grader.suites.attention.exams import exam
 
 
-@pytest.mark.grade(
-    category="shape", points=2, title="the function gives (output, weights) of the right shapes"
-)
+@pytest.mark.grade(category="shape", points=2, title="function: (output, weights), right shapes")
 def test_shapes(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "numbers", only=is_shape)
 
 
-@pytest.mark.grade(category="numerics", points=4, title="the function equals softmax(Q K^T / sqrt(d_k)) V")
+@pytest.mark.grade(category="numerics", points=4, title="function: softmax(Q K^T / sqrt(d_k)) V")
 def test_numbers(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "numbers")
 
 
-@pytest.mark.grade(category="numerics", points=1, title="the function stays finite when scores are large")
+@pytest.mark.grade(category="numerics", points=1, title="function: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "large scores")
 
 
-@pytest.mark.grade(category="masking", points=3, title="the function honours bool masks")
+@pytest.mark.grade(category="masking", points=3, title="function: honours bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "bool masks")
 
 
-@pytest.mark.grade(category="masking", points=2, title="the function honours additive masks")
+@pytest.mark.grade(category="masking", points=2, title="function: honours additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "additive masks")
 
 
-@pytest.mark.grade(category="masking", points=1, title="nothing leaks from masked positions in the function")
+@pytest.mark.grade(category="masking", points=1, title="function: nothing leaks past the mask")
 def test_leaks(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "leaks")
 
 
-@pytest.mark.grade(
-    category="masking", points=2, title="a query that may attend to nothing stays finite in the function"
-)
+@pytest.mark.grade(category="masking", points=2, title="function: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "empty rows")
 
 
-@pytest.mark.grade(category="gradients", points=2, title="the function's gradients are right")
+@pytest.mark.grade(category="gradients", points=2, title="function: right gradients")
 def test_gradients(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "gradients", only=is_gradient)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="the function keeps the dtype of its inputs")
+@pytest.mark.grade(category="behaviour", points=1, title="function: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", "dtypes")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="the function leaves its inputs alone")
+@pytest.mark.grade(category="behaviour", points=1, title="function: leaves its inputs alone")
 def test_inputs_unchanged(component: Submission, seed: int) -> None:
     exam(component, seed).check("function", only=lambda _case, name: name == "changed")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="the function gives the same result every time")
+@pytest.mark.grade(category="behaviour", points=1, title="function: same result every time")
 def test_same_every_time(component: Submission, seed: int) -> None:
     one = exam(component, seed)
     one.check_repeats("function")

@@ -64,7 +64,7 @@ def layout_of(instance: Instance, d_model: int) -> Layout:
 @pytest.mark.grade(
     category="training",
     points=10,
-    title="a Transformer with it learns to spell words backwards",
+    title="a Transformer with it reverses words",
     needs=("shape", "masking", "numerics", "gradients", "parameters"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
