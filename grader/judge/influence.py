@@ -18,7 +18,7 @@ def influence(case: Case, subject: Subject) -> str:
     """The map of the subject beside the right one, or "" if there is nothing to tell."""
     case = replace(case, cotangents=None, digest=None)
     theirs, right = _reached(case, subject), _reached(case, Patched(REFERENCE))
-    if theirs is None or right is None or torch.equal(theirs, right):
+    if theirs is None or right is None or theirs.shape != right.shape or torch.equal(theirs, right):
         return ""
     rows = [f"{_row(a)}      {_row(b)}" for a, b in zip(right.tolist(), theirs.tolist(), strict=True)]
     gap = " " * (2 * right.size(1) - 1 - len("right") + 6)

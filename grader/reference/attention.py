@@ -216,9 +216,31 @@ def _fill(value: float) -> Steps:
     return replace(REFERENCE, mask=weakly)
 
 
+def _fill_both(value: float) -> Steps:
+    def filled(call: Call, scores: Tensor) -> Tensor:
+        if call.mask is None:
+            return scores
+        seen = call.mask if call.mask.dtype == torch.bool else call.mask == 0
+        return scores.masked_fill(~seen, value)
+
+    return replace(REFERENCE, mask=filled)
+
+
+def _zero_rows() -> Steps:
+    """Zeros where nothing may be attended to, by the mask and not by the scores."""
+
+    def zeroed(call: Call, weights: Tensor) -> Tensor:
+        if call.mask is None:
+            return weights
+        seen = call.mask if call.mask.dtype == torch.bool else call.mask == 0
+        return weights.masked_fill(~seen.any(-1, keepdim=True), 0.0)
+
+    return replace(_fill(-1e30), reweigh=zeroed)
+
+
 # Right answers that are free to differ where the contract leaves a choice (rows that may attend to
 # nothing), so that a mistake made on top of one of them is recognised as well.
-BASES = (REFERENCE, _fill(-1e9))
+BASES = (REFERENCE, _fill(-1e9), _fill(-1e30), _fill_both(-1e9), _zero_rows())
 
 
 def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, Any]:
