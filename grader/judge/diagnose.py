@@ -213,7 +213,11 @@ class Diagnostician:
         while left:
             best = max(singles, key=lambda c: sum(self._matches(c, i) for i in left), default=None)
             covered = {i for i in left if best is not None and self._matches(best, i)}
-            if best is None or len(covered) < max(2, len(self.evidence.deviating) // 4):
+            if (
+                best is None
+                or not self._tenable(best, covered)
+                or len(covered) < max(2, len(self.evidence.deviating) // 4)
+            ):
                 break
             proof = (
                 f"Your results equal those of the reference with just this mistake in {len(covered)} of the "
@@ -224,6 +228,18 @@ class Diagnostician:
             found.append(Explanation(best.mistakes[0].named, frozenset(covered), proof))
             left -= covered
         return found
+
+    def _tenable(self, candidate: Candidate, covered: Collection[int]) -> bool:
+        """Whether what is right allows to blame a mistake for some of what is wrong.
+
+        What is wrong with masks only is no mistake that would show without one; and that code raises the
+        same error says little, so nothing at all may speak against a mistake that rests on errors alone.
+        """
+        by_values = any(self.evidence.got[i].form != "error" for i in covered)
+        masked = all(self.evidence.cases[i].mask is not None for i in self.evidence.deviating)
+        fine = [i for i in range(len(self.evidence.cases)) if i not in self.evidence.deviating]
+        against = [i for i in fine if not by_values or (masked and self.evidence.cases[i].mask is None)]
+        return all(self._matches(candidate, i) for i in against)
 
 
 def _joined(first: Steps, both: Steps) -> bool:

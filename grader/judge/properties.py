@@ -36,6 +36,10 @@ TRAITS = {
     "a bool mask": ("mask-bool-unsupported", "The code does not cope with bool masks."),
     "an additive mask": ("mask-additive-unsupported", "The code does not cope with additive (float, 0 and "
     "-inf) masks."),
+    "a 2-dimensional mask": ("mask-dimensions-unsupported", "The code does not cope with masks [Tq, Tk], which hold "
+    "for all sentences and heads."),
+    "a 4-dimensional mask": ("mask-dimensions-unsupported", "The code does not cope with masks of four dimensions "
+    "[B or 1, H or 1, Tq or 1, Tk]."),
     "bfloat16 inputs": ("dtype-unsupported", "The code does not cope with bfloat16."),
     "float64 inputs": ("dtype-unsupported", "The code does not cope with float64: a dtype is probably hard-coded."),
     "the backward pass": ("gradient-wrong", "The values are right, but the backward pass is not."),

@@ -7,6 +7,7 @@ from grader.mistakes.attention import (
     behaviour,
     dropout,
     heads,
+    mask_axes,
     mask_fill,
     masks,
     projections,
@@ -19,5 +20,5 @@ from grader.reference.attention import Steps
 
 __all__ = ["MISTAKES", "THEMES"]
 
-THEMES = (scale, softmax, masks, mask_fill, projections, heads, returns, dropout, behaviour)
+THEMES = (scale, softmax, masks, mask_axes, mask_fill, projections, heads, returns, dropout, behaviour)
 MISTAKES: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

@@ -134,8 +134,22 @@ def mask_additive_subtracted(steps: Steps) -> Steps:
     hint="The last dimension of a mask are the keys.",
     source="bentrevett/pytorch-seq2seq#96; hyunwoongko/transformer#40",
 )
-def mask_transposed(steps: Steps) -> Steps:
-    return with_mask(steps, lambda _call, m: m.transpose(-2, -1))
+def mask_transposed(steps: Steps) -> list[Steps]:
+    """Always, or only where the shapes allow it: square masks, padding masks [..., 1, Tk]."""
+
+    def turned(when: Callable[[Call, Tensor], bool]) -> Steps:
+        return with_mask(steps, lambda call, m: m.transpose(-2, -1) if when(call, m) else m)
+
+    def even(call: Call) -> bool:
+        return call.query.size(-2) == call.key.size(-2)
+
+    return [
+        with_mask(steps, lambda _call, m: m.transpose(-2, -1)),
+        turned(lambda call, _m: even(call)),
+        turned(lambda _call, m: m.size(-2) == 1),
+        turned(lambda call, m: even(call) and m.size(-2) == 1),
+        turned(lambda _call, m: m.size(-2) == m.size(-1)),
+    ]
 
 
 @mistake(

@@ -59,6 +59,7 @@ def _masks(make: Maker) -> list[Case]:
     draws, size = make.draws, make.draws.integer(4, 6)
     shaped = {
         "a causal mask [T, T]": (draws.inputs((2,), size, size, 8), 2, causal(size)),
+        "a causal mask [T, T], T heads and T sentences": (draws.inputs((3,), 3, 3, 12), 3, causal(3)),
         "a padding mask [B, 1, 1, Tk]": (draws.inputs((3,), 3, 5, 8), 2, draws.padding(3, 5)),
         "a padding mask [B, 1, 1, Tk] and equal lengths": (
             draws.inputs((3,), 5, 5, 12),
@@ -71,7 +72,8 @@ def _masks(make: Maker) -> list[Case]:
     cases = []
     for title, (inputs, heads, mask) in shaped.items():
         unequal = ("unequal lengths",) if inputs[0].size(1) != inputs[1].size(1) else ()
-        bool_case = make.case(f"{title} (bool)", "bool masks", inputs, heads, "a bool mask", *unequal)
+        traits = ("a bool mask", f"a {mask.dim()}-dimensional mask", *unequal)
+        bool_case = make.case(f"{title} (bool)", "bool masks", inputs, heads, *traits)
         bool_case = replace(bool_case, mask=mask)
         cases += [bool_case, as_additive(bool_case, f"{title} (additive)")]
     return cases
