@@ -41,7 +41,12 @@ def test_the_output_shown_by_slow_commands_is_real(example: Example, folder: Pat
 
 def test_every_command_has_an_example() -> None:
     commands = make_cli(get_plugins()).commands
-    shown = {re.split(r"[\s|]+", part)[1] for e in EXAMPLES for part in e.command.split("; ") if part.startswith("zoo ")}
+    shown = {
+        re.split(r"[\s|]+", part)[1]
+        for e in EXAMPLES
+        for part in e.command.split("; ")
+        if part.startswith("zoo ")
+    }
     assert set(commands) <= shown
 
 

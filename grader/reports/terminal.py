@@ -83,7 +83,7 @@ def _table(grade: Grade) -> str:
         rows,
         headers=("", "category", "test", "points"),
         tablefmt="simple",
-        maxcolwidths=[None, None, 50, None],
+        maxcolwidths=[None, None, 48, None],
         colalign=("left", "left", "left", "right"),
         disable_numparse=True,
     )
@@ -99,9 +99,10 @@ def _left_out(grade: Grade) -> Iterator[str]:
 
 def _failure(result: Result) -> Iterator[str]:
     names = ", ".join(mistake.id for mistake in result.mistakes)
-    heading = names or ("a fault of the grader" if result.status == "error" else "failed")
-    yield click.style(heading, fg=_COLOURS[result.status], bold=True)
-    yield from _indented("Test", result.title)
+    heading = "a fault of the grader" if result.status == "error" else names
+    yield click.style(heading or f"failed: {result.title}", fg=_COLOURS[result.status], bold=True)
+    if heading:
+        yield from _indented("Test", result.title)
     for mistake in result.mistakes:
         yield from _mistake(mistake)
     yield from _indented("Seen", result.message)

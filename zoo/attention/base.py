@@ -102,9 +102,8 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, D] -> [B, H, T, d]."""
-        return x.view(*x.shape[:2], self.num_heads, self.head_width).transpose(
-            1, 2
-        )  # [B, T, D] -> [B, H, T, d]
+        batch, length, _ = x.shape
+        return x.view(batch, length, self.num_heads, self.head_width).transpose(1, 2)  # [B, H, T, d]
 
     def merge(self, heads: Tensor) -> Tensor:
         """[B, H, T, d] -> [B, T, D]."""

@@ -15,8 +15,6 @@ class EagerAttention(WeightedAttention):
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """heads [B, H, Tq, d] and weights [B, H, Tq, Tk]."""
-        scores = (
-            q @ k.transpose(-2, -1) * self.head_width**-0.5
-        )  # [B, H, Tq, d] @ [B, H, d, Tk] -> [B, H, Tq, Tk]
+        scores = q @ k.transpose(-2, -1) * self.head_width**-0.5  # [B, H, Tq, Tk]
         weights = masked_softmax(scores, mask)
         return self.dropout(weights) @ v, weights

@@ -13,7 +13,8 @@ from zoo.attention.packed import keep_canonical_names
 class FusedAttention(MultiHeadAttention):
     """softmax(Q K^T / sqrt(d)) V in one kernel that never forms the weights; one matrix for q, k and v.
 
-    `F.scaled_dot_product_attention`; FlashAttention, Dao et al. 2022, arXiv:2205.14135.
+    `F.scaled_dot_product_attention`; FlashAttention, Dao et al. 2022, arXiv:2205.14135. With dropout on
+    the CPU, for which torch has no such kernel, the weights are formed.
     """
 
     def make_projections(self, d_model: int, bias: bool) -> None:

@@ -33,6 +33,5 @@ def causal_keep(size: int, device: torch.device | None = None) -> Tensor:
 
     Vaswani et al. 2017, section 3.2.3.
     """
-    return torch.ones(size, size, dtype=torch.bool, device=device).tril()[
-        None, None
-    ]  # [T, T] -> [1, 1, T, T]
+    keep = torch.ones(size, size, dtype=torch.bool, device=device).tril()
+    return keep[None, None]  # [T, T] -> [1, 1, T, T]
