@@ -117,6 +117,12 @@ def grade(
 
     Exit code: 0 all passed, 1 something failed (also when the file cannot be loaded, or its code has to be
     stopped), 2 wrong usage, 3 the grader itself is broken, 130 interrupted.
+
+    \b
+    Examples:
+      zoo grade exercises/attention.py
+      zoo grade exercises/attention.py --quick --only masking,numerics
+      zoo grade anna.py ben.py --exercise attention --format json
     """
     choices = Choices(seed=secrets.randbelow(2**31) if seed is None else seed, **options)
     try:
