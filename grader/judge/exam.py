@@ -173,7 +173,7 @@ class Exam:
             return [Explanation(odd, frozenset(evidence.deviating), "")]
         left = [i for i in evidence.deviating if i not in {covered for e in found for covered in e.cases}]
         if left and not (part == "class" and self._function_is_wrong()):
-            found += conclude(evidence, left, self.subject)
+            found += conclude(evidence, left, self.subject, self._known)
         return found
 
     def _odd_structure(self) -> Named | None:

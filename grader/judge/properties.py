@@ -9,9 +9,12 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
+
 from grader.judge.cases import Case
 from grader.judge.compare import equal
 from grader.judge.diagnose import Evidence, Explanation, differing
+from grader.judge.factors import scaled
 from grader.judge.influence import influence
 from grader.judge.stages import class_stage, function_stage
 from grader.judge.subjects import Subject
@@ -65,7 +68,9 @@ def by_chance(evidence: Evidence, subject: Subject, known: Callable[[str], Named
     return Explanation(known(name), frozenset(evidence.deviating), "Two equal calls gave different results.")
 
 
-def conclude(evidence: Evidence, left: list[int], subject: Subject) -> list[Explanation]:
+def conclude(
+    evidence: Evidence, left: list[int], subject: Subject, known: Callable[[str], Named]
+) -> list[Explanation]:
     """Explanations for the deviating cases `left`, which no known mistake explains."""
     found: list[Explanation] = []
     raised = [i for i in left if evidence.got[i].form == "error"]
@@ -73,8 +78,7 @@ def conclude(evidence: Evidence, left: list[int], subject: Subject) -> list[Expl
         found += _by_traits(evidence, raised, "raises an error")
     wrong = [i for i in left if i not in raised and not _gradient_only(evidence, i)]
     plain = [i for i in wrong if evidence.cases[i].group == "numbers"]
-    stage = function_stage if evidence.part == "function" else class_stage
-    named = stage(evidence, plain or wrong, subject) if wrong else None
+    named = _staged(evidence, plain or wrong, subject) if wrong else None
     if named is not None:
         picture = influence(evidence.cases[wrong[0]], subject) if evidence.part == "class" else ""
         found.append(Explanation(named, frozenset(wrong), "", picture))
@@ -82,8 +86,18 @@ def conclude(evidence: Evidence, left: list[int], subject: Subject) -> list[Expl
         found += _by_traits(evidence, wrong, "is wrong")
     backward = [i for i in left if i not in raised and i not in wrong]
     if backward and not wrong:
-        found.append(_gradients(evidence, backward))
+        found.append(_gradients(evidence, backward, known))
     return found
+
+
+def _staged(evidence: Evidence, wrong: list[int], subject: Subject) -> Named | None:
+    """What the results are, if they are a multiple of the right ones; else the first stage that is wrong."""
+    group = evidence.cases[wrong[0]].group
+    asked = [i for i, case in enumerate(evidence.cases) if case.group == group and case.digest is None]
+    times = scaled(evidence, asked, subject)
+    if times is not None:
+        return times
+    return (function_stage if evidence.part == "function" else class_stage)(evidence, wrong, subject)
 
 
 def _gradient_only(evidence: Evidence, index: int) -> bool:
@@ -91,10 +105,12 @@ def _gradient_only(evidence: Evidence, index: int) -> bool:
     return bool(names) and all(name.startswith("gradient") for name in names)
 
 
-def _gradients(evidence: Evidence, cases: list[int]) -> Explanation:
+def _gradients(evidence: Evidence, cases: list[int], known: Callable[[str], Named]) -> Explanation:
     index = cases[0]
     case, right, got = evidence.cases[index], evidence.right[index], evidence.got[index]
     names = differing(case, right, got)
+    if any(_not_finite(got.values[name]) for name in names if name in got.values):
+        return _endless(evidence, cases, names, known)
     zero = [name for name in names if name in got.values and not bool(got.values[name].any())]
     what = (
         f"no gradient at all arrives for: {_of(zero)}"
@@ -105,6 +121,27 @@ def _gradients(evidence: Evidence, cases: list[int]) -> Explanation:
         "gradient-missing" if zero else "gradient-wrong",
         f"The values are right, but the backward pass is not: {what}.",
         hint="Search for detach, .data, no_grad, numpy, and for a backward of your own.",
+    )
+    return Explanation(named, frozenset(cases), "")
+
+
+def _not_finite(x: torch.Tensor) -> bool:
+    """Of gradients, or of the flags that a digest has made of them."""
+    return not bool(x if x.dtype == torch.bool else x.isfinite().all())
+
+
+def _endless(
+    evidence: Evidence, cases: list[int], names: list[str], known: Callable[[str], Named]
+) -> Explanation:
+    """NaN gradients: the known ones of empty rows, or others."""
+    if all("a fully masked row" in evidence.cases[i].traits for i in cases):
+        proof = f"NaN or infinite is the {' and the '.join(names[:3])}; without such a row all is right."
+        return Explanation(known("fully-masked-gradient-nan"), frozenset(cases), proof)
+    named = Named(
+        "gradient-not-finite",
+        f"The values are right, but the backward pass gives NaN or infinity: wrong is the "
+        f"{' and the '.join(names[:3])}.",
+        hint="Which step's derivative is infinite: sqrt or division at 0, a norm, 0 * inf?",
     )
     return Explanation(named, frozenset(cases), "")
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from grader.judge.cases import Case
 from grader.judge.compare import differences
 from grader.judge.diagnose import Evidence
+from grader.judge.factors import factor
 from grader.judge.subjects import Patched, Subject
 from grader.judge.verdict import Named
 from grader.reference.attention import REFERENCE, Call
@@ -60,25 +61,16 @@ def _hidden(case: Case, weights: Tensor) -> Tensor | None:
 
 
 def _after_weights(right: Tensor, got: Tensor) -> Named:
-    factor = _factor(right, got)
+    times = factor(right, got)
     what = "the output is not weights @ value"
-    if factor is not None:
-        what = f"the output is {factor:.4g} times weights @ value"
+    if times is not None:
+        what = f"the output is {times:.4g} times weights @ value"
     return Named(
         "output-is-not-weights-times-value",
         f"The weights are right, but {what}. Look at what happens after the softmax.",
         formula=FORMULA,
         hint="The last step is one matrix product, and nothing else.",
     )
-
-
-def _factor(right: Tensor, got: Tensor) -> float | None:
-    """The number that `got` is `right` times, if there is one."""
-    if right.shape != got.shape:
-        return None
-    a, b = right.double().flatten(), got.double().flatten()
-    factor = float((a @ b) / (a @ a))
-    return factor if bool((b - factor * a).abs().max() < CLOSE * (1 + a.abs().max())) else None
 
 
 def judged(shown: Weights) -> Named | None:
@@ -146,12 +138,12 @@ def _scores(shown: Weights) -> Named | None:
             hint="Print the weights: where are the zeros?",
         )
     logs, products = _centred(shown.got.clamp(min=1e-30).log(), visible), _centred(shown.products, visible)
-    factor = float((logs * products).sum() / (products * products).sum())
-    rest = float((logs - factor * products).square().sum() / logs.square().sum().clamp(min=1e-12))
+    times = float((logs * products).sum() / (products * products).sum())
+    rest = float((logs - times * products).square().sum() / logs.square().sum().clamp(min=1e-12))
     if rest < 1e-5:
         return Named(
             "wrong-scale-factor",
-            f"The scores are Q K^T times {factor:.4g}; with d_k = {shown.depth} it has to be 1/sqrt(d_k) = "
+            f"The scores are Q K^T times {times:.4g}; with d_k = {shown.depth} it has to be 1/sqrt(d_k) = "
             f"{1 / math.sqrt(shown.depth):.4g}.",
             formula=FORMULA,
             hint="What do you divide by, and what is its value?",
@@ -223,8 +215,8 @@ def _even(case: Case) -> Case:
 
 
 def _value_path(right: Tensor | None, got: Tensor | None) -> Named:
-    factor = None if right is None or got is None else _factor(right, got)
-    what = "" if factor is None else f" It is {factor:.4g} times what it should be."
+    times = None if right is None or got is None else factor(right, got)
+    what = "" if times is None else f" It is {times:.4g} times what it should be."
     return Named(
         "values-not-mixed-right",
         "Even with query and key projections set to zero, where every key has the same weight and the output "

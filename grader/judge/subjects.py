@@ -106,10 +106,14 @@ def _with_gradients(
     values = dict(seen.values)
     for name, x in zip(INPUTS, case.inputs, strict=True):
         arrived = inputs.get(name)
-        values[f"gradient of {name}"] = case.rounded(torch.zeros_like(x)) if arrived is None else arrived.detach()
+        values[f"gradient of {name}"] = (
+            case.rounded(torch.zeros_like(x)) if arrived is None else arrived.detach()
+        )
     for name, x in case.weights.items():
         arrived = weights.get(name)
-        values[f"gradient of {name}"] = case.rounded(torch.zeros_like(x)) if arrived is None else arrived.detach()
+        values[f"gradient of {name}"] = (
+            case.rounded(torch.zeros_like(x)) if arrived is None else arrived.detach()
+        )
     return Observation(seen.form, values, seen.changed, seen.error)
 
 

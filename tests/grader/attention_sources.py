@@ -144,7 +144,7 @@ WRONG: dict[str, tuple[set[str], Edits]] = {
     ),
     "assertion": ({"head-count-wrong-error"}, (('if d_model % num_heads != 0:\n            raise ValueError("d_model must be divisible by num_heads")', "assert d_model % num_heads == 0"),)),
     "unchecked": ({"head-count-unchecked"}, (('        if d_model % num_heads != 0:\n            raise ValueError("d_model must be divisible by num_heads")\n', ""),)),
-    "half_output": ({"output-is-not-weights-times-value"}, (("output = torch.matmul(weights, "
+    "half_output": ({"output-scaled-by-constant"}, (("output = torch.matmul(weights, "
     "value)", "output = 0.5 * torch.matmul(weights, value)"),)),
     "four_dimensions": ({"assumes-leading-dimensions"}, (("d_k = query.size(-1)", "_, _, _, d_k = query.shape"),)),
 }  # fmt: skip

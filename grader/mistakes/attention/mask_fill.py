@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -205,4 +206,17 @@ def fully_masked_gradient_nan(steps: Steps) -> list[Steps]:
         nowhere = (scores == -math.inf).all(-1, keepdim=True)
         return torch.where(nowhere, torch.zeros_like(scores), scores.softmax(-1))
 
-    return [replace(steps, normalise=cleaned), replace(steps, normalise=chosen)]
+    def softmax(_call: Call, scores: Tensor) -> Tensor:
+        return scores.softmax(-1)
+
+    def both(_call: Call, output: Tensor, weights: Tensor) -> Any:
+        return output, weights.nan_to_num(0.0)
+
+    def late(_call: Call, x: Tensor) -> Tensor:
+        return x.nan_to_num(0.0)
+
+    return [
+        replace(steps, normalise=cleaned),
+        replace(steps, normalise=chosen),
+        replace(steps, normalise=softmax, after_mix=late, give_function=both),
+    ]
