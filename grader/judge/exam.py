@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import torch
 
@@ -14,7 +15,7 @@ from grader.judge.component import Submission, SubmissionError
 from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
 from grader.judge.layout import Layout, find_layout
 from grader.judge.properties import by_chance, conclude, repeats
-from grader.judge.subjects import CLASS, Submitted
+from grader.judge.subjects import CLASS, Subject, Submitted
 from grader.judge.verdict import Failed, Named
 from grader.judge.wording import CALLED, compared
 from grader.mistakes import Mistake, Part
@@ -122,6 +123,35 @@ class Exam:
                     wrong.append((case, names))
         if wrong:
             self._fail(part, wrong, sum(not groups or case.group in groups for case in self.cases(part)))
+
+    def check_alone(
+        self,
+        part: Part,
+        *groups: str,
+        holds: Callable[[Case, Subject], bool],
+        only: Callable[[Case, str], bool] | None = None,
+    ) -> None:
+        """As `check`, but where plain numbers are wrong already, the property is judged by itself.
+
+        Args:
+            holds: whether the submission has the property in this case, whatever numbers it gives.
+        """
+
+        def counts(case: Case, name: str) -> bool:
+            return (only is None or only(case, name)) and not (self._numbers_wrong(part) and kept(case))
+
+        @cache
+        def kept(case: Case) -> bool:
+            return holds(case, self.subject)
+
+        self.check(part, *groups, only=counts)
+
+    def _numbers_wrong(self, part: Part) -> bool:
+        return any(
+            not equal(case, self.right(case), self.got(case))
+            for case in self.cases(part)
+            if case.group == "numbers"
+        )
 
     def check_repeats(self, part: Part) -> None:
         """Raise Failed if the same call gives something else the second time."""

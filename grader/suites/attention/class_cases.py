@@ -205,12 +205,14 @@ def undropped(case: Case) -> Tensor:
     return right.values.get("output", torch.ones_like(case.inputs[0]))
 
 
-def dropped(case: Case, seen: Observation) -> Observation:
-    """What dropout did, as numbers that do not depend on chance."""
+def dropped(case: Case, seen: Observation, plain: Tensor | None = None) -> Observation:
+    """What dropout did to the `plain` output, as numbers that do not depend on chance."""
     output = seen.values.get("output")
     if output is None or output.shape != case.inputs[0].shape:
         return seen
-    ratio = (output.double() / undropped(case)).unflatten(-1, (case.heads, -1))  # [B, T, H, d]
+    ratio = (output.double() / (undropped(case) if plain is None else plain)).unflatten(
+        -1, (case.heads, -1)
+    )  # [B, T, H, d]
     gone = ratio.abs() < 1e-4
     kept = ratio[~gone]
     share = float(gone.double().mean())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from grader.exercise import get_mistakes
 from grader.judge.component import Submission
 from grader.judge.exam import Exam, exam_of
-from grader.mistakes.attention import MISTAKES
 from grader.suites.attention.class_cases import class_cases
 from grader.suites.attention.function_cases import function_cases
 
 
 def exam(component: Submission, seed: int) -> Exam:
-    """The same exam for every test of one grade."""
-    return exam_of(component, seed, lambda: Exam(component, seed, function_cases, class_cases, MISTAKES))
+    """The same exam for every test of one grade. The known mistakes are those of all plugins."""
+
+    def make() -> Exam:
+        return Exam(component, seed, function_cases, class_cases, get_mistakes("attention"))
+
+    return exam_of(component, seed, make)

@@ -6,6 +6,7 @@ import pytest
 
 from grader.judge.component import Submission
 from grader.judge.exam import is_gradient, is_result, is_shape
+from grader.suites.attention.alone import drops_weights, forgets, ignores_dropout, keeps_dtype, stays_finite
 from grader.suites.attention.exams import exam
 from grader.suites.attention.parameters import check_arguments, check_parameters, check_reached
 
@@ -32,7 +33,7 @@ def test_numbers(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="numerics", points=1, title="class: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "large scores")
+    exam(component, seed).check_alone("class", "large scores", holds=stays_finite)
 
 
 @pytest.mark.grade(category="masking", points=2, title="class: honours bool masks")
@@ -52,7 +53,7 @@ def test_leaks(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="masking", points=1, title="class: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "empty rows")
+    exam(component, seed).check_alone("class", "empty rows", holds=stays_finite)
 
 
 @pytest.mark.grade(category="gradients", points=2, title="class: right gradients, parameters too")
@@ -64,17 +65,17 @@ def test_gradients(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: does not drop in eval mode")
 def test_eval_mode(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "dropout in eval")
+    exam(component, seed).check_alone("class", "dropout in eval", holds=ignores_dropout)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: drops weights in train mode")
 def test_dropout(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "dropout")
+    exam(component, seed).check_alone("class", "dropout", holds=drops_weights)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "dtypes")
+    exam(component, seed).check_alone("class", "dtypes", holds=keeps_dtype)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: same result, inputs left alone")
@@ -82,4 +83,4 @@ def test_same_every_time(component: Submission, seed: int) -> None:
     one = exam(component, seed)
     one.check("class", only=lambda _case, name: name == "changed")
     one.check_repeats("class")
-    one.check("class", "state", only=is_result)
+    one.check_alone("class", "state", holds=forgets, only=is_result)

@@ -6,6 +6,7 @@ import pytest
 
 from grader.judge.component import Submission
 from grader.judge.exam import is_gradient, is_result, is_shape
+from grader.suites.attention.alone import forgets, keeps_dtype, stays_finite
 from grader.suites.attention.exams import exam
 
 
@@ -21,7 +22,7 @@ def test_numbers(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="numerics", points=1, title="function: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "large scores")
+    exam(component, seed).check_alone("function", "large scores", holds=stays_finite)
 
 
 @pytest.mark.grade(category="masking", points=3, title="function: honours bool masks")
@@ -41,7 +42,7 @@ def test_leaks(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="masking", points=2, title="function: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "empty rows")
+    exam(component, seed).check_alone("function", "empty rows", holds=stays_finite)
 
 
 @pytest.mark.grade(category="gradients", points=2, title="function: right gradients")
@@ -51,7 +52,7 @@ def test_gradients(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "dtypes")
+    exam(component, seed).check_alone("function", "dtypes", holds=keeps_dtype)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: leaves its inputs alone")
@@ -63,4 +64,4 @@ def test_inputs_unchanged(component: Submission, seed: int) -> None:
 def test_same_every_time(component: Submission, seed: int) -> None:
     one = exam(component, seed)
     one.check_repeats("function")
-    one.check("function", "state", only=is_result)
+    one.check_alone("function", "state", holds=forgets, only=is_result)
