@@ -199,7 +199,8 @@ class Exam:
         # What is wrong with the function in a way nobody knows is most likely what is wrong with the class.
         thorough = all(name in {m.id for m in self.mistakes} for name in known)
         found = Diagnostician(evidence, self.mistakes, first=known, thorough=thorough).explain()
-        if part == "class" and not found and (odd := self._odd_structure()) is not None:
+        bare = any(evidence.cases[i].mask is None for i in evidence.deviating)  # else it is about masks
+        if part == "class" and not found and bare and (odd := self._odd_structure()) is not None:
             return [Explanation(odd, frozenset(evidence.deviating), "")]
         left = [i for i in evidence.deviating if i not in {covered for e in found for covered in e.cases}]
         if left and not (part == "class" and self._function_is_wrong()):

@@ -27,8 +27,22 @@ def input_changed_in_place(steps: Steps) -> list[Steps]:
         call.key.div_(call.key.size(-1) ** 0.5)
         return call
 
+    def after_a_copy(index: int) -> Steps:
+        """The result is that of the untouched inputs."""
+
+        def copied(call: Call) -> Call:
+            wanted = steps.prepare(call.taking([x.clone() for x in call.inputs]))
+            call.inputs[index].add_(1.0)
+            return wanted
+
+        return replace(steps, prepare=copied)
+
     unscaled = replace(steps, scale=lambda _call, s, _q, _k: s)
-    return [replace(unscaled, prepare=scaled), replace(unscaled, prepare=key_scaled)]
+    return [
+        *(after_a_copy(index) for index in range(3)),
+        replace(unscaled, prepare=scaled),
+        replace(unscaled, prepare=key_scaled),
+    ]
 
 
 @mistake(
