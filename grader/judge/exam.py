@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import torch
@@ -13,6 +14,7 @@ from grader.judge.cases import Case, Observation
 from grader.judge.compare import equal
 from grader.judge.component import Submission, SubmissionError
 from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
+from grader.judge.explain import same_failure
 from grader.judge.layout import Layout, find_layout
 from grader.judge.properties import by_chance, conclude, repeats
 from grader.judge.subjects import CLASS, Subject, Submitted
@@ -203,8 +205,21 @@ class Exam:
         if part == "class" and not found and bare and (odd := self._odd_structure()) is not None:
             return [Explanation(odd, frozenset(evidence.deviating), "")]
         left = [i for i in evidence.deviating if i not in {covered for e in found for covered in e.cases}]
-        if left and not (part == "class" and self._function_is_wrong()):
-            found += conclude(evidence, left, self.subject, self._known)
+        if part == "class" and self._function_is_wrong():
+            return found + self._same_errors(evidence, left)
+        return found + (conclude(evidence, left, self.subject, self._known) if left else [])
+
+    def _same_errors(self, evidence: Evidence, left: list[int]) -> list[Explanation]:
+        """The class calls the function: what raises at the same line there has the same name here."""
+        function, explanations = self.explained("function")
+        found = []
+        for explanation in explanations:
+            errors = [function.got[i].error for i in explanation.cases]
+            causes = {same_failure(error) for error in errors if error is not None}
+            here = [(i, evidence.got[i].error) for i in left]
+            cases = frozenset(i for i, e in here if e is not None and same_failure(e) in causes)
+            if cases:
+                found.append(replace(explanation, cases=cases))
         return found
 
     def _odd_structure(self) -> Named | None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from grader.judge.verdict import Failed, Named
 
 SHARE = 0.05
-TOLERANCE = 1e-3  # of the largest number expected; float32 was 5e-6 off at most over whole trainings
+TOLERANCE = 1e-3  # of the largest number expected; right code was 5e-6 off at most over whole trainings
 
 OTHER_RULE = Named(
     "differs-in-training",
@@ -29,7 +29,7 @@ OTHER_RULE = Named(
 
 
 class Oracle(Protocol):
-    """What the part should have computed, in float64."""
+    """What the part should have computed."""
 
     def forward(
         self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
@@ -38,6 +38,15 @@ class Oracle(Protocol):
 
     def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
         """The part's parameters, or their gradients, brought into the form that `forward` takes."""
+
+
+@dataclass
+class _Answer:
+    """What the oracle gave, with its graph: from `inputs` and `parameters` to `output`."""
+
+    inputs: list[Tensor]
+    parameters: dict[str, Tensor]
+    output: Tensor
 
 
 @dataclass
@@ -53,6 +62,7 @@ class _Call:
     mask: Tensor | None
     parameters: dict[str, Tensor]
     output: Tensor
+    oracle: _Answer | None = None
     cotangent: Tensor | None = None
     input_gradients: dict[int, Tensor] = field(default_factory=dict)
     parameter_gradients: dict[str, Tensor | None] = field(default_factory=dict)
@@ -135,30 +145,36 @@ class SpotChecked(nn.Module):
 
     def _compare_forward(self, call: _Call) -> None:
         self.checked += 1
-        inputs = [x.double() for x in call.inputs]
-        with torch.no_grad():
-            parameters = _double(self._oracle.comparable(call.parameters))
-            expected = self._oracle.forward([inputs[i] for i in call.order], call.mask, parameters)
-        _compare(f"{call.what} gave another output", [(call.output, expected)])
+        expected = call.oracle = self._ask_oracle(call)
+        _compare(f"{call.what} gave another output", [(call.output, expected.output.detach())])
 
-    def _compare_backward(self, call: _Call) -> None:
-        inputs = [x.double().requires_grad_() for x in call.inputs]
+    def _ask_oracle(self, call: _Call) -> _Answer:
+        inputs = [x.clone().requires_grad_() for x in call.inputs]
         parameters = {
-            n: p.requires_grad_() for n, p in _double(self._oracle.comparable(call.parameters)).items()
+            name: parameter.detach().requires_grad_()
+            for name, parameter in self._oracle.comparable(call.parameters).items()
         }
-        assert call.cotangent is not None
         with torch.enable_grad():
             output = self._oracle.forward([inputs[i] for i in call.order], call.mask, parameters)
-        leaves = [*inputs, *parameters.values()]
-        expected = torch.autograd.grad(output, leaves, call.cotangent.double(), allow_unused=True)
+        return _Answer(inputs, parameters, output)
+
+    def _compare_backward(self, call: _Call) -> None:
+        assert call.cotangent is not None
+        assert call.oracle is not None
+        with torch.enable_grad():
+            scalar = (
+                call.oracle.output * call.cotangent
+            ).sum()  # a gradient handed to autograd imports sympy
+        leaves = [*call.oracle.inputs, *call.oracle.parameters.values()]
+        expected = torch.autograd.grad(scalar, leaves, allow_unused=True)
         _compare(
             f"{call.what} gave other gradients to its inputs",
             [(call.input_gradients[i], expected[i]) for i in call.input_gradients],
         )
         own = self._oracle.comparable(call.parameter_gradients)
+        theirs = zip(call.oracle.parameters, expected[len(call.inputs) :], strict=True)
         _compare(
-            f"{call.what} gave other gradients to its parameters",
-            [(own[name], x) for name, x in zip(parameters, expected[len(inputs) :], strict=True)],
+            f"{call.what} gave other gradients to its parameters", [(own[name], x) for name, x in theirs]
         )
 
 
@@ -184,13 +200,9 @@ def _watch(call: _Call, given: Iterable[Tensor], output: Tensor) -> None:
             x.register_hook(lambda gradient, i=i: call.input_gradients.__setitem__(i, gradient.detach()))
 
 
-def _double(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().double() for name, tensor in tensors.items()}
-
-
 def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
     """Raise Failed unless got and expected agree, measured by the largest number expected of them all."""
-    both = [(got.double(), torch.zeros_like(got, dtype=torch.double) if e is None else e) for got, e in pairs]
+    both = [(got, torch.zeros_like(got) if e is None else e) for got, e in pairs]
     scale = max((float(expected.abs().max()) for _, expected in both), default=0.0)
     far = max(
         (float((got - expected).abs().nan_to_num(torch.inf).max()) for got, expected in both), default=0.0

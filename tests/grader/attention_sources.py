@@ -49,6 +49,7 @@ class MultiHeadAttention(nn.Module):
         return self.w_o(x)
 """
 
+CALL = "_, weights = scaled_dot_product_attention(q, k, v, mask)"
 Edits = tuple[tuple[str, str], ...]
 
 # Name of the wrong file: the ids that are right names for it, and the edits.
@@ -147,6 +148,24 @@ WRONG: dict[str, tuple[set[str], Edits]] = {
     "half_output": ({"output-scaled-by-constant"}, (("output = torch.matmul(weights, "
     "value)", "output = 0.5 * torch.matmul(weights, value)"),)),
     "four_dimensions": ({"assumes-leading-dimensions"}, (("d_k = query.size(-1)", "_, _, _, d_k = query.shape"),)),
+    "mask_askew": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None and mask.dim() == 2:\n            mask = mask.unsqueeze(1)\n        " + CALL),)),
+    "mask_as_batch": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None and mask.dim() == 2:\n            mask = mask[:, None, None, :]\n        " + CALL),)),
+    "mask_five_dimensions": ({"mask-axis-misplaced"}, ((CALL, "if mask is not None:\n            mask = mask.unsqueeze(1)\n        " + CALL),)),
+    "mask_along_queries": ({"mask-transposed"}, ((CALL, "if mask is not None and mask.size(-2) == 1 and q.size(2) == k.size(2):\n            mask = mask.transpose(-2, -1)\n        " + CALL),)),
+    "nan_gradient": (
+        {"fully-masked-gradient-nan"},
+        (("mask.clamp(min=-1e9)", "mask"), ("-1e9", "-math.inf"), ("return output, weights", "return output.nan_to_num(), weights.nan_to_num()"), ("torch.matmul(weights, v)\n", "torch.matmul(weights, v).nan_to_num()\n")),
+    ),
+    "softmax_queries_smallest_fill": (
+        {"softmax-over-queries"},
+        (("dim=-1", "dim=-2"), ("-1e9", "torch.finfo(scores.dtype).min")),
+    ),
+    "softmax_no_dim_smallest_fill": ({"softmax-without-dim"}, ((", dim=-1", ""), ("-1e9", "torch.finfo(scores.dtype).min"))),
+    "heads_divided": ({"output-scaled-by-constant"}, (("return self.w_o(x)", "return self.w_o(x) / self.h"),)),
+    "unscaled_in_place": (
+        {"missing-scale", "input-changed-in-place"},
+        ((" / math.sqrt(d_k)", ""), ("d_k = query.size(-1)", "query += 1.0\n    query = query - 1.0")),
+    ),
 }  # fmt: skip
 
 

@@ -81,8 +81,7 @@ def _masks(make: Maker) -> list[Case]:
 
 def _leaks(make: Maker) -> list[Case]:
     query, key, value = make.draws.inputs((2,), 3, 5, 8)
-    mask = make.draws.mask(2, 1, 3, 5)
-    mask[..., 4] = False
+    mask = make.draws.closed(2, 1, 3, 5)
     key[:, 4] *= 1e3
     value[:, 4] *= 1e4
     huge = make.case(

@@ -47,6 +47,11 @@ class Draws:
                 row[self.integer(0, size - 1)] = False
         return kept
 
+    def closed(self, *shape: int) -> Tensor:
+        """As `mask`, and the last key is hidden from every query."""
+        *rows, keys = shape
+        return torch.cat([self.mask(*rows, keys - 1), torch.zeros(*rows, 1, dtype=torch.bool)], -1)
+
     def padding(self, batch: int, keys: int) -> Tensor:
         """[B, 1, 1, Tk]: the sentences of a batch end at different places."""
         longest = max(keys - 1, 1)

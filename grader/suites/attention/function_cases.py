@@ -94,8 +94,7 @@ def _both_kinds(case: Case) -> list[Case]:
 
 def _leaks(draws: Draws) -> list[Case]:
     query, key, value = draws.inputs((2, 2), 3, 5, WIDTH)
-    mask = draws.mask(2, 2, 3, 5)
-    mask[..., 4] = False
+    mask = draws.closed(2, 2, 3, 5)
     key[..., 4, :] *= 1e3
     value[..., 4, :] *= 1e5
     huge = replace(
