@@ -234,12 +234,26 @@ class Diagnostician:
 
         What is wrong with masks only is no mistake that would show without one; and that code raises the
         same error says little, so nothing at all may speak against a mistake that rests on errors alone.
+        Of the plain numbers, it has to explain all or none, or those that one trait tells from the rest.
         """
         by_values = any(self.evidence.got[i].form != "error" for i in covered)
         masked = all(self.evidence.cases[i].mask is not None for i in self.evidence.deviating)
         fine = [i for i in range(len(self.evidence.cases)) if i not in self.evidence.deviating]
+        if not self._branch(covered):
+            return False
         against = [i for i in fine if not by_values or (masked and self.evidence.cases[i].mask is None)]
         return all(self._matches(candidate, i) for i in against)
+
+    def _branch(self, covered: Collection[int]) -> bool:
+        plain = {
+            i
+            for i in self.evidence.deviating
+            if self.evidence.cases[i].group == "numbers" and self.evidence.got[i].form != "error"
+        }
+        traits = {i: self.evidence.cases[i].traits for i in plain}
+        chosen = plain & set(covered)
+        having = [{i for i in plain if t in traits[i]} for t in frozenset().union(*traits.values())]
+        return chosen in (set(), plain, *having, *(plain - some for some in having))
 
 
 def _joined(first: Steps, both: Steps) -> bool:

@@ -24,7 +24,8 @@ class Maker:
 
     def case(self, title: str, group: str, inputs: Inputs, heads: int, *traits: str) -> Case:
         weights = self.draws.weights(self.shapes(inputs[0].size(-1), heads))
-        return Case(title, "class", group, inputs, heads=heads, weights=weights, traits=frozenset(traits))
+        known = {*traits, *(["unequal lengths"] if inputs[0].size(1) != inputs[1].size(1) else [])}
+        return Case(title, "class", group, inputs, heads=heads, weights=weights, traits=frozenset(known))
 
 
 def class_cases(seed: int, shapes: Callable[[int, int], Shapes]) -> list[Case]:
@@ -40,8 +41,8 @@ def _plain(make: Maker) -> list[Case]:
     many: dict[str, tuple[Inputs, int, tuple[str, ...]]] = {
         "self-attention": ((same, same.clone(), same.clone()), 2, ("self-attention",)),
         "three different inputs of equal length": (draws.inputs((3,), 4, 4, 8), 2, ()),
-        "cross-attention of 3 queries and 5 keys": (draws.inputs((2,), 3, 5, 12), 3, ("unequal lengths",)),
-        "cross-attention of 6 queries and 4 keys": (draws.inputs((2,), 6, 4, 8), 2, ("unequal lengths",)),
+        "cross-attention of 3 queries and 5 keys": (draws.inputs((2,), 3, 5, 12), 3, ()),
+        "cross-attention of 6 queries and 4 keys": (draws.inputs((2,), 6, 4, 8), 2, ()),
         "one head": (draws.inputs((2,), 4, 4, 6), 1, ("one head",)),
         "a batch of one and a length of one": (draws.inputs((1,), 1, 1, 8), 2, ("length one",)),
     }
@@ -71,8 +72,7 @@ def _masks(make: Maker) -> list[Case]:
     }
     cases = []
     for title, (inputs, heads, mask) in shaped.items():
-        unequal = ("unequal lengths",) if inputs[0].size(1) != inputs[1].size(1) else ()
-        traits = ("a bool mask", f"a {mask.dim()}-dimensional mask", *unequal)
+        traits = ("a bool mask", f"a {mask.dim()}-dimensional mask")
         bool_case = make.case(f"{title} (bool)", "bool masks", inputs, heads, *traits)
         bool_case = replace(bool_case, mask=mask)
         cases += [bool_case, as_additive(bool_case, f"{title} (additive)")]
