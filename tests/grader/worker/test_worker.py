@@ -120,6 +120,23 @@ def test_the_first_backward_pass_does_not_import_sympy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def test_parameters_and_buffers_are_listed_as_torch_lists_them() -> None:
+    inner = nn.Linear(2, 2)
+    module = nn.Sequential(inner, nn.BatchNorm1d(2), nn.Sequential(inner, nn.Linear(2, 2, bias=False)))
+    module.register_parameter("first", module[2][1].weight)
+    module.register_module("none", None)
+    named = dict(module.named_parameters())
+    repeated = dict(module.named_parameters(remove_duplicate=False))
+    assert len(repeated) > len(named)
+    for ours, theirs in (
+        (calls.state(module, "_parameters"), named),
+        (calls.state(module, "_parameters", repeat=True), repeated),
+        (calls.state(module, "_buffers"), dict(module.named_buffers())),
+    ):
+        assert list(ours) == list(theirs)
+        assert all(ours[name] is theirs[name] for name in theirs)
+
+
 def test_a_sparse_gradient_becomes_dense() -> None:
     module = nn.Embedding(3, 2, sparse=True)
     answer = calls.call(module, [torch.tensor([1])], {})
