@@ -12,16 +12,16 @@ import torch
 from grader.judge import structure
 from grader.judge.cases import Case, Observation
 from grader.judge.compare import equal
-from grader.judge.component import Submission, SubmissionError
+from grader.judge.component import Instance, Submission, SubmissionError, tensors
 from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
 from grader.judge.explain import same_failure
 from grader.judge.layout import Layout, find_layout
-from grader.judge.properties import by_chance, conclude, repeats
+from grader.judge.properties import by_chance, conclude, nothing_usable, repeats
 from grader.judge.subjects import CLASS, Subject, Submitted
 from grader.judge.verdict import Failed, Named
 from grader.judge.wording import CALLED, compared
 from grader.mistakes import Mistake, Part
-from grader.reference.attention import Steps
+from grader.reference.attention import ROLES, Steps
 
 Shapes = Mapping[str, tuple[int, ...]]
 CaseMaker = Callable[[int], list[Case]]
@@ -57,13 +57,21 @@ class Exam:
         """Where the class keeps its weights, at one size. Raises SubmissionError."""
         size = (d_model, num_heads)
         if size not in self.subject.layouts:
-            instance = self.subject.submission.construct(CLASS, size)
+            instance = self._construct(size)
             try:
                 self.subject.layouts[size] = find_layout(instance, d_model, self.seed)
             finally:
                 instance.close()
             self._verify(size)
         return self.subject.layouts[size]
+
+    def _construct(self, size: tuple[int, int]) -> Instance:
+        try:
+            return self.subject.submission.construct(CLASS, size)
+        except SubmissionError as error:
+            if error.kind == "exception":
+                error.message += f"\n  when it was made as {CLASS}({size[0]}, {size[1]})"
+            raise
 
     def _verify(self, size: tuple[int, int]) -> None:
         """Where weights can be read in two ways, take the one that agrees with the reference."""
@@ -176,10 +184,10 @@ class Exam:
         if not named and first is not None:
             raise first
         message, picture = compared(wrong[0][0], wrong[0][1], self.right(wrong[0][0]), self.got(wrong[0][0]))
-        count = f"Wrong in {len(wrong)} of {asked} cases here."
+        count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
         proof = [e.proof for e in blamed[:1] if e.proof]
         picture = next((e.picture for e in blamed if e.picture), picture)
-        raise Failed("\n".join([message, count, *proof]), mistakes=named, picture=picture)
+        raise Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
 
     def explained(self, part: Part) -> tuple[Evidence, list[Explanation]]:
         """All the evidence on one part, and the mistakes behind it."""
@@ -194,9 +202,15 @@ class Exam:
         if part == "class" and not self.layout(*self.sizes()[0]).parameters:
             unregistered = self._known(structure.NOT_REGISTERED)
             return [Explanation(unregistered, frozenset(evidence.deviating), "")]
+        empty = nothing_usable(evidence)
+        if empty is not None:
+            return [empty]
         chance = by_chance(evidence, self.subject, self._known)
         if chance is not None:
-            return [chance]
+            hidden = part == "class" and self._partly_unregistered()
+            return [
+                replace(chance, named=self._known(structure.NOT_REGISTERED), proof="") if hidden else chance
+            ]
         known = [e.named.id for e in self.explained("function")[1]] if part == "class" else []
         # What is wrong with the function in a way nobody knows is most likely what is wrong with the class.
         thorough = all(name in {m.id for m in self.mistakes} for name in known)
@@ -221,6 +235,22 @@ class Exam:
             if cases:
                 found.append(replace(explanation, cases=cases))
         return found
+
+    def _partly_unregistered(self) -> bool:
+        """Whether projections are missing among the parameters, though one object answers alike each time."""
+        d_model, num_heads = size = self.sizes()[0]
+        if all(f"{role}.weight" in self.layout(*size).shapes for role in ROLES):
+            return False
+        instance = self.subject.submission.construct(CLASS, (d_model, num_heads))
+        try:
+            instance.train(False)
+            x = torch.randn(2, 3, d_model, generator=torch.Generator().manual_seed(self.seed))
+            first, second = (tensors(instance.call((x, x, x)).value)[:1] for _ in range(2))
+            return bool(first and second) and torch.equal(first[0], second[0])
+        except SubmissionError:
+            return False
+        finally:
+            instance.close()
 
     def _odd_structure(self) -> Named | None:
         """A name for parameters that are not those of four projections."""

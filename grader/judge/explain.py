@@ -50,16 +50,25 @@ def place(error: SubmissionError) -> str:
     return f"line {error.line}" + (f": {code}" if code else "")
 
 
+def misfit(error: SubmissionError) -> bool:
+    """Whether the call itself did not fit the signature, so that none of the submission's code ran."""
+    return error.type_name == "TypeError" and error.line is None and "argument" in error.message
+
+
 def explain(error: SubmissionError, stubs: list[Stub]) -> str:
     """The sentence for people. `stubs` are those of the submission's file."""
     where = place(error)
     at = f"\n  {where}" if where else ""
     if error.kind == "not_written":
         return _not_written(error, stubs)
+    if misfit(error):
+        return f"The call does not fit your signature; compare it with the template's. TypeError: {error.message}"
     if error.kind == "exception":
         return f"Your code raised {error.type_name or 'an exception'}: {error.message}{at}"
     if error.kind == "syntax":
-        return f"Python cannot read the file. {error.message}" + (at if where not in error.message else "")
+        # The message holds the line and a caret already, unless Python had none to show.
+        told = error.line is not None and f"line {error.line}" in error.message
+        return f"Python cannot read the file. {error.message}" + ("" if told else at)
     return f"{_BEGINNINGS.get(error.kind, '')}{error.message}{at}"
 
 
@@ -76,5 +85,7 @@ def _not_written(error: SubmissionError, stubs: list[Stub]) -> str:
 
 def same_failure(error: SubmissionError) -> tuple[object, ...]:
     """Equal for two errors of one cause: the same kind of end, at the same line."""
+    if misfit(error):
+        return (error.kind, error.type_name, error.message.partition("(")[0])
     where = error.message if error.line is None else error.line
     return (error.kind, error.type_name, where)

@@ -68,6 +68,21 @@ def by_chance(evidence: Evidence, subject: Subject, known: Callable[[str], Named
     return Explanation(known(name), frozenset(evidence.deviating), "Two equal calls gave different results.")
 
 
+def nothing_usable(evidence: Evidence) -> Explanation | None:
+    """The explanation for a call that never gives tensors: None, a text, a number."""
+    forms = {got.form for got in evidence.got} - {"error"}
+    if not forms or forms & {"pair", "tensor"}:
+        return None
+    form = min(forms)
+    named = Named(
+        "nothing-returned" if form == "None" else "no-tensor-returned",
+        f"The call gives {form}, not tensors."
+        + (" Most likely its `return` is missing." if form == "None" else ""),
+        hint="Look at the last line of the code that is called.",
+    )
+    return Explanation(named, frozenset(evidence.deviating), "")
+
+
 def conclude(
     evidence: Evidence, left: list[int], subject: Subject, known: Callable[[str], Named]
 ) -> list[Explanation]:

@@ -106,11 +106,11 @@ def _failure(result: Result) -> Iterator[str]:
     for mistake in result.mistakes:
         yield from _mistake(mistake)
     yield from _indented("Seen", result.message)
+    for mistake in result.mistakes:
+        yield from _indented("Hint", mistake.hint)
     if result.picture:
         yield ""
         yield textwrap.indent(result.picture.rstrip("\n"), "  ")
-    for mistake in result.mistakes:
-        yield from _indented("Hint", mistake.hint)
     yield ""
 
 
@@ -137,9 +137,12 @@ def _closing(grade: Grade) -> Iterator[str]:
         yield click.style(f"All passed: {points} points.", fg="green", bold=True) + after
     else:
         first = next((result for result in grade.results if result.status == "failed"), grade.results[0])
+        if first.name in ("load", "rules"):
+            yield from _wrap(f"{points} points. Mend this, and grade again:")
+            yield f"  zoo grade {file}{grade.options}{grade.selection}"
+            return
         yield from _wrap(f"{points} points. Mend the first failure, then look at its tests alone:")
-        only = "" if first.name in ("load", "rules") else f" --only {first.category}"
-        yield f"  zoo grade {file}{grade.options}{only}"
+        yield f"  zoo grade {file}{grade.options} --only {first.category}"
         yield "The same grade once more, number by number:"
         yield f"  zoo grade {file}{grade.options}{grade.selection} --seed {grade.seed}"
 

@@ -161,6 +161,12 @@ WRONG: dict[str, tuple[set[str], Edits]] = {
         (("dim=-1", "dim=-2"), ("-1e9", "torch.finfo(scores.dtype).min")),
     ),
     "softmax_no_dim_smallest_fill": ({"softmax-without-dim"}, ((", dim=-1", ""), ("-1e9", "torch.finfo(scores.dtype).min"))),
+    "return_forgotten": ({"nothing-returned"}, (("return self.w_o(x)", "self.w_o(x)"),)),
+    "text_returned": ({"no-tensor-returned"}, (("return self.w_o(x)", "return str(self.w_o(x))"),)),
+    "one_layer_in_a_list": (
+        {"parameters-not-registered"},
+        (("self.w_q = nn.Linear(d_model, d_model)", "self.hidden = [nn.Linear(d_model, d_model)]"), ("self.w_q(query)", "self.hidden[0](query)")),
+    ),
     "heads_divided": ({"output-scaled-by-constant"}, (("return self.w_o(x)", "return self.w_o(x) / self.h"),)),
     "unscaled_in_place": (
         {"missing-scale", "input-changed-in-place"},

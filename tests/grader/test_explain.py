@@ -46,3 +46,17 @@ def test_one_cause_is_told_from_another() -> None:
     assert one(3, "a") == one(3, "b")
     assert one(3) != one(4)
     assert one(None, "a") != one(None, "b")
+
+
+def test_a_call_that_does_not_fit_is_one_cause_whatever_was_given() -> None:
+    few = SubmissionError(
+        "exception", "C.__init__() takes 2 positional arguments but 3 were given", type_name="TypeError"
+    )
+    other = SubmissionError(
+        "exception", "C.__init__() got an unexpected keyword argument 'dropout'", type_name="TypeError"
+    )
+    inside = SubmissionError("exception", "f() takes 1 argument", type_name="TypeError", line=3)
+    assert "does not fit your signature" in explain(few, [])
+    assert same_failure(few) == same_failure(other)
+    assert same_failure(inside) != same_failure(few)
+    assert "does not fit" not in explain(inside, [])

@@ -185,3 +185,10 @@ def test_an_unknown_format_is_answered_with_the_nearest_name() -> None:
 def test_a_format_that_leads_nowhere_says_so(path: str) -> None:
     with pytest.raises(PluginError, match=r"Report format 'x' cannot be loaded"):
         ReportFormat("x", "", path).load()
+
+
+def test_a_file_that_cannot_be_loaded_is_sent_back_with_the_same_options() -> None:
+    unread = replace(FAILED, name="load", mistakes=())
+    text = printed("terminal", replace(make(unread), selection=" --quick"))
+    assert "grade again:\n  zoo grade 'my file.py' --quick\n" in text
+    assert "its tests alone" not in text

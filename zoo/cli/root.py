@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -16,6 +17,8 @@ from zoo.plugins import Plugins, get_plugins
 
 WRONG_USAGE = 2
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
+UNWRITTEN = 74  # EX_IOERR of sysexits.h: not to be taken for a grade that failed
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
 
 class LazyCommand(click.Command):
@@ -90,6 +93,17 @@ class ZooGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("\nInterrupted.", err=True)
             ctx.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            report(ZooError(f"What there was to say could not be written: {error.strerror}."))
+            leave_quietly()
+
+
+def leave_quietly() -> NoReturn:
+    """Exit without Python's own attempt to write what is left on standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(UNWRITTEN)
 
 
 def report(error: ZooError) -> None:

@@ -106,9 +106,8 @@ def remembers_keys(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parameters-not-registered",
-    "The module has no parameters that PyTorch knows of: layers kept in a plain Python list or dict are "
-    "invisible to the "
-    "optimizer, to `.to(device)` and to `state_dict()`.",
+    "PyTorch does not know all parameters of the module: layers kept in a plain Python list or dict are "
+    "invisible to the optimizer, to `.to(device)` and to `state_dict()`.",
     hint="nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
     source="acids-ircam/ddsp_pytorch#37",
     parts=CLASS,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from grader.judge import structure
 from grader.judge.component import Submission, SubmissionError
 from grader.judge.exam import Exam
+from grader.judge.explain import misfit
 from grader.judge.subjects import CLASS
 from grader.judge.verdict import Failed, Named
 from grader.mistakes.attention import MISTAKES
@@ -22,7 +23,7 @@ def check_arguments(component: Submission) -> None:
         try:
             component.construct(CLASS, (d_model, num_heads)).close()
         except SubmissionError as error:
-            if error.kind != "exception":
+            if error.kind != "exception" or misfit(error):
                 raise
             if error.type_name != "ValueError":
                 named = NAMED["head-count-wrong-error"]
