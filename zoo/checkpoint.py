@@ -29,7 +29,7 @@ from torch import Tensor
 from zoo import __version__
 from zoo.blueprint import Blueprint
 from zoo.errors import UnknownNameError, ZooError
-from zoo.plugins import get_registry
+from zoo.plugins import get_plugins, get_registry
 from zoo.registry import FILE_SPEC
 from zoo.rules import chosen_variants
 from zoo.transformer import Transformer
@@ -212,14 +212,15 @@ def _read_blueprint(folder: Path, index: Mapping[str, Any], allow_code: bool) ->
     if files and not allow_code:
         raise ZooError(
             f"The model in '{folder}' has a part from a file: {', '.join(files)}. Loading it runs that code. "
-            "If you trust it, give --allow-code (allow_code=True)."
+            "If you trust it, give --allow-code."
         )
     try:
         return Blueprint.from_json(data)
     except UnknownNameError as error:
         raise ZooError(f"The model in '{folder}' cannot be built. {error}{_absent(index, names)}") from error
     except ZooError as error:
-        raise ZooError(f"The model in '{folder}' cannot be built. {error}") from error
+        where = " Files are looked for from the directory in which the model was trained." if files else ""
+        raise ZooError(f"The model in '{folder}' cannot be built. {error}{where}") from error
 
 
 def _absent(index: Mapping[str, Any], names: Mapping[str, Any]) -> str:
@@ -228,7 +229,9 @@ def _absent(index: Mapping[str, Any], names: Mapping[str, Any]) -> str:
     registry = get_registry()
     known = {(v.axis, v.name) for v in registry.variants()}
     origins = origins if isinstance(origins, dict) else {}
-    gone = sorted({str(origins[a]) for a, name in names.items() if (a, name) not in known and a in origins})
+    lost = {str(origins[a]) for a, name in names.items() if (a, name) not in known and a in origins}
+    loaded = {one.name for one in get_plugins().loaded.values() if not one.problem}
+    gone = sorted(lost - loaded)
     if not gone:
         return ""
     return (

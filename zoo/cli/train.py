@@ -73,8 +73,10 @@ class Run:
         self.saved = len(self.losses)
 
     def kept(self) -> str:
-        """Where the last checkpoint is, in words; "" if there is none."""
-        return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}." if self.saved else ""
+        """Where the last checkpoint is, in words."""
+        if self.saved:
+            return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}."
+        return " Nothing new is saved." if self.save else " Nothing is saved; --save DIR would have kept it."
 
 
 @click.command()

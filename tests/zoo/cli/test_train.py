@@ -74,7 +74,7 @@ def test_ctrl_c_before_anything_was_learned_keeps_the_old_checkpoint(
     before = (tmp_path / "zoo.json").read_text()
     monkeypatch.setattr("zoo.training.token_loss", interrupt_at(1))
     done = zoo(*QUICK, "--save", str(tmp_path))
-    assert (done.code, done.err.strip()) == (130, "Interrupted after 0 steps.")
+    assert (done.code, done.err.strip()) == (130, "Interrupted after 0 steps. Nothing new is saved.")
     assert (tmp_path / "zoo.json").read_text() == before
 
 
