@@ -210,7 +210,9 @@ def test_code_that_has_to_be_stopped_is_a_failed_grade(
 def test_ctrl_c_leaves_nothing_behind(written: Any, tmp_path: Path) -> None:
     started = tmp_path / "started"
     file = written(f"import os\nopen({str(started)!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
-    code = "from grader.cli.grade import grade; grade()"
+    # Where tests run in the background, SIGINT may come ignored, and Python then leaves it so.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{hear}; from grader.cli.grade import grade; grade()"
     judge = subprocess.Popen([sys.executable, "-c", code, file], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     while not started.exists() or not started.read_text():
         assert judge.poll() is None
