@@ -3,6 +3,9 @@
 
 def main() -> None:
     """The console script `zoo`."""
-    from zoo.cli.root import run
+    try:
+        from zoo.cli.root import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # so early that no command has begun
+        raise SystemExit(130) from None
