@@ -19,7 +19,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Choice:
-    """The variant chosen on one axis, with the options given.
+    """The variant chosen on one axis, with the options given; one that is None is left to the variant.
 
     `name` is a registered name, or "path/to/file.py:Class".
     """
@@ -28,7 +28,8 @@ class Choice:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return ":".join([self.name, *(f"{key}={_text(value)}" for key, value in self.options.items())])
+        given = (f"{key}={_text(value)}" for key, value in self.options.items() if value is not None)
+        return ":".join([self.name, *given])
 
 
 def _text(value: object) -> str:
@@ -163,7 +164,7 @@ def _complete(registry: Registry, choices: Mapping[str, Choice]) -> Blueprint:
 def make_blueprint(registry: Registry | None = None, **given: Any) -> Blueprint:
     """A blueprint from variants as a user types them and sizes; the rest takes its defaults.
 
-    `make_blueprint(attention="fused", norm="pre", d_model=128)`; an axis with a hyphen is given with
+    `make_blueprint(attention="fused", norm="pre", d_model=128)`; an axis with a hyphen may be given with
     an underscore.
 
     Raises:
@@ -171,11 +172,13 @@ def make_blueprint(registry: Registry | None = None, **given: Any) -> Blueprint:
         ZooError: a value out of range.
     """
     registry = registry or get_registry()
-    axes = {axis.name.replace("-", "_"): axis.name for axis in registry.axes}
+    axes = {name: axis.name for axis in registry.axes for name in (axis.name.replace("-", "_"), axis.name)}
     sizes = {one.name for one in fields(Sizes)}
     for name in given:
         if name not in axes and name not in sizes:
-            raise unknown_name("axis or size", name, [*axes, *sizes], "zoo list")
+            raise unknown_name(
+                "axis or size", name, [*(axis.name for axis in registry.axes), *sizes], "zoo list"
+            )
     choices = {
         axes[name]: _choose(registry, axes[name], text) for name, text in given.items() if name in axes
     }

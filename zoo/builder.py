@@ -1,8 +1,9 @@
-"""Blueprint -> Transformer."""
+"""Blueprint -> Transformer, and the other parts that a blueprint names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,16 @@ import torch
 from torch import nn
 
 from zoo.blueprint import Blueprint
+from zoo.decoding.base import Decoding
 from zoo.errors import CombinationError
 from zoo.external import construct_external
-from zoo.init import xavier
+from zoo.inits.base import initialise, scale_branches
+from zoo.losses.base import SequenceLoss
 from zoo.masks.adapter import MaskAdapter
 from zoo.plugins import get_registry
 from zoo.registry import Registry, Variant
-from zoo.rules import check, chosen_variants, mask_form_taken
+from zoo.rules import cacheable, check, chosen_variants, cross_attention, mask_form_taken
+from zoo.schedules.base import Schedule
 from zoo.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer
 
 Factory = Callable[..., Any]
@@ -45,76 +49,134 @@ def build(
     """
     registry = registry or get_registry()
     check(blueprint, registry)
-    variants = chosen_variants(blueprint, registry)
-    make: dict[str, Factory] = {
-        axis: _factory(variant, blueprint[axis].options) for axis, variant in variants.items()
-    } | dict(parts or {})
+    assembly = _Assembly(blueprint, registry, parts or {})
     seed = int(torch.randint(2**62, ())) if seed is None else seed
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = _assemble(blueprint, variants, make, mask_form_taken(blueprint, variants, registry), registry)
+        model = assembly.model()
         torch.manual_seed(seed)
-        xavier(model)
+        tied = assembly.variants["embedding"].capabilities["tied"]
+        initialise(model, assembly.make("init"), skip=("head.weight", "head.inner.weight") if tied else ())
+        for layer in (*model.encoder.layers, *model.decoder.layers):
+            scale_branches(layer, getattr(layer.norm, "gain", 1.0))
     return model
 
 
+def build_loss(blueprint: Blueprint, registry: Registry | None = None) -> SequenceLoss:
+    """The loss that a blueprint names; it takes what the head gives, and labels."""
+    return _part(blueprint, "loss", registry)(blueprint.sizes.pad)  # type: ignore[no-any-return]
+
+
+def build_schedule(
+    blueprint: Blueprint, steps: int, warmup: int, registry: Registry | None = None
+) -> Schedule:
+    """The schedule that a blueprint names, for a training of so many steps."""
+    return _part(blueprint, "schedule", registry)(steps, warmup)  # type: ignore[no-any-return]
+
+
+def build_decoding(blueprint: Blueprint, registry: Registry | None = None) -> Decoding:
+    """The decoding that a blueprint names."""
+    return _part(blueprint, "decoding", registry)()  # type: ignore[no-any-return]
+
+
+def _part(blueprint: Blueprint, axis: str, registry: Registry | None) -> Factory:
+    choice = blueprint[axis]
+    variant, _ = (registry or get_registry()).resolve(axis, choice.name)
+    return _factory(variant, choice.options)
+
+
 def _factory(variant: Variant, options: Mapping[str, Any]) -> Factory:
+    """What makes a part of this kind; options that are None are left to the class."""
     if variant.is_file:
         return partial(construct_external, variant.load(), variant.axis, variant.path)
-    cls = variant.load()
+    cls, given = variant.load(), {name: value for name, value in options.items() if value is not None}
 
-    def make(*args: Any) -> Any:
+    def make(*args: Any, **needs: Any) -> Any:
         try:
-            return cls(*args, **options)
+            if "dropout" in given:  # in place of the model's, which comes last
+                args = args[:-1]
+            return cls(*args, **given, **needs)
         except ValueError as error:
             raise CombinationError(f"{variant.axis}={variant.name}: {error}") from error
 
     return make
 
 
-def _assemble(
-    blueprint: Blueprint,
-    variants: Mapping[str, Variant],
-    make: Mapping[str, Factory],
-    taken: str,
-    registry: Registry,
-) -> Transformer:
-    sizes = blueprint.sizes
-    travelling = make["mask"]()
-    adapter = MaskAdapter(travelling, registry.get("mask", taken).load()())
-    make_norm = partial(nn.LayerNorm, sizes.d_model)
-    final_norm: Factory = make_norm if variants["norm"].capabilities["final_norm"] else nn.Identity
+class _Assembly:
+    """The parts of one model, made as they are asked for."""
 
-    def attention() -> nn.Module:
-        return make["attention"](sizes.d_model, sizes.num_heads, sizes.dropout)  # type: ignore[no-any-return]
+    def __init__(self, blueprint: Blueprint, registry: Registry, parts: Mapping[str, Factory]) -> None:
+        self.blueprint, self.sizes, self.registry = blueprint, blueprint.sizes, registry
+        self.variants = chosen_variants(blueprint, registry)
+        self.factories: dict[str, Factory] = {
+            axis: _factory(variant, blueprint[axis].options) for axis, variant in self.variants.items()
+        } | dict(parts)
+        self.cross, options = cross_attention(blueprint, registry)
+        self.make_cross = (
+            self.factories["attention"]
+            if self.cross is self.variants["attention"]
+            else _factory(self.cross, options)
+        )
+        self.replaced = parts.keys()
 
-    def feed_forward() -> nn.Module:
-        return make["feedforward"](sizes.d_model, sizes.d_ff, sizes.dropout)  # type: ignore[no-any-return]
+    def make(self, axis: str, *args: Any, causal: bool = False) -> Any:
+        """A part of the chosen kind, with what it needs to know beyond what the axis hands to all."""
+        known = {**asdict(self.sizes), "causal": causal}
+        needs = () if axis in self.replaced else self.variants[axis].capabilities.get("needs", ())
+        return self.factories[axis](*args, **{name: known[name] for name in needs})
 
-    def norm(num_sublayers: int) -> nn.Module:
-        return make["norm"](make_norm, num_sublayers, sizes.dropout)  # type: ignore[no-any-return]
+    def model(self) -> Transformer:
+        """The whole, with what weights its parts drew."""
+        sizes, travelling = self.sizes, self.make("mask")
+        embeddings = self.make("embedding", sizes.src_vocab, sizes.tgt_vocab, sizes.d_model)
+        src_positions = self.make("encoding", sizes.d_model, sizes.max_len)
+        tgt_positions = self.make("encoding", sizes.d_model, sizes.max_len, causal=True)
+        adapter, cross_adapter = (
+            MaskAdapter(travelling, self.registry.get("mask", form).load()())
+            for form in (
+                mask_form_taken(self.blueprint, variant, self.registry)
+                for variant in (self.variants["attention"], self.cross)
+            )
+        )
+        encoder = [self.encoder_layer() for _ in range(sizes.num_encoder_layers)]
+        decoder = [self.decoder_layer() for _ in range(sizes.num_decoder_layers)]
+        head = self.make("head", sizes.d_model, sizes.tgt_vocab)
+        if self.variants["embedding"].capabilities["tied"]:
+            getattr(head, "inner", head).weight = embeddings.tgt_table.weight  # inside a user's own part
+        return Transformer(
+            Encoder(encoder, self.final_norm(), adapter),
+            Decoder(decoder, self.final_norm(), adapter, cross_adapter),
+            embeddings,
+            src_positions,
+            tgt_positions,
+            head,
+            self.make("masking", sizes.pad),
+            travelling,
+            sizes.dropout,
+            cacheable(self.blueprint, self.registry) and not self.replaced,
+        )
 
-    def positions() -> nn.Module:
-        return make["encoding"](sizes.d_model, sizes.max_len)  # type: ignore[no-any-return]
+    def encoder_layer(self) -> EncoderLayer:
+        return EncoderLayer(self.attention(), self.feed_forward(), self.placement(2))
 
-    embeddings = make["embedding"](sizes.src_vocab, sizes.tgt_vocab, sizes.d_model)
-    src_positions, tgt_positions = positions(), positions()
-    encoder = [EncoderLayer(attention(), feed_forward(), norm(2)) for _ in range(sizes.num_encoder_layers)]
-    decoder = [
-        DecoderLayer(attention(), attention(), feed_forward(), norm(3))
-        for _ in range(sizes.num_decoder_layers)
-    ]
-    return Transformer(
-        Encoder(encoder, final_norm(), adapter),
-        Decoder(decoder, final_norm(), adapter),
-        embeddings,
-        src_positions,
-        tgt_positions,
-        nn.Linear(sizes.d_model, sizes.tgt_vocab),
-        travelling,
-        sizes.dropout,
-        sizes.pad,
-    )
+    def decoder_layer(self) -> DecoderLayer:
+        cross = self.make_cross(self.sizes.d_model, self.sizes.num_heads, self.sizes.dropout)
+        return DecoderLayer(self.attention(), cross, self.feed_forward(), self.placement(3))
+
+    def attention(self) -> nn.Module:
+        return self.make("attention", self.sizes.d_model, self.sizes.num_heads, self.sizes.dropout)  # type: ignore[no-any-return]
+
+    def feed_forward(self) -> nn.Module:
+        return self.make("feedforward", self.sizes.d_model, self.sizes.d_ff, self.sizes.dropout)  # type: ignore[no-any-return]
+
+    def placement(self, num_sublayers: int) -> nn.Module:
+        return self.make("norm", self.norm, num_sublayers, self.sizes.dropout)  # type: ignore[no-any-return]
+
+    def norm(self) -> nn.Module:
+        return self.make("norm-type", self.sizes.d_model)  # type: ignore[no-any-return]
+
+    def final_norm(self) -> nn.Module:
+        return self.norm() if self.variants["norm"].capabilities["final_norm"] else nn.Identity()
 
 
 def parameters_by_block(model: Transformer) -> dict[str, int]:

@@ -10,13 +10,14 @@ from typing import Any
 import torch
 
 from zoo.blueprint import Blueprint, Choice
+from zoo.builder import build_decoding, build_loss, build_schedule
 from zoo.errors import ZooError
 from zoo.measure import count_flops, largest_difference, peak_memory, time_interleaved
 from zoo.plugins import get_registry
 from zoo.recipe import Recipe
 from zoo.training import exact_match, load_task, train
 from zoo.transformer import Transformer
-from zoo.trial import Tokens, build_on, padded_tokens, token_loss
+from zoo.trial import Tokens, build_on, padded_tokens
 
 ROUNDS = 5
 
@@ -132,6 +133,7 @@ class _Trial:
         self.model = build_on(blueprint, conditions.device, conditions.seed)
         tokens = padded_tokens(blueprint.sizes, conditions.batch, conditions.length, conditions.seed)
         self.tokens = Tokens(*(side.to(conditions.device) for side in tokens))
+        self.loss = build_loss(blueprint).to(conditions.device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
 
     def ready_to_infer(self) -> Callable[[], None]:
@@ -151,7 +153,7 @@ class _Trial:
 
     def step(self) -> None:
         logits = self.model(self.tokens.src, self.tokens.tgt)
-        loss = token_loss(logits, self.tokens.labels, self.blueprint.sizes.pad)
+        loss = self.loss(logits, self.tokens.labels)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
@@ -194,7 +196,16 @@ def _scored(row: Row, conditions: Conditions) -> Row:
     task = load_task(conditions.task)
     try:
         model = build_on(row.blueprint, conditions.device, conditions.seed)
-        train(model, task, Recipe(steps=conditions.steps, seed=conditions.seed), device=conditions.device)
-        return replace(row, score=exact_match(model, task, device=conditions.device).share)
+        recipe = Recipe(steps=conditions.steps, seed=conditions.seed)
+        train(
+            model,
+            task,
+            recipe,
+            loss=build_loss(row.blueprint),
+            schedule=build_schedule(row.blueprint, recipe.steps, recipe.warmup),
+            device=conditions.device,
+        )
+        decoding = build_decoding(row.blueprint)
+        return replace(row, score=exact_match(model, task, decoding=decoding, device=conditions.device).share)
     except ZooError as error:
         return replace(row, note=f"{row.note} {error}".strip())

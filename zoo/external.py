@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from zoo.embeddings.base import Embeddings
 from zoo.errors import ZooError
+from zoo.losses.base import SequenceLoss
+from zoo.masking.base import Masking
 from zoo.masks.base import MaskForm
 
 
@@ -29,6 +31,32 @@ class ExternalPart(nn.Module):
             ZooError: the part raised, or its result is no tensor of the shape and dtype of x.
         """
         return _call(self.path, "forward", self.inner, (x, *rest), x.shape, x.dtype)
+
+
+class ExternalHead(ExternalPart):
+    """Calls the part, whose result must be scores of the next token."""
+
+    def __init__(self, inner: nn.Module, path: str, tgt_vocab: int) -> None:
+        """`path` is "file.py:Class"."""
+        super().__init__(inner, path)
+        self.tgt_vocab = tgt_vocab
+
+    def forward(self, x: Tensor, *rest: Any) -> Tensor:
+        """x [B, L, D] -> [B, L, V]. Raises ZooError as `ExternalPart` does."""
+        return _call(self.path, "forward", self.inner, (x,), (*x.shape[:-1], self.tgt_vocab), x.dtype)
+
+
+class ExternalLoss(SequenceLoss):
+    """Calls the part, whose result must be one number."""
+
+    def __init__(self, inner: nn.Module, path: str, pad: int) -> None:
+        """`path` is "file.py:Class"."""
+        super().__init__(pad)
+        self.inner, self.path = inner, path
+
+    def forward(self, output: Tensor, labels: Tensor) -> Tensor:
+        """What the head gave, [B, L, V], and labels [B, L] -> scalar. Raises ZooError as `ExternalPart` does."""
+        return _call(self.path, "forward", self.inner, (output, labels), ())
 
 
 class ExternalEmbeddings(Embeddings):
@@ -51,7 +79,7 @@ class ExternalEmbeddings(Embeddings):
 
 
 class ExternalMask(MaskForm):
-    """Calls the `encode` and `decode` of the part, which must keep the mask's shape."""
+    """Calls the `encode` and `decode` of the part, which must give tensors."""
 
     def __init__(self, inner: Any, path: str) -> None:
         """`path` is "file.py:Class"."""
@@ -59,28 +87,90 @@ class ExternalMask(MaskForm):
 
     def encode(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
         """The part's form of `keep`. Raises ZooError as `ExternalPart` does."""
-        return _call(self.path, "encode", self.inner.encode, (keep, dtype), keep.shape)
+        return _call(self.path, "encode", self.inner.encode, (keep, dtype))
 
-    def decode(self, mask: Tensor) -> Tensor:
+    def decode(self, mask: Tensor, num_keys: int) -> Tensor:
         """The keep mask that `mask` stands for. Raises ZooError as `ExternalPart` does."""
-        return _call(self.path, "decode", self.inner.decode, (mask,), mask.shape, torch.bool)
+        return _call(self.path, "decode", self.inner.decode, (mask, num_keys), dtype=torch.bool)
 
 
-def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any) -> nn.Module | ExternalMask:
+class ExternalMasking(Masking):
+    """Calls the `src` and `tgt` of the part, which must give bool tensors or None."""
+
+    def __init__(self, inner: Any, path: str, pad: int) -> None:
+        """`path` is "file.py:Class"."""
+        super().__init__(pad)
+        self.inner, self.path = inner, path
+
+    def src(self, tokens: Tensor) -> Tensor | None:
+        """tokens [B, S] -> [B, 1, 1, S] or None. Raises ZooError as `ExternalPart` does."""
+        return self._keep("src", tokens)
+
+    def tgt(self, tokens: Tensor, num_queries: int) -> Tensor | None:
+        """tokens [B, L] -> [B, 1, num_queries, L] or None. Raises ZooError as `ExternalPart` does."""
+        return self._keep("tgt", tokens, num_queries)
+
+    def _keep(self, method: str, *args: Any) -> Tensor | None:
+        result = _raw_call(self.path, method, getattr(self.inner, method), args)
+        return None if result is None else _checked(f"{self.path}, {method}", result, dtype=torch.bool)
+
+
+class ExternalCallable:
+    """Calls the part, or a method of it, as it is: a schedule, a decoding, an initialisation."""
+
+    def __init__(self, inner: Any, path: str) -> None:
+        """`path` is "file.py:Class"."""
+        self.inner, self.path = inner, path
+
+    def __call__(self, *args: Any) -> Any:
+        """What the part gives. Raises ZooError if it raises."""
+        return _raw_call(self.path, "__call__", self.inner, args)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+        return lambda *args: _raw_call(self.path, name, method, args)
+
+
+METHODS = {
+    "mask": ("encode", "decode"),
+    "embedding": ("src", "tgt"),
+    "masking": ("src", "tgt"),
+    "init": ("matrix", "bias", "table"),
+    "schedule": ("__call__",),
+    "decoding": ("__call__",),
+}
+"""What a part that is no function of one tensor must offer."""
+PLAIN = ("mask", "masking", "init", "schedule", "decoding")
+"""Axes whose parts are no modules."""
+
+
+def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any) -> Any:
     """Construct `cls(*args)` and wrap it. Raises ZooError with a sentence if that fails."""
     called = f"{path.rpartition(':')[2]}({', '.join(map(_shown, args))})"
     try:
         part = cls(*args)
     except Exception as error:
         raise ZooError(f"{path} cannot be constructed as {called}: {_told(error, path)}") from error
-    for method in {"mask": ("encode", "decode"), "embedding": ("src", "tgt")}.get(axis, ()):
+    for method in METHODS.get(axis, ()):
         if not callable(getattr(part, method, None)):
             raise ZooError(f"{path}: expected a method '{method}', as `zoo list {axis}` says; there is none.")
+    if axis not in PLAIN and not isinstance(part, nn.Module):
+        raise ZooError(f"{path}: expected a class derived from nn.Module, got {type(part).__name__}.")
+    return _wrapped(part, axis, path, args)
+
+
+def _wrapped(part: Any, axis: str, path: str, args: tuple[Any, ...]) -> Any:
+    if axis in ("init", "schedule", "decoding"):
+        return ExternalCallable(part, path)
     if axis == "mask":
         return ExternalMask(part, path)
-    if not isinstance(part, nn.Module):
-        raise ZooError(f"{path}: expected a class derived from nn.Module, got {type(part).__name__}.")
-    return ExternalEmbeddings(part, path, args[-1]) if axis == "embedding" else ExternalPart(part, path)
+    last = {
+        "masking": ExternalMasking,
+        "embedding": ExternalEmbeddings,
+        "head": ExternalHead,
+        "loss": ExternalLoss,
+    }
+    return last[axis](part, path, args[-1]) if axis in last else ExternalPart(part, path)
 
 
 def _shown(argument: object) -> str:
@@ -92,26 +182,34 @@ def _call(
     method: str,
     function: Callable[..., Any],
     args: tuple[Any, ...],
-    shape: Sequence[int],
+    shape: Sequence[int] | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """The result of a call into somebody's own file, which must have this shape (and dtype)."""
-    where = f"{path}, {method}"
-    try:
-        result = function(*args)
-    except ZooError:
-        raise
-    except Exception as error:
-        raise ZooError(f"{where}: {_told(error, path)}") from error
+    """The tensor (or first of a tuple) that a call into somebody's own file gives, of this shape and dtype."""
+    return _checked(f"{path}, {method}", _raw_call(path, method, function, args), shape, dtype)
+
+
+def _checked(
+    where: str, result: Any, shape: Sequence[int] | None = None, dtype: torch.dtype | None = None
+) -> Tensor:
     if isinstance(result, tuple) and result:
         result = result[0]
     if not isinstance(result, Tensor):
         raise ZooError(f"{where}: expected a tensor, got {type(result).__name__}.")
-    if tuple(result.shape) != tuple(shape):
+    if shape is not None and tuple(result.shape) != tuple(shape):
         raise ZooError(f"{where}: expected shape {list(shape)}, got {list(result.shape)}.")
     if dtype is not None and result.dtype != dtype:
         raise ZooError(f"{where}: expected dtype {dtype}, got {result.dtype}.")
     return result
+
+
+def _raw_call(path: str, method: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    try:
+        return function(*args)
+    except ZooError:
+        raise
+    except Exception as error:
+        raise ZooError(f"{path}, {method}: {_told(error, path)}") from error
 
 
 def _told(error: Exception, path: str) -> str:

@@ -10,7 +10,7 @@ from zoo.errors import ZooError
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), a linear warm-up, then linear decay to 0.
+    """How to train: AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101); weight_decay=0 makes it Adam.
 
     The defaults are those for word reversal: with the preset `reverse`, 13 seeds spelled .994 / .997 / 1.000
     (least, median, most) of the unseen words. 250 steps with a warm-up of 20 fall to .978 at worst.
@@ -20,7 +20,7 @@ class Recipe:
         batch_size: texts a batch.
         lr: the highest learning rate, reached at the end of the warm-up.
         betas, eps, weight_decay: of AdamW.
-        warmup: steps of the warm-up; cut to `steps` where there are fewer.
+        warmup: steps of the schedule's warm-up; cut to `steps` where there are fewer.
         seed: of the batches and of dropout. Initial weights have their own, see `zoo.builder.build`.
     """
 
@@ -41,10 +41,3 @@ class Recipe:
             raise ZooError(f"lr={self.lr}: expected a number above 0.")
         if not 0 <= self.seed < 2**63:
             raise ZooError(f"seed={self.seed}: expected 0 or more, below 2^63.")
-
-    def rate(self, step: int) -> float:
-        """The learning rate of `step`, counted from 0."""
-        warmup = min(self.warmup, self.steps)
-        if step < warmup:
-            return self.lr * (step + 1) / warmup
-        return self.lr * (self.steps - step) / (self.steps - warmup)

@@ -30,7 +30,7 @@ class Option:
         type: bool, int, float or str.
         default: used when the option is not given; None is allowed and then means "decided by the class".
         help: one line.
-        minimum: least value allowed, for numbers.
+        minimum, maximum: least and greatest value allowed, for numbers.
         choices: the only values allowed, for strings.
     """
 
@@ -39,6 +39,7 @@ class Option:
     default: object
     help: str
     minimum: float | None = None
+    maximum: float | None = None
     choices: tuple[str, ...] = ()
 
     def parse(self, text: str) -> object:
@@ -59,6 +60,7 @@ class Option:
         good = type(value) is self.type or (value is None and self.default is None)
         if good and isinstance(value, (int, float)):
             good = math.isfinite(value) and (self.minimum is None or value >= self.minimum)
+            good = good and (self.maximum is None or value <= self.maximum)
         if good and self.choices:
             good = value in self.choices
         if not good:
@@ -71,6 +73,10 @@ class Option:
         if self.choices:
             return "one of " + ", ".join(self.choices)
         kind = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[self.type]
+        if self.minimum is not None and self.maximum is not None:
+            return f"{kind} from {self.minimum:g} to {self.maximum:g}"
+        if self.maximum is not None:
+            return f"{kind} of at most {self.maximum:g}"
         return kind if self.minimum is None else f"{kind} of at least {self.minimum:g}"
 
 

@@ -41,35 +41,123 @@ def one_vocabulary(blueprint: Blueprint, variants: Variants, _registry: Registry
     )
 
 
-def mask_form(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
-    """The attention takes masks in the form in which they travel, or in one they can be converted to."""
-    if mask_form_taken(blueprint, variants, registry):
+def head_width(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
+    """The width of a head is a multiple of what attention and encoding need: pairs to turn, halves to part."""
+    sizes = blueprint.sizes
+    needed = (
+        variants["attention"].capabilities["head_multiple"]
+        * variants["encoding"].capabilities["head_multiple"]
+    )
+    width = sizes.d_model // sizes.num_heads
+    if sizes.d_model % sizes.num_heads or width % needed == 0:
         return ""
-    forms = variants["attention"].capabilities["mask_forms"]
+    who = " with ".join(
+        f"{axis}={variants[axis].name}"
+        for axis in ("attention", "encoding")
+        if variants[axis].capabilities["head_multiple"] > 1
+    )
+    step = needed * sizes.num_heads
     return (
-        f"attention={blueprint['attention'].name} takes masks as {', '.join(forms) or 'nothing'}, and the zoo has no "
-        f"such mask to convert mask={blueprint['mask'].name} to. `zoo list mask` shows what there is; "
-        "attention=eager takes bool and additive."
+        f"{who} needs heads whose width is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
+        f"{sizes.num_heads} makes {width}. Take d_model={-(-sizes.d_model // step) * step}."
     )
 
 
-def mask_form_taken(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
-    """The form that the attention will be given: the travelling one if it takes it, else its first; "" if none."""
+def kv_heads(blueprint: Blueprint, _variants: Variants, _registry: Registry) -> str:
+    """num_heads is divisible by the number of key and value heads, so that each serves as many query heads."""
+    heads, shared = blueprint.sizes.num_heads, blueprint["attention"].options.get("num_kv_heads")
+    if not isinstance(shared, int) or heads % shared == 0:
+        return ""
+    fits = [n for n in range(1, min(heads, MOST_HEADS) + 1) if heads % n == 0]
+    return (
+        f"num_heads={heads} is not divisible by num_kv_heads={shared}. Take num_kv_heads "
+        f"{' or '.join(map(str, fits))}."
+    )
+
+
+def mask_form(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+    """The attention takes masks in the form in which they travel, or in one they can be converted to."""
+    for variant in (variants["attention"], cross_attention(blueprint, registry)[0]):
+        if not mask_form_taken(blueprint, variant, registry):
+            forms = variant.capabilities["mask_forms"]
+            return (
+                f"attention={variant.name} takes masks as {', '.join(forms) or 'nothing'}, and the zoo has no "
+                f"such mask to convert mask={blueprint['mask'].name} to. `zoo list mask` shows what there is; "
+                "attention=eager takes bool and additive."
+            )
+    return ""
+
+
+def mask_form_taken(blueprint: Blueprint, attention: Variant, registry: Registry) -> str:
+    """The form that an attention will be given: the travelling one if it takes it, else its first; "" if none."""
     known = {variant.name for variant in registry.variants("mask")}
-    forms = [form for form in variants["attention"].capabilities["mask_forms"] if form in known]
+    forms = [form for form in attention.capabilities["mask_forms"] if form in known]
     travelling = blueprint["mask"].name
     return travelling if travelling in forms else next(iter(forms), "")
 
 
-def roles(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
+def cross_attention(blueprint: Blueprint, registry: Registry) -> tuple[Variant, dict[str, Any]]:
+    """The attention that stands between decoder and memory, and its options: the chosen one or its stand-in."""
+    choice = blueprint["attention"]
+    variant, _ = registry.resolve("attention", choice.name)
+    if not variant.capabilities["cross"]:
+        return variant, dict(choice.options)
+    other = registry.get("attention", variant.capabilities["cross"])
+    known = {option.name for option in other.options}
+    return other, {name: value for name, value in choice.options.items() if name in known}
+
+
+def roles(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
     """The attention can stand where the model puts it: self and cross, the decoder's under a causal mask."""
     attention, name = variants["attention"].capabilities, blueprint["attention"].name
-    missing = [role for role in ("self", "cross") if role not in attention["roles"]]
+    cross = cross_attention(blueprint, registry)[0].capabilities
+    missing = [role for role, one in (("self", attention), ("cross", cross)) if role not in one["roles"]]
     if missing:
         return f"attention={name} cannot be used for {missing[0]}-attention. attention=eager can."
     if not attention["causal"]:
         return f"attention={name} cannot honour the causal mask of the decoder. attention=eager can."
     return ""
+
+
+def positions(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+    """An encoding that acts inside the attention (self-attention, never cross) needs one that lets it."""
+    place = variants["encoding"].capabilities["acts_on"]
+    if place == "embedding" or place in variants["attention"].capabilities["positions"]:
+        return ""
+    good = next(
+        (v.name for v in registry.variants("attention") if place in v.capabilities["positions"]), "eager"
+    )
+    return (
+        f"encoding={blueprint['encoding'].name} acts on the {place} inside self-attention, which attention="
+        f"{blueprint['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
+        "on the embedding."
+    )
+
+
+def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+    """The loss takes what the head gives: logits, or log-probabilities."""
+    given, taken = variants["head"].capabilities["output"], variants["loss"].capabilities["takes"]
+    if given == taken:
+        return ""
+    head = next((v.name for v in registry.variants("head") if v.capabilities["output"] == taken), "")
+    loss = next((v.name for v in registry.variants("loss") if v.capabilities["takes"] == given), "")
+    ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
+    return (
+        f"loss={blueprint['loss'].name} takes {taken}, but head={blueprint['head'].name} gives {given}: training "
+        f"would run, and stop improving at a plateau. Take {' or '.join(ways)}."
+    )
+
+
+def cacheable(blueprint: Blueprint, registry: Registry) -> bool:
+    """Whether decoding can keep keys and values: every part that the decoder is made of declares it."""
+    variants = chosen_variants(blueprint, registry)
+    chosen = (
+        variants["attention"],
+        cross_attention(blueprint, registry)[0],
+        variants["encoding"],
+        variants["norm"],
+    )
+    return all(variant.capabilities["cacheable"] for variant in chosen)
 
 
 def length(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
@@ -83,7 +171,17 @@ def length(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str
     )
 
 
-RULES: tuple[Rule, ...] = (heads_divide_width, one_vocabulary, mask_form, roles, length)
+RULES: tuple[Rule, ...] = (
+    heads_divide_width,
+    head_width,
+    kv_heads,
+    one_vocabulary,
+    mask_form,
+    roles,
+    positions,
+    loss_and_head,
+    length,
+)
 
 
 def chosen_variants(blueprint: Blueprint, registry: Registry) -> dict[str, Variant]:

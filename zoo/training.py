@@ -1,4 +1,4 @@
-"""Training on a task, and the score: greedy decoding of texts that were not trained on."""
+"""Training on a task, and the score: decoding of texts that were not trained on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.blueprint import Sizes
-from zoo.decoding.greedy import greedy_decode
+from zoo.decoding.base import Decoding
+from zoo.decoding.generate import generate
+from zoo.decoding.greedy import GreedyDecoding
 from zoo.errors import CombinationError, PluginError, ZooError
+from zoo.losses.base import SequenceLoss
+from zoo.losses.cross_entropy import CrossEntropyLoss
 from zoo.recipe import Recipe as Recipe
+from zoo.schedules.base import Schedule
+from zoo.schedules.linear import LinearSchedule
 from zoo.tasks import get_task
 from zoo.tasks.base import EOS, PAD, SOS, Batch, TaskData
 from zoo.transformer import Transformer
-from zoo.trial import token_loss
 
 SCORED = 1000
 CHUNK = 250
@@ -112,6 +117,8 @@ def train(
     task: TaskData,
     recipe: Recipe,
     *,
+    loss: SequenceLoss | None = None,
+    schedule: Schedule | None = None,
     device: torch.device | str = "cpu",
     on_step: OnStep | None = None,
 ) -> list[float]:
@@ -121,34 +128,31 @@ def train(
         model: of sizes that pass `check_sizes`.
         task: where batches come from.
         recipe: steps, learning rate, seed.
+        loss: what is minimised; cross-entropy if not given.
+        schedule: of the learning rate; linear if not given.
         device: where to train.
         on_step: called after each step with the number of steps done and the batch's loss; what it
             raises ends the training.
 
     Returns:
-        the loss of each step, before the step: cross-entropy, mean over tokens that are not PAD.
+        the loss of each step, before the step: mean over tokens that are not PAD.
 
     Raises:
         DivergedError: the loss is not finite.
     """
     device = torch.device(device)
     model.to(device).train()
-    optimizer = torch.optim.AdamW(
-        model.parameters(),
-        lr=recipe.lr,
-        betas=recipe.betas,
-        eps=recipe.eps,
-        weight_decay=recipe.weight_decay,
-        fused=device.type in ("cpu", "cuda"),
-    )
+    optimizer = make_optimizer(model, recipe)
     losses: list[float] = []
+    loss = CrossEntropyLoss(PAD) if loss is None else loss
+    schedule = LinearSchedule(recipe.steps, recipe.warmup) if schedule is None else schedule
     batches = task.batches(torch.Generator().manual_seed(recipe.seed), recipe.batch_size)
     with steady(device):
         torch.manual_seed(recipe.seed)
         for step in range(recipe.steps):
             for group in optimizer.param_groups:
-                group["lr"] = recipe.rate(step)
-            losses.append(_step(model, optimizer, next(batches), device))
+                group["lr"] = recipe.lr * schedule(step)
+            losses.append(_step(model, loss, optimizer, next(batches), device))
             if not math.isfinite(losses[-1]):
                 raise DivergedError(
                     f"The loss became {losses[-1]} at step {step + 1} of {recipe.steps} and training stopped. "
@@ -159,13 +163,31 @@ def train(
     return losses
 
 
-def _step(model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, device: torch.device) -> float:
+def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """AdamW over all parameters of `model`, as `recipe` says."""
+    return torch.optim.AdamW(
+        model.parameters(),
+        lr=recipe.lr,
+        betas=recipe.betas,
+        eps=recipe.eps,
+        weight_decay=recipe.weight_decay,
+        fused=all(parameter.device.type in ("cpu", "cuda") for parameter in model.parameters()),
+    )
+
+
+def _step(
+    model: Transformer,
+    loss: SequenceLoss,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    device: torch.device,
+) -> float:
     src, tgt = (side.to(device) for side in batch)
-    loss = token_loss(model(src, shift_right(tgt)), tgt, PAD)
+    value = loss(model(src, shift_right(tgt)), tgt)
     optimizer.zero_grad()
-    loss.backward()
+    value.backward()
     optimizer.step()
-    return loss.item()
+    return value.item()  # type: ignore[no-any-return]
 
 
 def shift_right(tgt: Tensor) -> Tensor:
@@ -178,17 +200,19 @@ def exact_match(
     task: TaskData,
     texts: Sequence[str] | None = None,
     *,
+    decoding: Decoding | None = None,
     device: torch.device | str = "cpu",
 ) -> Score:
-    """Let `model` answer `texts` by greedy decoding, token after token from its own output.
+    """Let `model` answer `texts`, token after token from its own output.
 
     Args:
         model: moved to `device`; its mode is left as it was.
         task: how texts become tokens, and what is right.
         texts: the first 1,000 held-out ones if not given.
+        decoding: how tokens are chosen; greedily if not given.
         device: where to decode.
     """
-    device = torch.device(device)
+    device, decoding = torch.device(device), decoding or GreedyDecoding()
     model.to(device)
     texts = task.held_out[:SCORED] if texts is None else texts
     examples: list[Example] = []
@@ -196,7 +220,7 @@ def exact_match(
         for start in range(0, len(texts), CHUNK):
             chunk = texts[start : start + CHUNK]
             src = task.batch(chunk).src.to(device)
-            rows = greedy_decode(model, src, task.max_len, sos=SOS, eos=EOS, pad=PAD).tolist()
+            rows = generate(model, src, task.max_len, decoding, sos=SOS, eos=EOS, pad=PAD).tolist()
             examples += [
                 Example(text, task.decode(row), task.answer(text))
                 for text, row in zip(chunk, rows, strict=True)

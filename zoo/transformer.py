@@ -6,14 +6,17 @@ L target length, D d_model, V target vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from torch import Tensor, nn
 
+from zoo.attention.cache import LayerCache
 from zoo.dropout import Dropout
 from zoo.embeddings.base import Embeddings
+from zoo.encodings.base import Encoding, Positions
+from zoo.masking.base import Masking
 from zoo.masks.adapter import MaskAdapter
-from zoo.masks.base import MaskForm, causal_keep, padding_keep
+from zoo.masks.base import MaskForm
 
 
 class EncoderLayer(nn.Module):
@@ -24,11 +27,14 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention, self.feed_forward, self.norm = self_attention, feed_forward, norm
 
-    def forward(self, x: Tensor, src_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, src_mask: Tensor | None = None, positions: Positions | None = None
+    ) -> Tensor:
         """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D]."""
+        more = () if positions is None else (positions,)  # a user's own attention takes four arguments
         return self.norm(  # type: ignore[no-any-return]
             x,
-            lambda h: self.self_attention(h, h, h, src_mask),
+            lambda h: self.self_attention(h, h, h, src_mask, *more),
             self.feed_forward,
         )
 
@@ -45,13 +51,27 @@ class DecoderLayer(nn.Module):
         self.feed_forward, self.norm = feed_forward, norm
 
     def forward(
-        self, x: Tensor, memory: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        cache: LayerCache | None = None,
     ) -> Tensor:
-        """x [B, L, D], memory [B, S, D], masks in the form that the attention takes -> [B, L, D]."""
+        """x [B, L, D], memory [B, S, D], masks in the form that the attention takes -> [B, L, D].
+
+        Positions are told apart inside the self-attention only: a distance between a source position and
+        a target position means nothing. With a cache, x holds the new positions alone.
+        """
+        more: tuple[object, ...] = () if positions is None else (positions,)
+        cross_more: tuple[object, ...] = ()
+        if cache is not None:
+            more, cross_more = (positions, cache.self_attention), (None, cache.cross_attention)
         return self.norm(  # type: ignore[no-any-return]
             x,
-            lambda h: self.self_attention(h, h, h, tgt_mask),
-            lambda h: self.cross_attention(h, memory, memory, src_mask),
+            lambda h: self.self_attention(h, h, h, tgt_mask, *more),
+            lambda h: self.cross_attention(h, memory, memory, src_mask, *cross_more),
             self.feed_forward,
         )
 
@@ -63,36 +83,59 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers, self.final_norm, self.adapter = nn.ModuleList(layers), final_norm, adapter
 
-    def forward(self, x: Tensor, src_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, src_mask: Tensor | None = None, positions: Positions | None = None
+    ) -> Tensor:
         """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D]."""
-        src_mask = self.adapter(src_mask, x.dtype)
+        src_mask = self.adapter(src_mask, x.size(1), x.dtype)
         for layer in self.layers:
-            x = layer(x, src_mask)
+            x = layer(x, src_mask, positions)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
 class Decoder(nn.Module):
     """A stack of decoder layers, and a last norm where the placement asks for one."""
 
-    def __init__(self, layers: Iterable[DecoderLayer], final_norm: nn.Module, adapter: MaskAdapter) -> None:
+    def __init__(
+        self,
+        layers: Iterable[DecoderLayer],
+        final_norm: nn.Module,
+        adapter: MaskAdapter,
+        cross_adapter: MaskAdapter | None = None,
+    ) -> None:
+        """`cross_adapter` is for the cross-attention's masks, where it takes another form."""
         super().__init__()
-        self.layers, self.final_norm, self.adapter = nn.ModuleList(layers), final_norm, adapter
+        self.layers, self.final_norm = nn.ModuleList(layers), final_norm
+        self.adapter, self.cross_adapter = adapter, cross_adapter or adapter
 
     def forward(
-        self, x: Tensor, memory: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        caches: Sequence[LayerCache] | None = None,
     ) -> Tensor:
         """x [B, L, D], memory [B, S, D] -> [B, L, D].
 
         src_mask broadcasts to [B, H, L, S], tgt_mask to [B, H, L, L], in the form in which masks travel.
+        With caches, one a layer, x holds the new positions alone, and tgt_mask is [.., L, all so far].
         """
-        src_mask, tgt_mask = self.adapter(src_mask, x.dtype), self.adapter(tgt_mask, x.dtype)
-        for layer in self.layers:
-            x = layer(x, memory, src_mask, tgt_mask)
+        so_far = caches[0].self_attention.length if caches else 0
+        src_mask = self.cross_adapter(src_mask, memory.size(1), x.dtype)
+        tgt_mask = self.adapter(tgt_mask, so_far + x.size(1), x.dtype)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, memory, src_mask, tgt_mask, positions, caches[number] if caches else None)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
 class Transformer(nn.Module):
-    """From token ids to logits. It makes its own masks: padding on both sides, causal on the target."""
+    """From token ids to scores of the next token. It makes its own masks.
+
+    Attributes:
+        cacheable: whether `decode` takes caches.
+    """
 
     def __init__(
         self,
@@ -102,44 +145,81 @@ class Transformer(nn.Module):
         src_positions: nn.Module,
         tgt_positions: nn.Module,
         head: nn.Module,
+        masking: Masking,
         mask_form: MaskForm,
         dropout: float = 0.0,
-        pad: int = 0,
+        cacheable: bool = False,
     ) -> None:
         """
         Args:
-            head: hidden vectors [B, L, D] -> logits [B, L, V].
+            head: hidden vectors [B, L, D] -> [B, L, V], logits or log-probabilities.
+            masking: which positions are hidden.
             mask_form: the form in which masks travel from here to the stacks.
             dropout: probability on the sum of embedding and position, in train mode (section 5.4).
-            pad: token id of padding, on both sides.
+            cacheable: whether all parts can work with cached keys and values.
         """
         super().__init__()
         self.embeddings = embeddings
         self.src_positions, self.tgt_positions = src_positions, tgt_positions
         self.encoder, self.decoder, self.head = encoder, decoder, head
         self.dropout = Dropout(dropout)
-        self.mask_form, self.pad = mask_form, pad
+        self.masking, self.mask_form, self.cacheable = masking, mask_form, cacheable
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> logits [B, L, V]."""
+        """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> [B, L, V]."""
         return self.decode(tgt, self.encode(src), src)
 
     def encode(self, src: Tensor) -> Tensor:
         """src [B, S] -> memory [B, S, D]."""
         x = self.dropout(self.src_positions(self.embeddings.src(src)))
-        return self.encoder(x, self.src_mask(src, x))  # type: ignore[no-any-return]
+        positions = _inside(self.src_positions, src.size(1), src.size(1), x)
+        return self.encoder(x, self.src_mask(src, x), positions)  # type: ignore[no-any-return]
 
-    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> logits [B, L, V]."""
-        x = self.dropout(self.tgt_positions(self.embeddings.tgt(tgt)))
-        x = self.decoder(x, memory, self.src_mask(src, x), self.tgt_mask(tgt, x))
-        return self.head(x)  # type: ignore[no-any-return]
+    def decode(
+        self, tgt: Tensor, memory: Tensor, src: Tensor, caches: Sequence[LayerCache] | None = None
+    ) -> Tensor:
+        """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> [B, L, V].
 
-    def src_mask(self, src: Tensor, x: Tensor) -> Tensor:
-        """Who may attend to a source position: everyone, unless it is padding. [B, 1, 1, S]."""
-        return self.mask_form.encode(padding_keep(src, self.pad), x.dtype)
+        With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
+        returned: [B, new, V].
+        """
+        start = caches[0].self_attention.length if caches else 0
+        new = tgt.size(1) - start
+        embedded = self.embeddings.tgt(tgt[:, start:])
+        x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
+        x = self.dropout(x)
+        src_mask, tgt_mask = (
+            self.src_mask(src, x, caches is not None),
+            self.tgt_mask(tgt, x, new, caches is not None),
+        )
+        positions = _inside(self.tgt_positions, new, tgt.size(1), x)
+        return self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, caches))  # type: ignore[no-any-return]
 
-    def tgt_mask(self, tgt: Tensor, x: Tensor) -> Tensor:
-        """Who may attend to a target position: itself and later ones, unless it is padding. [B, 1, L, L]."""
-        keep = causal_keep(tgt.size(1), tgt.device) & padding_keep(tgt, self.pad)  # [1,1,L,L] & [B,1,1,L]
+    def new_caches(self) -> list[LayerCache]:
+        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
+        return [LayerCache() for _ in self.decoder.layers]
+
+    def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
+        """Who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
+
+        None where nothing is hidden; with `elide`, that is looked for on the CPU, where looking costs
+        next to nothing.
+        """
+        return self._encoded(self.masking.src(src), x, elide)
+
+    def tgt_mask(
+        self, tgt: Tensor, x: Tensor, num_queries: int | None = None, elide: bool = False
+    ) -> Tensor | None:
+        """Who may attend to a target position, for all queries or the last few: [B, 1, Tq, L] as bool."""
+        keep = self.masking.tgt(tgt, tgt.size(1) if num_queries is None else num_queries)
+        return self._encoded(keep, x, elide)
+
+    def _encoded(self, keep: Tensor | None, x: Tensor, elide: bool) -> Tensor | None:
+        if keep is None or (elide and keep.device.type == "cpu" and bool(keep.all())):
+            return None
         return self.mask_form.encode(keep, x.dtype)
+
+
+def _inside(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Positions | None:
+    """How an encoding acts inside the attention; a user's own acts at the embedding alone."""
+    return encoding.positions(num_queries, num_keys, like) if isinstance(encoding, Encoding) else None

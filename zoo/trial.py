@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.blueprint import Blueprint, Sizes
-from zoo.builder import build
+from zoo.builder import build, build_loss
 from zoo.devices import MemoryLimitError, memory_limit
 from zoo.errors import CombinationError, ZooError
 from zoo.transformer import Transformer
@@ -38,7 +37,7 @@ class Trial:
 
     Attributes:
         output_shape: of the logits.
-        loss: mean cross-entropy over tokens that are not padding.
+        loss: mean over tokens that are not padding.
         reached: how many parameter tensors have a gradient.
         unreached: the names of those that have none.
         not_finite: the names of those whose gradient holds NaN or infinity.
@@ -82,11 +81,6 @@ def padded_tokens(sizes: Sizes, rows: int, length: int, seed: int) -> Tokens:
     return Tokens(src, tgt[:, :-1].contiguous(), tgt[:, 1:].contiguous())  # [B, L+1] -> 2 x [B, L]
 
 
-def token_loss(logits: Tensor, labels: Tensor, pad: int) -> Tensor:
-    """Cross-entropy of logits [B, L, V] for labels [B, L], mean over tokens that are not padding."""
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad)  # -> [B*L, V], [B*L]
-
-
 def build_on(blueprint: Blueprint, device: torch.device, seed: int) -> Transformer:
     """`zoo.builder.build`, with a look at the memory first. Raises as it does, and MemoryLimitError."""
     with memory_limit(SMALLER):
@@ -94,14 +88,15 @@ def build_on(blueprint: Blueprint, device: torch.device, seed: int) -> Transform
         return build(blueprint, seed=seed).to(device)
 
 
-def try_out(model: Transformer, sizes: Sizes, device: torch.device, seed: int = 0) -> Trial:
-    """One forward and backward pass of `model`, in train mode, on a small batch with padding.
+def try_out(model: Transformer, blueprint: Blueprint, device: torch.device, seed: int = 0) -> Trial:
+    """One forward and backward pass of `model`, built from `blueprint`, in train mode, on a small batch with padding.
 
     Raises:
         ZooError: a part from a user's file fails.
         CombinationError: the sizes leave no batch to try.
         MemoryLimitError: it does not fit into memory.
     """
+    sizes, measure = blueprint.sizes, build_loss(blueprint).to(device)
     tokens = padded_tokens(sizes, ROWS, min(LENGTH, sizes.max_len), seed)
     src, tgt, labels = (side.to(device) for side in tokens)
     model.train()
@@ -110,7 +105,7 @@ def try_out(model: Transformer, sizes: Sizes, device: torch.device, seed: int = 
         torch.manual_seed(seed)
         start = time.perf_counter()
         logits = model(src, tgt)
-        loss = token_loss(logits, labels, sizes.pad)
+        loss = measure(logits, labels)
         if not loss.requires_grad:
             raise ZooError(
                 "No gradient: the logits do not depend on any parameter in a way that torch can follow."

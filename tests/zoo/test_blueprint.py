@@ -24,11 +24,11 @@ REGISTRY = get_registry()
 def values(option: Option) -> st.SearchStrategy[Any]:
     if option.choices:
         return st.sampled_from(option.choices)
-    low = None if option.minimum is None else option.minimum
+    low, high = option.minimum, option.maximum
     return {
         bool: st.booleans(),
-        int: st.integers(min_value=None if low is None else int(low)),
-        float: st.floats(min_value=low, allow_nan=False, allow_infinity=False),
+        int: st.integers(None if low is None else int(low), None if high is None else int(high)),
+        float: st.floats(low, high, allow_nan=False, allow_infinity=False),
         str: st.text(st.characters(exclude_characters=":", codec="utf-8"), min_size=1),
     }[option.type]
 
@@ -61,7 +61,7 @@ def test_a_choice_as_text_stands_for_itself(blueprint: Blueprint) -> None:
 def test_defaults_fill_every_axis_and_every_option() -> None:
     blueprint = make_blueprint()
     assert {axis.name: axis.default for axis in AXES} == {a: c.name for a, c in blueprint.choices.items()}
-    assert blueprint["attention"].options == {"bias": True}
+    assert blueprint["attention"].options == {"bias": True, "dropout": None}
     assert blueprint.sizes == Sizes()
     assert str(make_blueprint(attention="fused:bias=false")["attention"]) == "fused:bias=false"
 
@@ -188,7 +188,7 @@ def test_json_that_leaves_out_an_axis_takes_its_default() -> None:
 
 def test_a_name_with_options_in_json_means_what_it_says() -> None:
     blueprint = Blueprint.from_json(changed("choices", "attention", to={"name": "fused:bias=false"}))
-    assert blueprint["attention"] == Choice("fused", {"bias": False})
+    assert blueprint["attention"] == Choice("fused", {"bias": False, "dropout": None})
 
 
 def test_a_file_stays_a_file_in_json(tmp_path: Path) -> None:

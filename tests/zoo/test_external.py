@@ -122,7 +122,7 @@ def test_the_model_solution_equals_eager() -> None:
 MASK = """
 class Mine:
     def encode(self, keep, dtype): return {}
-    def decode(self, mask): return {}
+    def decode(self, mask, num_keys): return {}
 """
 
 
@@ -130,7 +130,24 @@ class Mine:
     ("axis", "code", "message"),
     [
         ("mask", "class Mine: pass", "expected a method 'encode', as `zoo list mask` says"),
-        ("mask", MASK.format("keep[:1]", "mask"), "encode: expected shape [2, 1, 1, 3], got [1, 1, 1, 3]."),
+        ("mask", MASK.format("None", "mask"), "encode: expected a tensor, got NoneType."),
+        (
+            "masking",
+            "from zoo.masking.full import FullMasking\n"
+            "class Mine(FullMasking):\n    def tgt(self, tokens, num_queries): return tokens",
+            "tgt: expected dtype torch.bool, got torch.int64.",
+        ),
+        (
+            "head",
+            HEAD + "class Mine(nn.Linear):\n    def forward(self, x): return x",
+            "forward: expected shape [2, 4, 11], got [2, 4, 8].",
+        ),
+        ("init", "class Mine: pass", "expected a method 'matrix', as `zoo list init` says"),
+        (
+            "init",
+            "class Mine:\n    def matrix(self, *args): 1 / 0\n    bias = table = matrix",
+            "ZeroDivisionError (line 2)",
+        ),
         (
             "mask",
             MASK.format("keep", "mask.float()"),

@@ -256,4 +256,4 @@ def test_every_variant_is_described_and_loads(variant: Variant) -> None:
     for option in variant.options:
         assert option.help
         assert option.check(option.default) == option.default
-        assert option.parse(str(option.default)) == option.default or option.default is None
+        assert option.default is None or option.parse(str(option.default)) == option.default

@@ -7,20 +7,26 @@ import math
 import pytest
 import torch
 
+from tests.zoo.support import fitting
 from zoo.blueprint import Blueprint, Sizes, make_blueprint
 from zoo.builder import build
 from zoo.devices import MemoryLimitError
 from zoo.errors import CombinationError
 from zoo.plugins import get_registry
 from zoo.registry import Variant
-from zoo.trial import build_on, check_memory, padded_tokens, token_loss, try_out
+from zoo.trial import build_on, check_memory, padded_tokens, try_out
 
 CPU = torch.device("cpu")
 
 
+SMALL: dict[str, object] = {
+    "d_model": 8, "num_heads": 2, "d_ff": 8, "num_encoder_layers": 1, "num_decoder_layers": 1,
+    "src_vocab": 7, "tgt_vocab": 7, "max_len": 8,
+}  # fmt: skip
+
+
 def small(**given: object) -> Blueprint:
-    sizes = {"d_model": 8, "num_heads": 2, "d_ff": 8, "num_encoder_layers": 1, "num_decoder_layers": 1}
-    return make_blueprint(**{"src_vocab": 7, "tgt_vocab": 7, "max_len": 8, **sizes, **given})
+    return make_blueprint(**{**SMALL, **given})
 
 
 class TestTokens:
@@ -67,9 +73,9 @@ class TestTryOut:
     def test_every_variant_runs_and_the_gradient_reaches_all_of_it(
         self, variant: Variant, device: torch.device
     ) -> None:
-        blueprint = small(**{variant.axis: variant.name})
+        blueprint = fitting({variant.axis: variant.name}, **SMALL)
         model = build_on(blueprint, device, seed=0)
-        trial = try_out(model, blueprint.sizes, device)
+        trial = try_out(model, blueprint, device)
         assert trial.good
         assert trial.output_shape == (4, 8, 7)
         assert trial.unreached == ()
@@ -80,7 +86,7 @@ class TestTryOut:
         blueprint = small(dropout=0.5)
         model = build(blueprint, seed=0)
         before = torch.random.get_rng_state()
-        losses = [try_out(model, blueprint.sizes, CPU, seed).loss for seed in (0, 0, 1)]
+        losses = [try_out(model, blueprint, CPU, seed).loss for seed in (0, 0, 1)]
         assert losses[0] == losses[1] != losses[2]
         assert torch.equal(torch.random.get_rng_state(), before)
 
@@ -89,7 +95,7 @@ class TestTryOut:
         model = build(blueprint, seed=0)
         model.register_parameter("idle", torch.nn.Parameter(torch.ones(2)))
         model.head.bias.requires_grad_(False)
-        trial = try_out(model, blueprint.sizes, CPU)
+        trial = try_out(model, blueprint, CPU)
         assert trial.unreached == ("idle",)
         assert trial.reached == len(list(model.parameters())) - 2
         assert trial.good
@@ -99,15 +105,9 @@ class TestTryOut:
         model = build(blueprint, seed=0)
         with torch.no_grad():
             model.head.weight[3] = math.inf
-        trial = try_out(model, blueprint.sizes, CPU)
+        trial = try_out(model, blueprint, CPU)
         assert "head.weight" in trial.not_finite
         assert not trial.good
-
-    def test_padding_does_not_count_in_the_loss(self) -> None:
-        logits = torch.tensor([[[2.0, 0.0, 0.0], [0.0, 9.0, 0.0]]])
-        alone = token_loss(logits[:, :1], torch.tensor([[1]]), pad=2)
-        assert token_loss(logits, torch.tensor([[1, 2]]), pad=2) == alone
-        assert token_loss(logits, torch.tensor([[1, 0]]), pad=2) != alone
 
 
 class TestMemory:

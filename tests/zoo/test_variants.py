@@ -15,7 +15,14 @@ GIVEN = {
     "encoding": ("d_model", "max_len"),
     "mask": (),
     "feedforward": ("d_model", "d_ff", "dropout"),
+    "norm-type": ("d_model",),
     "embedding": ("src_vocab", "tgt_vocab", "d_model"),
+    "head": ("d_model", "tgt_vocab"),
+    "masking": ("pad",),
+    "init": (),
+    "loss": ("pad",),
+    "schedule": ("steps", "warmup"),
+    "decoding": (),
 }
 """What each axis hands to every variant, in this order."""
 
@@ -26,8 +33,12 @@ class TestVariant:
         arguments = list(inspect.signature(variant.load()).parameters.values())
         given = GIVEN[variant.axis]
         assert tuple(argument.name for argument in arguments[: len(given)]) == given
-        rest = {argument.name: argument.default for argument in arguments[len(given) :]}
-        assert rest == {option.name: option.default for option in variant.options}
+        needs = variant.capabilities.get("needs", ())
+        rest = arguments[len(given) :]
+        assert tuple(argument.name for argument in rest[: len(needs)]) == tuple(needs)
+        in_place_of_the_models = {"dropout"} & set(given)  # an option that the builder hands over by position
+        options = {o.name: o.default for o in variant.options if o.name not in in_place_of_the_models}
+        assert {argument.name: argument.default for argument in rest[len(needs) :]} == options
 
     def test_its_options_take_their_defaults(self, variant: Variant) -> None:
         for option in variant.options:

@@ -7,7 +7,9 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
+from zoo.attention.cache import KeyValueCache
 from zoo.dropout import Dropout
+from zoo.encodings.base import Positions
 
 
 def check_heads(d_model: int, num_heads: int) -> int:
@@ -34,6 +36,15 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
         scores = scores + mask.masked_fill(~keep, 0.0)  # adding -inf would make gradients NaN
     scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
     return scores.softmax(dim=-1).masked_fill(~keep, 0.0)
+
+
+def with_bias(mask: Tensor | None, bias: Tensor) -> Tensor:
+    """One additive mask out of a mask (bool, True = may be attended to, or additive) and a bias on the scores."""
+    if mask is None:
+        return bias
+    if mask.dtype == torch.bool:
+        return torch.where(mask, bias, float("-inf"))
+    return mask + bias
 
 
 class MultiHeadAttention(nn.Module):
@@ -69,19 +80,56 @@ class MultiHeadAttention(nn.Module):
         self.k_proj = nn.Linear(d_model, d_model, bias=bias)
         self.v_proj = nn.Linear(d_model, d_model, bias=bias)
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        positions: Positions | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
         """
         Args:
             query: [B, Tq, D].
             key, value: [B, Tk, D].
             mask: broadcasts to [B, H, Tq, Tk]; bool, True = may be attended to, or float, added to the
                 scores, -inf = may not.
+            positions: how the positional encoding acts on queries and keys, or on the scores; in
+                self-attention only.
+            cache: keys and values of earlier steps, to which those of `key` and `value` are added; a
+                complete one stands in for `key` and `value`. The mask is then one over all of them.
 
         Returns:
             [B, Tq, D]. A fully masked row attends to nothing: its heads are 0.
         """
-        heads, _ = self.attend(*self.project(query, key, value), mask)
+        heads, _ = self.attend(*self.prepare(query, key, value, mask, positions, cache))
         return self.out_proj(self.merge(heads))  # type: ignore[no-any-return]
+
+    def prepare(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        positions: Positions | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """What `attend` takes, from what `forward` takes."""
+        if cache is not None and cache.complete:
+            return self.project_query(query), *cache.all(), mask
+        q, k, v = self.project(query, key, value)
+        if positions is not None:
+            q, k = positions.rotate(q, k)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        if positions is not None and (bias := positions.bias(q)) is not None:
+            mask = with_bias(mask, bias)
+        return q, k, v, mask
+
+    def project_query(self, query: Tensor) -> Tensor:
+        """Project and split the query alone: [B, Tq, D] -> [B, H, Tq, d]."""
+        return self.split(self.q_proj(query))
 
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Project and split: [B, T, D] each -> q [B, H, Tq, d], k and v [B, H, Tk, d]."""
@@ -103,7 +151,7 @@ class MultiHeadAttention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         """[B, T, D] -> [B, H, T, d]."""
         batch, length, _ = x.shape
-        return x.view(batch, length, self.num_heads, self.head_width).transpose(1, 2)  # [B, H, T, d]
+        return x.view(batch, length, -1, self.head_width).transpose(1, 2)  # [B, T, H*d] -> [B, H, T, d]
 
     def merge(self, heads: Tensor) -> Tensor:
         """[B, H, T, d] -> [B, T, D]."""
@@ -114,9 +162,14 @@ class WeightedAttention(MultiHeadAttention):
     """An attention that forms its weights and can show them."""
 
     def forward_with_weights(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        positions: Positions | None = None,
     ) -> tuple[Tensor, Tensor]:
         """`forward`, and the weights [B, H, Tq, Tk] it used (before dropout in train mode)."""
-        heads, weights = self.attend(*self.project(query, key, value), mask)
+        heads, weights = self.attend(*self.prepare(query, key, value, mask, positions))
         assert weights is not None  # declared by deriving from this class
         return self.out_proj(self.merge(heads)), weights

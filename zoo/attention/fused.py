@@ -37,6 +37,13 @@ class FusedAttention(MultiHeadAttention):
             q, k, v = map(F.linear, (query, key, value), weight.chunk(3), biases)
         return self.split(q), self.split(k), self.split(v)
 
+    def project_query(self, query: Tensor) -> Tensor:
+        """The query's part of the packed projection."""
+        width, bias = query.size(-1), self.qkv_proj.bias
+        return self.split(
+            F.linear(query, self.qkv_proj.weight[:width], None if bias is None else bias[:width])
+        )
+
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
         """heads [B, H, Tq, d]."""
         p = self.dropout.p if self.training else 0.0

@@ -64,7 +64,7 @@ def build(
         check_directory(save)
     model = build_on(blueprint, where, seed)
     blocks = parameters_by_block(model)
-    trial = try_out(model, blueprint.sizes, where, seed)
+    trial = try_out(model, blueprint, where, seed)
     if save is not None:
         save_checkpoint(save, model, blueprint, seed=seed)
     if as_json:

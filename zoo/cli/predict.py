@@ -32,6 +32,7 @@ def predict(directory: Path, texts: tuple[str, ...], allow_code: bool, device: s
     """
     texts = texts or _from_input()
 
+    from zoo.builder import build_decoding
     from zoo.checkpoint import load_checkpoint
     from zoo.cli.train import marked
     from zoo.devices import resolve_device
@@ -45,7 +46,7 @@ def predict(directory: Path, texts: tuple[str, ...], allow_code: bool, device: s
         )
     task = load_task(extra["task"])
     check_sizes(blueprint.sizes, task)
-    score = exact_match(model, task, texts, device=where)
+    score = exact_match(model, task, texts, decoding=build_decoding(blueprint), device=where)
     if as_json:
         print_json([{**asdict(one), "right": one.right} for one in score.examples])
     else:

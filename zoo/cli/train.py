@@ -128,6 +128,7 @@ def train(
     recipe = Recipe(**{name: given.pop(name) for name in ("steps", "batch_size", "lr", "seed")})
     blueprint = blueprint_from(given, get_preset(get_task(task).preset).blueprint())
 
+    from zoo.builder import build_decoding
     from zoo.checkpoint import check_directory
     from zoo.devices import resolve_device
     from zoo.training import DivergedError, check_sizes, exact_match, load_task
@@ -143,7 +144,7 @@ def train(
         start = time.perf_counter()
         _train(run, model, data)
         seconds = time.perf_counter() - start
-        score = exact_match(model, data, device=run.device)
+        score = exact_match(model, data, decoding=build_decoding(blueprint), device=run.device)
     except DivergedError as error:
         report(DivergedError(f"{error}{run.kept()}"))
         ctx.exit(1)
@@ -162,6 +163,7 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
     """Train `model`, with a progress bar where standard error is a terminal."""
     from tqdm import tqdm
 
+    from zoo.builder import build_loss, build_schedule
     from zoo.devices import memory_limit
     from zoo.training import train
 
@@ -176,7 +178,15 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
                 run.keep(model)
 
         with memory_limit("Take a smaller --batch-size, or a smaller model."):
-            train(model, data, run.recipe, device=run.device, on_step=on_step)
+            train(
+                model,
+                data,
+                run.recipe,
+                loss=build_loss(run.blueprint),
+                schedule=build_schedule(run.blueprint, run.recipe.steps, run.recipe.warmup),
+                device=run.device,
+                on_step=on_step,
+            )
 
 
 def _record(run: Run, score: Score, seconds: float) -> dict[str, Any]:

@@ -15,8 +15,8 @@ class MaskAdapter:
         """The form in which masks arrive, and the form that the attention takes."""
         self.travelling, self.taken = travelling, taken
 
-    def __call__(self, mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-        """`mask` in the form that the attention takes; None stays None."""
+    def __call__(self, mask: Tensor | None, num_keys: int, dtype: torch.dtype) -> Tensor | None:
+        """`mask` over `num_keys` keys in the form that the attention takes; None stays None."""
         if mask is None or type(self.travelling) is type(self.taken):
             return mask
-        return self.taken.encode(self.travelling.decode(mask), dtype)
+        return self.taken.encode(self.travelling.decode(mask, num_keys), dtype)

@@ -15,6 +15,6 @@ class AdditiveMask(MaskForm):
         """0 = may be attended to, -inf = may not, in `dtype`."""
         return torch.zeros(keep.shape, dtype=dtype, device=keep.device).masked_fill(~keep, float("-inf"))
 
-    def decode(self, mask: Tensor) -> Tensor:
+    def decode(self, mask: Tensor, num_keys: int) -> Tensor:
         """True where the mask is not -inf."""
         return mask != float("-inf")

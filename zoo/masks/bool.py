@@ -15,6 +15,6 @@ class BoolMask(MaskForm):
         """`keep` as it is."""
         return keep
 
-    def decode(self, mask: Tensor) -> Tensor:
+    def decode(self, mask: Tensor, num_keys: int) -> Tensor:
         """`mask` as it is."""
         return mask

@@ -15,6 +15,6 @@ class DropMask(MaskForm):
         """`keep` turned round."""
         return ~keep
 
-    def decode(self, mask: Tensor) -> Tensor:
+    def decode(self, mask: Tensor, num_keys: int) -> Tensor:
         """`mask` turned round."""
         return ~mask

@@ -11,6 +11,7 @@ VARIANTS = (
         "after the residual sum, as in the paper",
         formula="x = norm(x + dropout(f(x)))",
         paper="Vaswani et al. 2017, section 3.1, arXiv:1706.03762",
+        capabilities={"cacheable": True},
     ),
     Variant(
         "norm",
@@ -19,7 +20,7 @@ VARIANTS = (
         "before the sublayer, and once more at the end of a stack",
         formula="x = x + dropout(f(norm(x)))",
         paper="Xiong et al. 2020, arXiv:2002.04745",
-        capabilities={"final_norm": True},
+        capabilities={"final_norm": True, "cacheable": True},
     ),
     Variant(
         "norm",
@@ -28,6 +29,7 @@ VARIANTS = (
         "on the branch, before it joins the stream",
         formula="x = x + dropout(norm(f(x)))",
         paper="Liu et al. 2021 (Swin V2), section 3.2, arXiv:2111.09883",
+        capabilities={"cacheable": True},
     ),
 )
 

@@ -11,9 +11,12 @@ import torch
 
 from tests.zoo.cli.conftest import Zoo
 from zoo.checkpoint import load_checkpoint
-from zoo.training import token_loss
+from zoo.losses.cross_entropy import CrossEntropyLoss
 
 QUICK = ["train", "--d-model=8", "--num-heads=2", "--d-ff=8", "--steps=3", "--batch-size=4", "--device=cpu"]
+
+
+FORWARD = CrossEntropyLoss.forward
 
 
 def interrupt_at(nth: int) -> Callable[..., torch.Tensor]:
@@ -23,7 +26,7 @@ def interrupt_at(nth: int) -> Callable[..., torch.Tensor]:
     def loss(*args: object) -> torch.Tensor:
         if next(calls) == nth:
             raise KeyboardInterrupt
-        return token_loss(*args)  # type: ignore[arg-type]
+        return FORWARD(*args)  # type: ignore[arg-type]
 
     return loss
 
@@ -59,7 +62,7 @@ def test_the_seed_decides_weights_and_batches(zoo: Zoo) -> None:
 
 
 def test_ctrl_c_keeps_what_was_learned(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.training.token_loss", interrupt_at(3))
+    monkeypatch.setattr(CrossEntropyLoss, "forward", interrupt_at(3))
     done = zoo(*QUICK, "--save", str(tmp_path))
     assert done.code == 130
     assert done.out == ""
@@ -72,7 +75,7 @@ def test_ctrl_c_before_anything_was_learned_keeps_the_old_checkpoint(
 ) -> None:
     zoo(*QUICK, "--save", str(tmp_path))
     before = (tmp_path / "zoo.json").read_text()
-    monkeypatch.setattr("zoo.training.token_loss", interrupt_at(1))
+    monkeypatch.setattr(CrossEntropyLoss, "forward", interrupt_at(1))
     done = zoo(*QUICK, "--save", str(tmp_path))
     assert (done.code, done.err.strip()) == (130, "Interrupted after 0 steps. Nothing new is saved.")
     assert (tmp_path / "zoo.json").read_text() == before

@@ -1,0 +1,29 @@
+"""What tests of whole models share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zoo.blueprint import Blueprint, make_blueprint
+from zoo.plugins import get_registry
+from zoo.rules import problems
+
+
+def fitting(choices: Mapping[str, str], **sizes: Any) -> Blueprint:
+    """The default blueprint with these choices; what does not go with them is changed, if a rule asks for it.
+
+    A loss comes with a head that gives what it takes, and the other way round; an encoding that acts
+    inside the attention with an attention that lets it.
+    """
+    given = {axis.replace("-", "_"): name for axis, name in choices.items()}
+    blueprint = make_blueprint(**given, **sizes)
+    registry = get_registry()
+    broken = problems(blueprint, registry)
+    if "loss-and-head" in broken:
+        changed = "loss" if "head" in choices else "head"
+        for variant in registry.variants(changed):
+            other = make_blueprint(**given, **{changed: variant.name}, **sizes)
+            if "loss-and-head" not in problems(other, registry):
+                return other
+    return blueprint

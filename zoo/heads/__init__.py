@@ -1,0 +1,32 @@
+"""The axis `head`: hidden vectors to scores of the next token. Metadata only; each head is a file of its own."""
+
+from zoo.hookspecs import hookimpl
+from zoo.registry import Option, Variant
+
+BIAS = Option("bias", bool, True, "whether there is one")
+
+VARIANTS = (
+    Variant(
+        "head",
+        "logits",
+        "zoo.heads.logits:LogitsHead",
+        "one linear map; what cross-entropy takes",
+        formula="x W^T + b",
+        paper="Vaswani et al. 2017, section 3.4, arXiv:1706.03762",
+        options=(BIAS,),
+    ),
+    Variant(
+        "head",
+        "log-softmax",
+        "zoo.heads.log_softmax:LogSoftmaxHead",
+        "a linear map and a log-softmax: log-probabilities, which the KL loss takes",
+        formula="log softmax(x W^T + b)",
+        options=(BIAS,),
+        capabilities={"output": "log-probs"},
+    ),
+)
+
+
+@hookimpl
+def zoo_variants() -> tuple[Variant, ...]:
+    return VARIANTS

@@ -1,0 +1,15 @@
+"""Xavier-uniform weights."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from zoo.inits.base import Init
+
+
+class XavierInit(Init):
+    """U(-a, a) with a = sqrt(6 / (fan_in + fan_out)): Glorot and Bengio 2010, AISTATS."""
+
+    def matrix(self, name: str, value: Tensor) -> None:
+        """Fill the weight [out, in], in place."""
+        nn.init.xavier_uniform_(value)
