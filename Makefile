@@ -48,6 +48,7 @@ readme: install  ## run the commands of the README and write their output into i
 	$(BIN)/python -m tests.readme
 
 bench: install  ## measure speed against the bars; writes tests/bench/results.csv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench
 
 clean:  ## remove what was built
