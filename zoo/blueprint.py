@@ -187,18 +187,38 @@ def make_blueprint(registry: Registry | None = None, **given: Any) -> Blueprint:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named blueprint: `choices` as a user types them, `sizes` by name; the rest takes its defaults."""
+    """A named blueprint, and how to train it.
+
+    Attributes:
+        name: as it is typed (`--preset`).
+        summary: one line.
+        choices: variants as a user types them, by axis; the rest takes its defaults.
+        sizes: by name; the rest takes its defaults.
+        source: who described it: a paper, an article.
+        recipe: fields of `zoo.recipe.Recipe` in which training differs from the default.
+        corrected: choices that mend what is a trap in the source (`--corrected`).
+        notes: what one should know, a few sentences each.
+    """
 
     name: str
     summary: str
     choices: Mapping[str, str]
     sizes: Mapping[str, Any]
     source: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    corrected: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
-    def blueprint(self) -> Blueprint:
-        """The blueprint it stands for."""
-        choices: dict[str, Any] = {axis.replace("-", "_"): text for axis, text in self.choices.items()}
-        return make_blueprint(**choices, **self.sizes)
+    def blueprint(self, corrected: bool = False) -> Blueprint:
+        """The blueprint it stands for, with its traps mended if `corrected`.
+
+        Raises:
+            ZooError: there is nothing to correct.
+        """
+        if corrected and not self.corrected:
+            raise ZooError(f"Preset '{self.name}' has nothing to correct: leave --corrected out.")
+        choices = {**self.choices, **(self.corrected if corrected else {})}
+        return make_blueprint(**choices, **self.sizes)  # type: ignore[arg-type]
 
 
 @cache

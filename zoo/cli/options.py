@@ -127,9 +127,16 @@ def preset_option(command: F) -> F:
     )(command)
 
 
+def corrected_option(command: F) -> F:
+    """--corrected."""
+    return click.option(
+        "--corrected", is_flag=True, help="Mend the traps of the preset; `zoo show preset NAME` tells them."
+    )(command)
+
+
 def blueprint_options(command: F) -> F:
     """--preset, an option for every axis, an option for every size: what `blueprint_from` takes."""
-    return preset_option(axis_options()(size_options(command)))
+    return preset_option(corrected_option(axis_options()(size_options(command))))
 
 
 def device_option(command: F) -> F:
@@ -154,10 +161,12 @@ def blueprint_from(given: dict[str, Any], base: Blueprint | None = None) -> Blue
         UnknownNameError: no such preset, variant or option.
         ZooError: a value out of range.
     """
-    preset = given.pop("preset", None)
+    preset, corrected = given.pop("preset", None), given.pop("corrected", False)
+    if corrected and preset is None:
+        raise ZooError("--corrected mends the traps of a preset: name one with --preset.")
     chosen = {axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes}
     sizes = {one.name: given.pop(one.name, None) for one in fields(Sizes)}
-    blueprint = get_preset(preset).blueprint() if preset is not None else base or make_blueprint()
+    blueprint = get_preset(preset).blueprint(corrected) if preset is not None else base or make_blueprint()
     blueprint = blueprint.with_choices(**{axis: text for axis, text in chosen.items() if text is not None})
     return blueprint.with_sizes(**{name: value for name, value in sizes.items() if value is not None})
 

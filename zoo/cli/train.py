@@ -32,6 +32,7 @@ else:
 SAVE_EVERY = 50  # steps
 SHOWN = 10  # examples
 DEFAULT = Recipe()
+_OWN = "[default: the preset's, else %s]"
 
 
 class TaskType(_TextType):
@@ -89,15 +90,10 @@ class Run:
     help=f"What to train on: {', '.join(get_tasks())}.",
 )
 @blueprint_options
-@click.option("--steps", type=click.IntRange(1), default=DEFAULT.steps, show_default=True, help="Batches.")
-@click.option(
-    "--batch-size",
-    type=click.IntRange(1),
-    default=DEFAULT.batch_size,
-    show_default=True,
-    help="Rows a batch.",
-)
-@click.option("--lr", type=float, default=DEFAULT.lr, show_default=True, help="Highest learning rate.")
+@click.option("--steps", type=click.IntRange(1), help=f"Batches. {_OWN % DEFAULT.steps}")
+@click.option("--batch-size", type=click.IntRange(1), help=f"Rows a batch. {_OWN % DEFAULT.batch_size}")
+@click.option("--lr", type=float, help=f"Highest learning rate. {_OWN % DEFAULT.lr}")
+@click.option("--warmup", type=click.IntRange(1), help=f"Steps of the warm-up. {_OWN % DEFAULT.warmup}")
 @click.option(
     "--seed", type=click.IntRange(0), default=DEFAULT.seed, show_default=True, help="Of weights and batches."
 )
@@ -125,8 +121,12 @@ def train(
       zoo train --attention=fused --norm=post --seed 3
       zoo train --attention=exercises/attention.py:MultiHeadAttention --steps 100
     """
-    recipe = Recipe(**{name: given.pop(name) for name in ("steps", "batch_size", "lr", "seed")})
-    blueprint = blueprint_from(given, get_preset(get_task(task).preset).blueprint())
+    preset = get_preset(given["preset"] or get_task(task).preset)
+    asked = {name: given.pop(name) for name in ("steps", "batch_size", "lr", "warmup", "seed")}
+    recipe = Recipe(
+        **{**preset.recipe, **{name: value for name, value in asked.items() if value is not None}}
+    )
+    blueprint = blueprint_from(given, preset.blueprint())
 
     from zoo.builder import build_decoding
     from zoo.checkpoint import check_directory

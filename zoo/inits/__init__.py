@@ -1,7 +1,7 @@
 """The axis `init`: initial weights. Metadata only; each is a file of its own."""
 
 from zoo.hookspecs import hookimpl
-from zoo.registry import Variant
+from zoo.registry import Option, Variant
 
 VARIANTS = (
     Variant(
@@ -11,6 +11,7 @@ VARIANTS = (
         "uniform matrices after Glorot (Xavier), zero biases",
         formula="U(-a, a), a = sqrt(6 / (fan_in + fan_out))",
         paper="Glorot and Bengio 2010, AISTATS",
+        options=(Option("tables", bool, False, "draw the embedding tables so too"),),
     ),
 )
 
