@@ -1,7 +1,12 @@
 """The axis `loss`: what training minimises. Metadata only; each loss is a file of its own."""
 
 from zoo.hookspecs import hookimpl
-from zoo.registry import Variant
+from zoo.registry import Option, Variant
+
+SMOOTHING = Option(
+    "smoothing", float, 0.1, "mass that the label loses to the other tokens, below 1", minimum=0, maximum=1
+)
+SMOOTHED_LABELS = "q(y) = 1 - smoothing, q(pad) = 0, q(k) = smoothing / (V - 2) for all others"
 
 VARIANTS = (
     Variant(
@@ -10,6 +15,25 @@ VARIANTS = (
         "zoo.losses.cross_entropy:CrossEntropyLoss",
         "of the next token, padding left out",
         formula="-mean over y != pad of log softmax(z)[y]",
+    ),
+    Variant(
+        "loss",
+        "label-smoothing",
+        "zoo.losses.label_smoothing:LabelSmoothingLoss",
+        "cross-entropy with labels that are not quite certain",
+        formula=f"-mean over y != pad of sum_k q(k) log softmax(z)[k]\n{SMOOTHED_LABELS}",
+        paper="Szegedy et al. 2016, section 7, arXiv:1512.00567; Vaswani et al. 2017, section 5.4, arXiv:1706.03762",
+        options=(SMOOTHING,),
+    ),
+    Variant(
+        "loss",
+        "kl",
+        "zoo.losses.kl:KLLoss",
+        "divergence of log-probabilities from smoothed labels",
+        formula=f"mean over y != pad of sum_k q(k) (log q(k) - log p(k))\n{SMOOTHED_LABELS}",
+        paper="Szegedy et al. 2016, section 7, arXiv:1512.00567",
+        options=(SMOOTHING,),
+        capabilities={"takes": "log-probs"},
     ),
 )
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class SequenceLoss(nn.Module):
-    """A number for a batch of predicted tokens, the mean over labels that are not padding."""
+    """A number for a batch of predicted tokens, the mean over labels that are not padding; NaN if all are."""
 
     def __init__(self, pad: int = 0) -> None:
         """`pad` is the label that is left out."""
