@@ -25,6 +25,7 @@ def variant_json(variant: Variant, axis: Axis) -> dict[str, Any]:
                 "default": option.default,
                 "help": option.help,
                 "minimum": option.minimum,
+                "maximum": option.maximum,
                 "choices": list(option.choices),
             }
             for option in variant.options
@@ -46,6 +47,9 @@ def preset_json(preset: Preset) -> dict[str, Any]:
         "choices": dict(preset.choices),
         "sizes": dict(preset.sizes),
         "source": preset.source,
+        "recipe": dict(preset.recipe),
+        "corrected": dict(preset.corrected),
+        "notes": list(preset.notes),
     }
 
 
@@ -60,7 +64,7 @@ def in_words(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, (tuple, list)):
         return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
+    return "none" if value is None or value == "" else str(value)
 
 
 def remarkable(variant: Variant, axis: Axis) -> str:
@@ -75,4 +79,18 @@ def remarkable(variant: Variant, axis: Axis) -> str:
             words.append(name if value else f"not {name}")
         else:
             words.append(f"{name}: {in_words(value)}")
-    return ", ".join(words)
+    return "; ".join(words)
+
+
+def typed(value: object) -> str:
+    """An option's value as it is typed: "true", "0.1"."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def options_text(variant: Variant) -> str:
+    """A variant's options with their defaults: "options: bias=true, dropout"; "" where there are none."""
+    shown = (
+        option.name if option.default is None else f"{option.name}={typed(option.default)}"
+        for option in variant.options
+    )
+    return f"options: {', '.join(shown)}" if variant.options else ""

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from zoo.blueprint import get_presets
-from zoo.cli.describe import preset_json, remarkable, task_json, variant_json
+from zoo.cli.describe import options_text, preset_json, remarkable, task_json, variant_json
 from zoo.cli.options import json_option
-from zoo.cli.text import bold, columns, print_json
+from zoo.cli.text import GAP, bold, columns, dim, print_json, width
 from zoo.errors import unknown_name
 from zoo.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.registry import Axis, Variant
 from zoo.tasks import get_tasks
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -26,66 +38,111 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 @click.command("list")
 @click.argument("what", metavar="[AXIS|presets|tasks]", required=False, shell_complete=_complete)
-@click.option("--like", metavar="PATTERN", help="Only names that match; * and ? are wildcards.")
+@click.option(
+    "--like", metavar="PATTERN", multiple=True, help="Only names that match; * and ? are wildcards."
+)
+@click.option(
+    "--unlike", metavar="PATTERN", multiple=True, help="No names that match; may be repeated, as --like."
+)
+@click.option("--long", "-l", "more", is_flag=True, help="Say too what each can do, its options, its paper.")
 @json_option
-def list_(what: str | None, like: str | None, as_json: bool) -> None:
+def list_(what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, as_json: bool) -> None:
     """What there is: variants by axis, presets, tasks.
 
-    A star marks the default of its axis. The last column says what a variant can do beyond what its axis
-    takes for granted. PATTERN is compared with the name, and with AXIS/NAME.
+    A star marks the default of its axis. With --long, a line below says what a variant can do beyond what
+    its axis takes for granted. PATTERN is compared with the name, and with AXIS/NAME.
 
     \b
     Examples:
       zoo list
-      zoo list attention
-      zoo list --like '*post' --json
+      zoo list attention --long
+      zoo list --like '*post' --like 'head/*' --unlike 'res*' --json
       zoo list presets
     """
-    if what in ("presets", "tasks"):
-        _named(what, like, as_json)
-        return
+    if what == "presets":
+        _named(
+            _matching(get_presets().values(), like, unlike),
+            preset_json,
+            lambda preset: preset.source,
+            more,
+            as_json,
+        )
+    elif what == "tasks":
+        _named(_matching(get_tasks().values(), like, unlike), task_json, lambda _: "", more, as_json)
+    else:
+        _variants(what, like, unlike, more, as_json)
+
+
+def _variants(
+    what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, as_json: bool
+) -> None:
     registry = get_registry()
     names = [axis.name for axis in registry.axes]
     if what is not None and what not in names:
         raise unknown_name("axis", what, [*names, "presets", "tasks"], "zoo list")
-    variants = registry.variants(what, like)
+    variants = _matching(registry.variants(what), like, unlike)
     if as_json:
         print_json([variant_json(variant, registry.axis(variant.axis)) for variant in variants])
-    elif variants:
-        axes = [axis for axis in registry.axes if any(v.axis == axis.name for v in variants)]
-        click.echo(_table(axes, variants))
-    else:
-        _nothing(like)
-
-
-def _table(axes: Sequence[Axis], variants: Sequence[Variant]) -> str:
-    name_width = max(len(variant.name) for variant in variants) + len(" *")
-    blocks = []
-    for axis in axes:
-        rows = [_row(variant, axis) for variant in variants if variant.axis == axis.name]
-        blocks.append(f"{bold(axis.name)}: {axis.summary}\n{columns(rows, 1, (name_width, 0, 0))}")
-    return "\n\n".join(blocks)
-
-
-def _row(variant: Variant, axis: Axis) -> tuple[str, str, str]:
-    mark = " *" if variant.name == axis.default else ""
-    origin = "" if variant.origin in DEFAULT_PLUGINS else f" [plugin {variant.origin}]"
-    return variant.name + mark, variant.summary + origin, remarkable(variant, axis)
-
-
-def _named(what: str, like: str | None, as_json: bool) -> None:
-    """List presets or tasks."""
-    presets = [preset for preset in get_presets().values() if fnmatch.fnmatch(preset.name, like or "*")]
-    tasks = [task for task in get_tasks().values() if fnmatch.fnmatch(task.name, like or "*")]
-    if as_json:
-        print_json(list(map(preset_json, presets)) if what == "presets" else list(map(task_json, tasks)))
         return
-    rows = [(one.name, one.summary) for one in (presets if what == "presets" else tasks)]
-    if rows:
-        click.echo(columns(rows))
+    blocks = []
+    for axis in registry.axes:
+        found = [variant for variant in variants if variant.axis == axis.name]
+        if found:
+            rows = [(_marked(one, axis), _told(one), _details(one, axis) if more else ()) for one in found]
+            blocks.append(f"{bold(axis.name)}: {axis.summary}\n{_entries(rows)}")
+    _say("\n\n".join(blocks))
+
+
+def _named(
+    found: Sequence[N], to_json: Callable[[N], object], detail: Callable[[N], str], more: bool, as_json: bool
+) -> None:
+    """List presets or tasks."""
+    if as_json:
+        print_json([to_json(one) for one in found])
+        return
+    rows = [(one.name, one.summary, [text for text in (detail(one),) if more and text]) for one in found]
+    _say(_entries(rows))
+
+
+def _matching(found: Iterable[N], like: Sequence[str], unlike: Sequence[str]) -> list[N]:
+    """Those that match one of `like`, if there are any, and none of `unlike`."""
+
+    def matches(one: N, patterns: Sequence[str]) -> bool:
+        full = f"{one.axis}/{one.name}" if isinstance(one, Variant) else one.name
+        return any(fnmatch.fnmatch(name, pattern) for name in (one.name, full) for pattern in patterns)
+
+    return [one for one in found if (not like or matches(one, like)) and not matches(one, unlike)]
+
+
+def _marked(variant: Variant, axis: Axis) -> str:
+    return variant.name + (" *" if variant.name == axis.default else "")
+
+
+def _told(variant: Variant) -> str:
+    return variant.summary + ("" if variant.origin in DEFAULT_PLUGINS else f" [plugin {variant.origin}]")
+
+
+def _details(variant: Variant, axis: Axis) -> list[str]:
+    """What --long adds: capabilities, options, paper."""
+    facts = (remarkable(variant, axis), options_text(variant), variant.paper)
+    return [text for text in facts if text]
+
+
+def _entries(rows: Sequence[tuple[str, str, Sequence[str]]]) -> str:
+    """A line for each name and summary, and dim lines below, under the summaries."""
+    size = max((len(name) for name, _, _ in rows), default=0)
+    indent = GAP + " " * size + GAP
+    lines = []
+    for name, summary, details in rows:
+        lines.append(columns([(name, summary)], 1, (size, 0)))
+        for text in details:
+            below = textwrap.wrap(text, width() - len(indent), break_on_hyphens=False)
+            lines.append(textwrap.indent(dim("\n".join(below)), indent))
+    return "\n".join(lines)
+
+
+def _say(text: str) -> None:
+    if text:
+        click.echo(text)
     else:
-        _nothing(like)
-
-
-def _nothing(like: str | None) -> None:
-    click.echo(f"No name is like '{like}'." if like is not None else "There is none.", err=True)
+        click.echo("No name matches.", err=True)

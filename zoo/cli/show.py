@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import CompletionItem
 
-from zoo.cli.describe import in_words, variant_json
-from zoo.cli.options import VariantType, json_option
+from zoo.blueprint import Preset, get_preset
+from zoo.cli.arguments import PRESET, complete_axes_and_preset, complete_names
+from zoo.cli.describe import in_words, preset_json, typed, variant_json
+from zoo.cli.options import json_option
 from zoo.cli.text import bold, colour, columns, print_json, reflowed, wrapped
-from zoo.errors import ZooError
+from zoo.errors import ZooError, unknown_name
 from zoo.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.registry import Axis, Option, Variant
 from zoo.source import Source, find_source
 
 
-def _axes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [
-        CompletionItem(axis.name, help=axis.summary)
-        for axis in get_registry().axes
-        if axis.name.startswith(incomplete)
-    ]
-
-
-def _variants(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    axis = str(ctx.params.get("axis"))
-    known = [one.name for one in get_registry().axes]
-    return VariantType(axis).shell_complete(ctx, param, incomplete) if axis in known else []
-
-
 @click.command()
-@click.argument("axis", metavar="AXIS", shell_complete=_axes)
-@click.argument("name", metavar="NAME", shell_complete=_variants)
+@click.argument("axis", metavar="AXIS", shell_complete=complete_axes_and_preset)
+@click.argument("name", metavar="NAME", shell_complete=complete_names)
 @click.option("--no-source", is_flag=True, help="Leave the source out.")
 @json_option
 def show(axis: str, name: str, no_source: bool, as_json: bool) -> None:
-    """One variant in full, with its source.
+    """One variant in full, with its source; or one preset.
 
     Summary, formula, shapes, paper, capabilities, options, documentation, source. NAME may be a class in
-    a file of your own, file.py:Class. Nothing is imported: the source is read.
+    a file of your own, file.py:Class. Nothing is imported: the source is read. In place of AXIS, `preset`
+    shows a preset: its source, its choices and sizes, how it trains, and what one should know about it.
 
     \b
     Examples:
       zoo show attention fused
       zoo show norm pre --no-source
       zoo show attention exercises/attention.py:MultiHeadAttention
+      zoo show preset vaswani2017
     """
+    if axis == PRESET:
+        preset = get_preset(name)
+        if as_json:
+            print_json(preset_json(preset))
+        else:
+            click.echo(_preset_page(preset))
+        return
     registry = get_registry()
+    if axis not in (names := [one.name for one in registry.axes]):
+        raise unknown_name("axis", axis, [*names, PRESET], "zoo list")
     variant, given = registry.resolve(axis, name)
     if given:
         raise ZooError(f"'{name}': expected a name without options, such as {variant.name}.")
@@ -58,7 +56,7 @@ def show(axis: str, name: str, no_source: bool, as_json: bool) -> None:
     click.echo(_page(variant, kind, source))
     if not no_source:
         click.echo(f"\n{bold('Source')}: {source.file}:{source.line}\n")
-        click.echo(_highlighted(source.text))
+        click.echo(highlighted(source.text))
 
 
 def _page(variant: Variant, axis: Axis, source: Source) -> str:
@@ -72,23 +70,38 @@ def _page(variant: Variant, axis: Axis, source: Source) -> str:
     if able and not variant.is_file:
         blocks.append(f"{bold('Capabilities')}\n{columns(able)}")
     if variant.options:
-        options = [(option.name, _values(option), option.help) for option in variant.options]
-        use = f"{variant.name}:{variant.options[0].name}={_typed(variant.options[0].default)}"
+        options = [(option.name, f"{option.help} ({_values(option)})") for option in variant.options]
+        use = f"{variant.name}:{variant.options[0].name}={typed(variant.options[0].default)}"
         blocks.append(f"{bold('Options')} (--{axis.name}={use})\n{columns(options)}")
     if source.docstring:
         blocks.append(f"{bold('Documentation')}\n{reflowed(source.docstring, '  ')}")
     return "\n\n".join(blocks)
 
 
-def _typed(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _values(option: Option) -> str:
-    return f"{option.expected}, default {_typed(option.default)}"
+    return option.expected + ("" if option.default is None else f", default {typed(option.default)}")
 
 
-def _highlighted(source: str) -> str:
+def _preset_page(preset: Preset) -> str:
+    blocks = [f"{bold(f'preset {preset.name}')}\n{wrapped(preset.summary)}"]
+    if preset.source:
+        blocks.append(f"{bold('Source')}\n{wrapped(preset.source, '  ')}")
+    for title, facts in (
+        ("Choices", preset.choices),
+        ("Sizes", preset.sizes),
+        ("Training", preset.recipe),
+        ("Corrected (--corrected)", preset.corrected),
+    ):
+        if facts:
+            rows = [(name, in_words(value)) for name, value in facts.items()]
+            blocks.append(f"{bold(title)}\n{columns(rows)}")
+    if preset.notes:
+        blocks.append(f"{bold('Notes')}\n{columns([('-', note) for note in preset.notes])}")
+    blocks.append(wrapped(f"What is not said takes its default. Try `zoo build --preset {preset.name}`."))
+    return "\n\n".join(blocks)
+
+
+def highlighted(source: str) -> str:
     """`source` in colour, where there is colour."""
     if not colour():
         return source

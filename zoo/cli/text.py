@@ -13,14 +13,16 @@ from functools import partial
 import click
 
 NARROWEST, WIDEST = 40, 120
+WIDEST_OF_ALL = 250  # for two columns of source
+FULL_LINE = 96  # a line that its next word would have made longer was broken for its length
 GAP = "  "
 QUOTED = re.compile(r"`[^`\n]*`")
 HARD_SPACE = "\xa0"
 
 
-def width() -> int:
-    """Columns to write on: those of the terminal, or of COLUMNS, or 80."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
+def width(widest: int = WIDEST) -> int:
+    """Columns to write on: those of the terminal, or of COLUMNS, or 80; at most `widest`."""
+    return max(NARROWEST, min(widest, shutil.get_terminal_size().columns))
 
 
 def colour() -> bool:
@@ -31,6 +33,11 @@ def colour() -> bool:
 def bold(text: str) -> str:
     """`text`, bold where there is colour."""
     return click.style(text, bold=True) if colour() else text
+
+
+def dim(text: str) -> str:
+    """`text`, each line dim where there is colour."""
+    return "\n".join(click.style(line, dim=True) for line in text.split("\n")) if colour() else text
 
 
 def wrapped(text: str, indent: str = "") -> str:
@@ -49,9 +56,9 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def reflowed(text: str, indent: str = "") -> str:
-    """`text` with every line too long wrapped at the indent it has, two spaces further in."""
+    """`text` with lines that only their length parted joined again, and wrapped two spaces further in."""
     lines = []
-    for line in text.split("\n"):
+    for line in _joined(text.split("\n")):
         start = indent + line[: len(line) - len(line.lstrip())]
         lines += textwrap.wrap(
             line,
@@ -62,6 +69,25 @@ def reflowed(text: str, indent: str = "") -> str:
             break_on_hyphens=False,
         ) or [""]
     return "\n".join(lines)
+
+
+def _joined(lines: Iterable[str]) -> list[str]:
+    """Lines, with those put together that their author broke because they had become too long."""
+    found: list[str] = []
+    room = FULL_LINE  # what is left of the last line
+    for line in lines:
+        first = line.split()[0] if line.strip() else ""
+        if first and len(first) >= room and _indent_of(line) >= _indent_of(found[-1]):
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line)
+        room = FULL_LINE - len(line) * bool(line.strip())
+    return found
+
+
+def _indent_of(line: str) -> int:
+    """How many spaces `line` begins with."""
+    return len(line) - len(line.lstrip())
 
 
 def columns(rows: Iterable[Sequence[str]], flexible: int = -1, widths: Sequence[int] = ()) -> str:

@@ -35,12 +35,16 @@ def test_commands_axes_names_and_presets_are_offered() -> None:
     assert list(complete("show", "norm", "p")) == ["post", "pre"]
     assert complete("show", "no-such-axis", "") == {}
     assert list(complete("build", "--preset", "re")) == ["reverse"]
+    assert list(complete("show", "pre")) == ["preset"]
+    assert list(complete("show", "preset", "re")) == ["reverse"]
     assert {"--d-model", "--attention", "--save"} <= complete("build", "--").keys()
     assert list(complete("build", "--device", "c")) == ["cpu", "cuda"]
 
 
 def test_options_of_a_variant_are_offered_after_a_colon() -> None:
-    assert list(complete("build", "--attention", "eager:")) == ["eager:bias="]
+    options = [f"eager:{option.name}=" for option in get_registry().get("attention", "eager").options]
+    assert list(complete("build", "--attention", "eager:")) == options
+    assert list(complete("build", "--attention", "eager:bi")) == ["eager:bias="]
     assert list(complete("build", "--embedding", "unscaled:st")) == ["unscaled:std="]
     assert complete("build", "--attention", "eager:no") == {}
     assert complete("build", "--attention", "no-such:") == {}
@@ -48,7 +52,7 @@ def test_options_of_a_variant_are_offered_after_a_colon() -> None:
 
 def test_the_last_of_several_is_completed() -> None:
     assert list(complete("compare", "--norm", "pre,p")) == ["pre,post", "pre,pre"]
-    assert list(complete("compare", "--attention", "fused,eager:")) == ["fused,eager:bias="]
+    assert list(complete("compare", "--attention", "fused,eager:b")) == ["fused,eager:bias="]
 
 
 @pytest.mark.parametrize(
@@ -69,9 +73,9 @@ def test_files_are_offered_too(shell: Zoo) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("zoo build --attention = f", "file,f\nplain,fused\n"),
+        ("zoo build --attention = fu", "file,fu\nplain,fused\n"),
         ("zoo build --norm = pre --attention =", "plain,eager\n"),
-        ("zoo build --attention = eager :", "plain,bias=\n"),
+        ("zoo build --attention = eager :", "plain,bias=\nplain,dropout=\n"),
         ("zoo build --attention eager : b", "plain,bias=\n"),
         ("zoo compare --attention = loop,eager : bi", "plain,bias=\n"),
         ("zoo compare --norm = pre,p", "file,pre,p\nplain,pre,post\nplain,pre,pre\n"),

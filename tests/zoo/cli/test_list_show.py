@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.blueprint import get_presets
+from zoo.blueprint import Preset, get_presets
 from zoo.cli.describe import remarkable
-from zoo.cli.show import _highlighted
+from zoo.cli.show import highlighted
 from zoo.plugins import get_registry
 from zoo.registry import Axis, Capability, Variant
 from zoo.source import find_source
@@ -40,17 +41,46 @@ def name_of(variant: Variant) -> str:
 
 class TestList:
     def test_lists_every_axis_and_variant_and_marks_the_defaults(self, zoo: Zoo) -> None:
-        lines = zoo("list").out.splitlines()
-        for axis in get_registry().axes:
-            assert f"{axis.name}: {axis.summary}" in lines
-            assert sum(line.startswith(f"  {axis.default} *  ") for line in lines) == 1
-        first = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
-        assert first == [variant.name for variant in VARIANTS]
-        assert max(map(len, lines)) <= 80
+        blocks = zoo("list").out.rstrip("\n").split("\n\n")
+        for axis, block in zip(get_registry().axes, blocks, strict=True):
+            title, *lines = block.splitlines()
+            assert title == f"{axis.name}: {axis.summary}"
+            assert [line.split()[0] for line in lines if line[2] != " "] == [
+                variant.name for variant in get_registry().variants(axis.name)
+            ]
+            assert [line.split()[0] for line in lines if line.split()[1:2] == ["*"]] == [axis.default]
+            words = " ".join(block.split())
+            assert all(variant.summary in words for variant in get_registry().variants(axis.name))
+            assert max(map(len, block.splitlines())) <= 80
 
-    def test_one_axis_and_a_pattern(self, zoo: Zoo) -> None:
+    def test_it_stays_scannable(self, zoo: Zoo) -> None:
+        """About a line a variant: few summaries need a second line, none a third."""
+        lines = [line for line in zoo("list").out.splitlines() if line.startswith("  ")]
+        assert len(lines) < 1.4 * len(VARIANTS)
+        following = [line.startswith("   ") for line in lines]
+        assert (True, True) not in list(pairwise(following))
+
+    def test_long_adds_what_a_variant_can_do_its_options_and_its_paper(self, zoo: Zoo) -> None:
+        out = zoo("list", "attention", "--long").out
+        words = " ".join(out.split())
+        for variant in get_registry().variants("attention"):
+            for text in (remarkable(variant, get_registry().axis("attention")), variant.paper):
+                assert text in words
+            for option in variant.options:
+                assert option.name in words
+        assert max(map(len, out.splitlines())) <= 80
+        assert "exact" not in zoo("list", "attention").out
+
+    def test_one_axis_and_patterns(self, zoo: Zoo) -> None:
+        def names(*args: str) -> list[str]:
+            return [one["name"] for one in zoo("list", *args, "--json").json]
+
         assert "norm:" not in zoo("list", "attention").out
-        assert [one["name"] for one in zoo("list", "--like", "*post", "--json").json] == ["post", "res-post"]
+        posts = names("--like", "*post")
+        assert {"post", "res-post"} <= set(posts)
+        assert names("--like", "*post", "--unlike", "res*") == [name for name in posts if name != "res-post"]
+        assert names("norm", "--like", "pre", "--like", "norm/post") == ["post", "pre"]
+        assert names("norm", "--unlike", "*") == []
         assert [one["axis"] for one in zoo("list", "--like", "mask/*", "--json").json] == ["mask"] * 3
 
     def test_json_holds_all_metadata(self, zoo: Zoo) -> None:
@@ -59,7 +89,8 @@ class TestList:
         fused = found["attention", "fused"]
         assert fused["capabilities"]["mask_forms"] == ["bool", "additive"]
         assert fused["options"][0] | {"help": ""} == {
-            "name": "bias", "type": "bool", "default": True, "help": "", "minimum": None, "choices": [],
+            "name": "bias", "type": "bool", "default": True, "help": "",
+            "minimum": None, "maximum": None, "choices": [],
         }  # fmt: skip
         assert (fused["default"], fused["origin"]) == (False, "zoo.attention")
         assert found["attention", "eager"]["default"]
@@ -69,6 +100,8 @@ class TestList:
         assert [one["name"] for one in zoo("list", what, "--json").json] == list(names)
         assert zoo("list", what).out.split()[0] == next(iter(names))
         assert zoo("list", what, "--like", "no-such*").out == ""
+        assert zoo("list", what, "--unlike", "*", "--json").json == []
+        assert max(map(len, zoo("list", what, "--long").out.splitlines())) <= 80
 
     def test_an_unknown_axis(self, zoo: Zoo) -> None:
         done = zoo("list", "atention")
@@ -77,7 +110,7 @@ class TestList:
 
     def test_nothing_that_matches(self, zoo: Zoo) -> None:
         done = zoo("list", "--like", "zzz")
-        assert (done.code, done.out, done.err) == (0, "", "No name is like 'zzz'.\n")
+        assert (done.code, done.out, done.err) == (0, "", "No name matches.\n")
         assert zoo("list", "--like", "zzz", "--json").json == []
 
     def test_capabilities_are_told_where_they_differ_from_what_is_taken_for_granted(self) -> None:
@@ -91,7 +124,7 @@ class TestList:
         assert remarkable(Variant("part", "one", "a:B", "", capabilities=same), axis) == ""
         other = {"fast": True, "causal": False, "forms": ("a", "b")}
         shown = remarkable(Variant("part", "one", "a:B", "", capabilities=other), axis)
-        assert shown == "fast, not causal, forms: a, b"
+        assert shown == "fast; not causal; forms: a, b"
 
 
 class TestShow:
@@ -108,7 +141,7 @@ class TestShow:
         ):
             assert " ".join(text.split()) in words
         for option in variant.options:
-            assert f"{option.name} {option.expected}" in words
+            assert f"{option.name} {option.help} ({option.expected}" in words
         for name in variant.capabilities:
             assert name.replace("_", " ") in words
         assert inspect.getsource(variant.load()).rstrip() in out
@@ -142,7 +175,7 @@ class TestShow:
         ("args", "said"),
         [
             (("norm", "pree"), "There is no norm 'pree'. Did you mean pre"),
-            (("nor", "pre"), "There is no axis 'nor'. Did you mean norm?"),
+            (("nor", "pre"), "There is no axis 'nor'. Did you mean norm"),
             (("norm", "gone.py:Norm"), "there is no file 'gone.py'"),
             (("attention", "eager:bias=false"), "expected a name without options, such as eager."),
         ],
@@ -151,6 +184,26 @@ class TestShow:
         done = zoo("show", *args)
         assert (done.code, done.out) == (2, "")
         assert said in " ".join(done.err.split())
+
+    @pytest.mark.parametrize("preset", get_presets().values(), ids=lambda preset: preset.name)
+    def test_a_preset_in_full(self, preset: Preset, zoo: Zoo) -> None:
+        out = zoo("show", "preset", preset.name).out
+        words = " ".join(out.split())
+        facts = {**preset.choices, **preset.sizes, **preset.corrected}
+        for text in (preset.summary, preset.source, *preset.notes, *(f"{k} {v}" for k, v in facts.items())):
+            assert " ".join(text.split()) in words
+        for name in preset.recipe:
+            assert f"  {name} " in out
+        assert max(map(len, out.splitlines())) <= 80
+        found = zoo("show", "preset", preset.name, "--json").json
+        assert (found["choices"], found["notes"]) == (dict(preset.choices), list(preset.notes))
+        assert found["corrected"] == dict(preset.corrected)
+
+    def test_an_unknown_preset(self, zoo: Zoo) -> None:
+        done = zoo("show", "preset", "revers")
+        assert done.code == 2
+        assert "There is no preset 'revers'. Did you mean reverse?" in " ".join(done.err.split())
+        assert "Did you mean preset?" in zoo("show", "presett", "reverse").err
 
     def test_a_file_without_the_class_and_one_that_is_no_python(
         self, mine: str, tmp_path: Path, zoo: Zoo
@@ -172,8 +225,8 @@ class TestShow:
     def test_colour_only_on_a_terminal_that_wants_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("NO_COLOR", raising=False)
         monkeypatch.setenv("TERM", "xterm")
-        assert _highlighted("class A: pass") == "class A: pass"
+        assert highlighted("class A: pass") == "class A: pass"
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-        assert "\x1b[" in _highlighted("class A: pass")
+        assert "\x1b[" in highlighted("class A: pass")
         monkeypatch.setenv("NO_COLOR", "1")
-        assert _highlighted("class A: pass") == "class A: pass"
+        assert highlighted("class A: pass") == "class A: pass"

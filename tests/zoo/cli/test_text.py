@@ -37,6 +37,17 @@ def test_documentation_keeps_its_indent() -> None:
     )
 
 
+def test_lines_that_were_broken_for_their_length_are_joined() -> None:
+    full = "word " * 19 + "word"
+    assert reflowed(f"{full}\nlast").replace("\n", " ") == f"{full} last"
+    args = reflowed(f"Args:\n    x: {'long ' * 18}\n        last\n    y: one").split("\n")
+    assert [line.strip()[:2] for line in args if line[4:5] != " "] == ["Ar", "x:", "y:"]
+    assert args[-2].split()[-2:] == ["long", "last"]
+    assert reflowed("one\ntwo") == "one\ntwo"
+    assert reflowed(f"    {full}\nlast").split("\n")[-1] == "last"
+    assert reflowed(f"{full}\n\nlast").split("\n")[-2:] == ["", "last"]
+
+
 def test_columns_line_up_and_the_flexible_one_is_wrapped() -> None:
     text = columns([("a", "one two three four five six seven", "x"), ("bbb", "short", "yy")], 1, (5, 0, 0))
     assert text == (
