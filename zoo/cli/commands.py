@@ -13,6 +13,7 @@ COMMANDS = {
     "list": "What there is: variants by axis, presets, tasks.",
     "show": "One variant in full, with its source.",
     "build": "Put a Transformer together and run it once.",
+    "check": "Whether one part fits: the properties of its axis.",
     "compare": "Every combination of some variants in one table.",
     "train": "Train a Transformer on a task, and score it.",
     "predict": "Let a trained Transformer answer.",

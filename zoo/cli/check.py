@@ -1,0 +1,121 @@
+"""`zoo check`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from zoo.cli.options import json_option
+from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.plugins import get_registry
+
+if TYPE_CHECKING:
+    from zoo.checks.base import Finding
+    from zoo.checks.part import Part
+
+    _TextType = click.ParamType[str]
+else:
+    _TextType = click.ParamType  # generic for type checkers only, before click 8.5
+
+
+class PartType(_TextType):
+    """A part as it is typed: "axis/name", "name", "file.py:Class"; it only completes."""
+
+    name = "part"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Variants whose name or axis begins so, and files."""
+        names = [(f"{v.axis}/{v.name}", v) for v in get_registry().variants()]
+        found = [
+            CompletionItem(name, help=v.summary)
+            for name, v in names
+            if name.startswith(incomplete) or v.name.startswith(incomplete)
+        ]
+        return [CompletionItem(incomplete, type="file"), *found]
+
+
+def _axes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(axis.name, help=axis.summary)
+        for axis in get_registry().axes
+        if axis.name.startswith(incomplete)
+    ]
+
+
+@click.command()
+@click.argument("part", metavar="FILE_OR_NAME", type=PartType())
+@click.option(
+    "--axis", metavar="AXIS", shell_complete=_axes, help="For which axis a class in a file is made."
+)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, part: str, axis: str | None, as_json: bool) -> None:
+    """Whether one part fits: the properties that every part of its axis should have.
+
+    FILE_OR_NAME is a variant (attention/fused, or fused where no other axis has one; options after a colon), or a
+    class in a file of your own (file.py:Class). The axis of such a class is told from what it takes. What a
+    variant declares (`zoo show`) decides what applies; a class in a file declares nothing. Exit code 1 if
+    something does not hold.
+
+    \b
+    Examples:
+      zoo check fused
+      zoo check attention/eager:bias=false
+      zoo check exercises/attention.py:MultiHeadAttention
+      zoo check mine.py:Mine --axis=norm-type --json
+    """
+    from zoo.checks import check as look
+    from zoo.checks.base import FAILS
+    from zoo.checks.which import find
+
+    with redirect_stdout(sys.stderr):  # what the part prints is not what we say
+        found = find(get_registry(), part, axis)
+        findings = look(found)
+    failed = [one for one in findings if one.status == FAILS]
+    if as_json:
+        print_json(_record(found, findings, not failed))
+    else:
+        _print(found, findings)
+    ctx.exit(1 if failed else 0)
+
+
+def _record(part: Part, findings: Sequence[Finding], good: bool) -> dict[str, Any]:
+    return {
+        "axis": part.axis,
+        "name": part.text,
+        "path": part.variant.path,
+        "good": good,
+        "properties": [{"title": one.title, "status": one.status, "reason": one.reason} for one in findings],
+    }
+
+
+def _print(part: Part, findings: Sequence[Finding]) -> None:
+    from zoo.checks.base import FAILS, HOLDS, UNMADE
+
+    shown = [one for one in findings if one.reason != UNMADE]
+    rows: list[tuple[str, str]] = []
+    for one in shown:
+        rows.append((one.status, one.title))
+        if one.reason:
+            rows.append(("", f"-> {one.reason}"))
+    click.echo(f"{bold(part.name)}, on the axis {part.axis}\n{columns(rows)}\n")
+    holding, failing = (sum(one.status == status for one in shown) for status in (HOLDS, FAILS))
+    if len(shown) < len(findings):
+        text = f"It cannot be made: the other {len(findings) - len(shown)} properties were not looked at."
+    elif failing:
+        text = f"{failing} of {holding + failing} properties {_verb(failing)} not hold"
+    else:
+        text = f"All {holding} properties hold"
+    apart = len(shown) - holding - failing
+    click.echo(wrapped(f"{text}; {apart} {_verb(apart)} not apply." if apart else f"{text.rstrip('.')}."))
+
+
+def _verb(number: int) -> str:
+    return "does" if number == 1 else "do"
