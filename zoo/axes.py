@@ -14,8 +14,9 @@ AXES = (
         "how positions exchange information",
         "eager",
         "Class(d_model, num_heads, dropout=0.0, **options); forward(query [B,Tq,D], key [B,Tk,D], value [B,Tk,D], "
-        "mask=None) -> [B,Tq,D]. The mask broadcasts to [B,H,Tq,Tk], in one of the forms declared. With positions, "
-        "forward also takes positions=None; if cacheable, cache=None (see zoo.attention.base).",
+        "mask=None) -> [B,Tq,D]. The mask broadcasts to [B,H,Tq,Tk], in one of the forms declared. One that "
+        "declares positions, cacheable or packs also takes positions=None, cache=None, packing=None: see "
+        "zoo.attention.base.",
         (
             Capability("mask_forms", ("bool", "additive"), "forms of mask it takes, the preferred one first"),
             Capability("causal", True, "honours any mask over keys, so also a causal one"),
@@ -25,6 +26,7 @@ AXES = (
             Capability("cross", "", "which attention takes its place in cross-attention; itself if empty"),
             Capability("positions", (), "where it lets an encoding act: queries-keys, scores"),
             Capability("cacheable", False, "decodes token by token with cached keys and values"),
+            Capability("packs", False, "works on batches without their padding"),
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
             Capability("head_multiple", 1, "the width of a head is a multiple of this"),
             Capability("max_length", None, "longest sequence it takes, None for any"),

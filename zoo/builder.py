@@ -19,7 +19,7 @@ from zoo.losses.base import SequenceLoss
 from zoo.masks.adapter import MaskAdapter
 from zoo.plugins import get_registry
 from zoo.registry import Registry, Variant
-from zoo.rules import cacheable, check, chosen_variants, cross_attention, mask_form_taken
+from zoo.rules import cacheable, check, chosen_variants, cross_attention, mask_form_taken, packable
 from zoo.schedules.base import Schedule
 from zoo.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer
 
@@ -154,6 +154,7 @@ class _Assembly:
             travelling,
             sizes.dropout,
             cacheable(self.blueprint, self.registry) and not self.replaced,
+            packable(self.blueprint, self.registry) and not self.replaced,
         )
 
     def encoder_layer(self) -> EncoderLayer:

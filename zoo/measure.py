@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+from zoo.transformer import Transformer
+
 Step = Callable[[], object]
 LEAST_SECONDS = 0.05
 """A round repeats what is measured until it takes about as long as this."""
@@ -93,10 +95,15 @@ def _peak_of_log(step: Step) -> int:
     return most
 
 
-def largest_difference(model: nn.Module, other: nn.Module, *inputs: Tensor) -> float:
-    """Largest absolute difference of what both give, in eval mode, once `other` has the weights of `model`."""
+def largest_difference(model: Transformer, other: Transformer, src: Tensor, tgt: Tensor) -> float:
+    """Largest absolute difference of what both give, in eval mode, once `other` has the weights of `model`.
+
+    What stands at padding is of no use, and left out.
+    """
     other.load_state_dict(model.state_dict())
     model.eval()
     other.eval()
     with torch.no_grad():
-        return float((model(*inputs) - other(*inputs)).abs().max())
+        difference = (model(src, tgt) - other(src, tgt)).abs()
+    real = model.masking.real(tgt)
+    return float(difference.max() if real is None else difference[real].max())

@@ -160,6 +160,15 @@ def cacheable(blueprint: Blueprint, registry: Registry) -> bool:
     return all(variant.capabilities["cacheable"] for variant in chosen)
 
 
+def packable(blueprint: Blueprint, registry: Registry) -> bool:
+    """Whether padding can be left out of all but the attention: both attentions declare it, and the rest
+    treats every position by itself. A part from a user's own file is not asked to."""
+    variants = chosen_variants(blueprint, registry)
+    attentions = (variants["attention"], cross_attention(blueprint, registry)[0])
+    able = all(one.capabilities["packs"] for one in attentions) and variants["norm"].capabilities["cacheable"]
+    return able and not any(variant.is_file for variant in variants.values())
+
+
 def length(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
     """max_len is within what the attention takes."""
     limit = variants["attention"].capabilities["max_length"]

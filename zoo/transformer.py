@@ -17,6 +17,7 @@ from zoo.encodings.base import Encoding, Positions
 from zoo.masking.base import Masking
 from zoo.masks.adapter import MaskAdapter
 from zoo.masks.base import MaskForm
+from zoo.packing import Layout, Packing, layout_of
 
 
 class EncoderLayer(nn.Module):
@@ -28,10 +29,14 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.feed_forward, self.norm = self_attention, feed_forward, norm
 
     def forward(
-        self, x: Tensor, src_mask: Tensor | None = None, positions: Positions | None = None
+        self,
+        x: Tensor,
+        src_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        layout: Layout | None = None,
     ) -> Tensor:
-        """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D]."""
-        more = () if positions is None else (positions,)  # a user's own attention takes four arguments
+        """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D]; with a layout, x is packed."""
+        more = _given(positions, None, layout and Packing(layout, layout))
         return self.norm(  # type: ignore[no-any-return]
             x,
             lambda h: self.self_attention(h, h, h, src_mask, *more),
@@ -58,16 +63,18 @@ class DecoderLayer(nn.Module):
         tgt_mask: Tensor | None = None,
         positions: Positions | None = None,
         cache: LayerCache | None = None,
+        packing: Packing | None = None,
     ) -> Tensor:
         """x [B, L, D], memory [B, S, D], masks in the form that the attention takes -> [B, L, D].
 
         Positions are told apart inside the self-attention only: a distance between a source position and
-        a target position means nothing. With a cache, x holds the new positions alone.
+        a target position means nothing. With a cache, x holds the new positions alone; with a packing, x
+        and memory are packed.
         """
-        more: tuple[object, ...] = () if positions is None else (positions,)
-        cross_more: tuple[object, ...] = ()
-        if cache is not None:
-            more, cross_more = (positions, cache.self_attention), (None, cache.cross_attention)
+        more = _given(
+            positions, cache and cache.self_attention, packing and Packing(packing.queries, packing.queries)
+        )
+        cross_more = _given(None, cache and cache.cross_attention, packing)
         return self.norm(  # type: ignore[no-any-return]
             x,
             lambda h: self.self_attention(h, h, h, tgt_mask, *more),
@@ -84,12 +91,19 @@ class Encoder(nn.Module):
         self.layers, self.final_norm, self.adapter = nn.ModuleList(layers), final_norm, adapter
 
     def forward(
-        self, x: Tensor, src_mask: Tensor | None = None, positions: Positions | None = None
+        self,
+        x: Tensor,
+        src_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        layout: Layout | None = None,
     ) -> Tensor:
-        """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D]."""
-        src_mask = self.adapter(src_mask, x.size(1), x.dtype)
+        """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D].
+
+        With a layout, x and what is returned are packed: [1, N, D].
+        """
+        src_mask = self.adapter(src_mask, x.size(1) if layout is None else layout.length, x.dtype)
         for layer in self.layers:
-            x = layer(x, src_mask, positions)
+            x = layer(x, src_mask, positions, layout)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
@@ -116,22 +130,31 @@ class Decoder(nn.Module):
         tgt_mask: Tensor | None = None,
         positions: Positions | None = None,
         caches: Sequence[LayerCache] | None = None,
+        packing: Packing | None = None,
     ) -> Tensor:
         """x [B, L, D], memory [B, S, D] -> [B, L, D].
 
         src_mask broadcasts to [B, H, L, S], tgt_mask to [B, H, L, L], in the form in which masks travel.
         With caches, one a layer, x holds the new positions alone, and tgt_mask is [.., L, all so far].
+        With a packing, x, memory and what is returned are packed.
         """
         so_far = caches[0].self_attention.length if caches else 0
-        src_mask = self.cross_adapter(src_mask, memory.size(1), x.dtype)
-        tgt_mask = self.adapter(tgt_mask, so_far + x.size(1), x.dtype)
+        src_len, tgt_len = memory.size(1), so_far + x.size(1)
+        if packing is not None:
+            src_len = packing.keys.length if packing.keys else src_len
+            tgt_len = packing.queries.length if packing.queries else tgt_len
+        src_mask = self.cross_adapter(src_mask, src_len, x.dtype)
+        tgt_mask = self.adapter(tgt_mask, tgt_len, x.dtype)
         for number, layer in enumerate(self.layers):
-            x = layer(x, memory, src_mask, tgt_mask, positions, caches[number] if caches else None)
+            cache = caches[number] if caches else None
+            x = layer(x, memory, src_mask, tgt_mask, positions, cache, packing)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
 class Transformer(nn.Module):
     """From token ids to scores of the next token. It makes its own masks.
+
+    Where a good part of a batch is padding, nothing but the attention is computed for it.
 
     Attributes:
         cacheable: whether `decode` takes caches.
@@ -149,6 +172,7 @@ class Transformer(nn.Module):
         mask_form: MaskForm,
         dropout: float = 0.0,
         cacheable: bool = False,
+        packable: bool = False,
     ) -> None:
         """
         Args:
@@ -157,13 +181,15 @@ class Transformer(nn.Module):
             mask_form: the form in which masks travel from here to the stacks.
             dropout: probability on the sum of embedding and position, in train mode (section 5.4).
             cacheable: whether all parts can work with cached keys and values.
+            packable: whether they can work without padding.
         """
         super().__init__()
         self.embeddings = embeddings
         self.src_positions, self.tgt_positions = src_positions, tgt_positions
         self.encoder, self.decoder, self.head = encoder, decoder, head
         self.dropout = Dropout(dropout)
-        self.masking, self.mask_form, self.cacheable = masking, mask_form, cacheable
+        self.masking, self.mask_form = masking, mask_form
+        self.cacheable, self.packable = cacheable, packable
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> [B, L, V]."""
@@ -172,13 +198,18 @@ class Transformer(nn.Module):
     def encode(self, src: Tensor) -> Tensor:
         """src [B, S] -> memory [B, S, D]."""
         x = self.dropout(self.src_positions(self.embeddings.src(src)))
-        positions = _inside(self.src_positions, src.size(1), src.size(1), x)
-        return self.encoder(x, self.src_mask(src, x), positions)  # type: ignore[no-any-return]
+        mask, positions = self.src_mask(src, x), _inside(self.src_positions, src.size(1), src.size(1), x)
+        layout = layout_of(self.masking.real(src)) if self.packable else None
+        if layout is None:
+            return self.encoder(x, mask, positions)  # type: ignore[no-any-return]
+        return layout.unpack(self.encoder(layout.pack(x), mask, positions, layout))
 
     def decode(
         self, tgt: Tensor, memory: Tensor, src: Tensor, caches: Sequence[LayerCache] | None = None
     ) -> Tensor:
         """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> [B, L, V].
+
+        What stands at positions of padding is of no use.
 
         With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
         returned: [B, new, V].
@@ -193,7 +224,14 @@ class Transformer(nn.Module):
             self.tgt_mask(tgt, x, new, caches is not None),
         )
         positions = _inside(self.tgt_positions, new, tgt.size(1), x)
-        return self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, caches))  # type: ignore[no-any-return]
+        if caches is not None or not self.packable:
+            return self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, caches))  # type: ignore[no-any-return]
+        queries, keys = layout_of(self.masking.real(tgt)), layout_of(self.masking.real(src))
+        x = x if queries is None else queries.pack(x)
+        memory = memory if keys is None else keys.pack(memory)
+        packing = Packing(queries, keys)
+        out: Tensor = self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, None, packing))
+        return out if queries is None else queries.unpack(out)
 
     def new_caches(self) -> list[LayerCache]:
         """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
@@ -218,6 +256,13 @@ class Transformer(nn.Module):
         if keep is None or (elide and keep.device.type == "cpu" and bool(keep.all())):
             return None
         return self.mask_form.encode(keep, x.dtype)
+
+
+def _given(*arguments: object) -> tuple[object, ...]:
+    """Arguments without those at the end that are None: a user's own attention takes none of them."""
+    while arguments and arguments[-1] is None:
+        arguments = arguments[:-1]
+    return arguments
 
 
 def _inside(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Positions | None:

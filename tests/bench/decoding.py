@@ -39,7 +39,7 @@ def row(sizes: dict[str, int], batch: int, times: float, rounds: int) -> Benchma
     layers = f"{sizes['num_encoder_layers']}+{sizes['num_decoder_layers']}"
     text = (
         f"greedy decoding of {STEPS} tokens, source of {SOURCE}: cached keys and values / decoder computed anew each "
-        f"step; attention=fused, d_model {sizes['d_model']}, {layers} layers, batch {batch}; bar: {times:g} times faster"
+        f"step; attention=fused, d_model {sizes['d_model']}, {layers} layers, batch {batch}; bar: {times:g} times"
     )
     name = f"decoding-d{sizes['d_model']}-b{batch}"
     return Benchmark(name, text, round(1 / times, 4), rounds, partial(both, sizes, batch))

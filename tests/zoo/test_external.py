@@ -116,7 +116,8 @@ def test_the_model_solution_equals_eager() -> None:
     oracle.load_state_dict(
         {name.replace(".inner.", "."): value for name, value in theirs.state_dict().items()}
     )
-    torch.testing.assert_close(theirs(SRC, TGT), oracle(SRC, TGT))
+    real = TGT != 0
+    torch.testing.assert_close(theirs(SRC, TGT)[real], oracle(SRC, TGT)[real])
 
 
 MASK = """
@@ -177,4 +178,5 @@ def test_other_axes_say_what_is_wrong_too(axis: str, code: str, message: str, fi
 
 def test_a_mask_form_of_ones_own_gives_the_same_logits(file: Path) -> None:
     expected = build(make_blueprint(**SIZES), seed=0)(SRC, TGT)
-    torch.testing.assert_close(logits(file, MASK.format("1 - keep.int()", "mask == 0"), "mask"), expected)
+    got = logits(file, MASK.format("1 - keep.int()", "mask == 0"), "mask")
+    torch.testing.assert_close(got[TGT != 0], expected[TGT != 0])

@@ -97,10 +97,17 @@ def test_functions_take_turns_and_their_medians_are_returned_in_order() -> None:
 
 
 def test_the_difference_is_that_of_the_outputs_with_the_same_weights() -> None:
-    class Shifted(nn.Linear):
-        def forward(self, input: Tensor) -> Tensor:
-            return super().forward(input) + torch.tensor([0.0, -3.0])
+    blueprint = make_blueprint(d_model=8, num_heads=2, d_ff=8, src_vocab=9, tgt_vocab=9, max_len=8)
+    model, other = build(blueprint, seed=0), build(blueprint, seed=1)
+    tokens = padded_tokens(blueprint.sizes, 3, 5, seed=0)
+    assert largest_difference(model, other, tokens.src, tokens.tgt) == 0
+    other.head.register_forward_hook(lambda _module, _args, out: out - 3.0)
+    assert largest_difference(model, other, tokens.src, tokens.tgt) == pytest.approx(3, abs=1e-5)
 
-    x = torch.randn(4, 5)
-    assert largest_difference(nn.Linear(5, 2), nn.Linear(5, 2), x) == 0
-    assert largest_difference(nn.Linear(5, 2), Shifted(5, 2), x) == pytest.approx(3, abs=1e-5)
+
+def test_what_stands_at_padding_makes_no_difference() -> None:
+    sizes = {"d_model": 8, "num_heads": 2, "d_ff": 8, "src_vocab": 9, "tgt_vocab": 9, "max_len": 8}
+    packed, padded = (build(make_blueprint(attention=name, **sizes), seed=0) for name in ("eager", "torch"))
+    src, tgt = torch.tensor([[3, 4, 0, 0]]), torch.tensor([[1, 5, 0, 0]])
+    assert largest_difference(packed, padded, src, tgt) < 1e-5
+    assert not torch.allclose(packed(src, tgt), padded(src, tgt), atol=1e-3)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from zoo.attention.cache import KeyValueCache
 from zoo.dropout import Dropout
 from zoo.encodings.base import Positions
+from zoo.packing import Packing
 
 
 def check_heads(d_model: int, num_heads: int) -> int:
@@ -88,6 +89,7 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
+        packing: Packing | None = None,
     ) -> Tensor:
         """
         Args:
@@ -99,12 +101,19 @@ class MultiHeadAttention(nn.Module):
                 self-attention only.
             cache: keys and values of earlier steps, to which those of `key` and `value` are added; a
                 complete one stands in for `key` and `value`. The mask is then one over all of them.
+            packing: how query [1, Nq, D] and key and value [1, Nk, D] are packed, if they are; the mask is
+                that of the padded ones, and hides padding as a key.
+            packing: how query [1, Nq, D] and key and value [1, Nk, D] are packed, if they are; the mask is
+                that of the padded ones, and hides padding as a key.
 
         Returns:
             [B, Tq, D]. A fully masked row attends to nothing: its heads are 0.
         """
-        heads, _ = self.attend(*self.prepare(query, key, value, mask, positions, cache))
-        return self.out_proj(self.merge(heads))  # type: ignore[no-any-return]
+        heads, _ = self.attend(*self.prepare(query, key, value, mask, positions, cache, packing))
+        merged = self.merge(heads)
+        if packing is not None and packing.queries is not None:
+            merged = packing.queries.pack(merged)
+        return self.out_proj(merged)  # type: ignore[no-any-return]
 
     def prepare(
         self,
@@ -114,11 +123,16 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None,
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
+        packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """What `attend` takes, from what `forward` takes."""
         if cache is not None and cache.complete:
             return self.project_query(query), *cache.all(), mask
         q, k, v = self.project(query, key, value)
+        if packing is not None and packing.queries is not None:
+            q = packing.queries.heads(q)
+        if packing is not None and packing.keys is not None:
+            k, v = packing.keys.heads(k), packing.keys.heads(v)
         if positions is not None:
             q, k = positions.rotate(q, k)
         if cache is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.blueprint import Blueprint, get_preset
+from zoo.blueprint import Blueprint, Preset, get_preset
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.text import bold, columns, print_json, wrapped
@@ -32,6 +32,7 @@ else:
 SAVE_EVERY = 50  # steps
 SHOWN = 10  # examples
 DEFAULT = Recipe()
+ASKED = ("steps", "batch_size", "lr", "warmup", "seed")
 _OWN = "[default: the preset's, else %s]"
 
 
@@ -111,8 +112,8 @@ def train(
 ) -> None:
     """Train a Transformer on a task, and score it.
 
-    The score is greedy decoding of 1,000 texts that were not trained on, right in every letter and in where
-    they end. Variants and sizes start from the preset of the task. Ctrl-C keeps what has been learned so far,
+    The score: of 1,000 texts that were not trained on, how many answers are right in every letter and in where
+    they end. Variants, sizes and recipe start from the preset of the task. Ctrl-C keeps what has been learned so far,
     if --save was given, and exits with 130; a loss that is not finite exits with 1.
 
     \b
@@ -122,10 +123,7 @@ def train(
       zoo train --attention=exercises/attention.py:MultiHeadAttention --steps 100
     """
     preset = get_preset(given["preset"] or get_task(task).preset)
-    asked = {name: given.pop(name) for name in ("steps", "batch_size", "lr", "warmup", "seed")}
-    recipe = Recipe(
-        **{**preset.recipe, **{name: value for name, value in asked.items() if value is not None}}
-    )
+    recipe = _recipe(preset, {name: given.pop(name) for name in ASKED})
     blueprint = blueprint_from(given, preset.blueprint())
 
     from zoo.builder import build_decoding
@@ -157,6 +155,11 @@ def train(
         print_json(_record(run, score, seconds))
     else:
         _print(run, score, seconds)
+
+
+def _recipe(preset: Preset, asked: dict[str, Any]) -> Recipe:
+    """The preset's recipe, with what was asked for in its place."""
+    return Recipe(**{**preset.recipe, **{name: value for name, value in asked.items() if value is not None}})
 
 
 def _train(run: Run, model: Transformer, data: TaskData) -> None:

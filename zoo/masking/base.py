@@ -26,6 +26,13 @@ class Masking(ABC):
         tokens [B, L] -> broadcasts to [B, 1, num_queries, L], or None for all.
         """
 
+    def real(self, tokens: Tensor) -> Tensor | None:
+        """Which positions of tokens [B, T] are seen by others, or used: [B, T]; None for all.
+
+        What is computed at the rest may be left out.
+        """
+        return None
+
 
 def padding_keep(tokens: Tensor, pad: int) -> Tensor:
     """Which keys are no padding: tokens [B, T] -> bool [B, 1, 1, T], True = may be attended to."""

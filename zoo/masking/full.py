@@ -23,3 +23,7 @@ class FullMasking(Masking):
         if num_queries == 1:  # the last position: nothing comes later
             return keep
         return causal_keep(num_queries, tokens.size(1), tokens.device) & keep  # [1,1,Tq,L] & [B,1,1,L]
+
+    def real(self, tokens: Tensor) -> Tensor:
+        """All but padding: [B, T]."""
+        return tokens != self.pad

@@ -106,7 +106,7 @@ def test_a_loss_that_is_not_finite_is_said(zoo: Zoo, tmp_path: Path, monkeypatch
     ("options", "reason"),
     [
         (["--task=revers"], "There is no task 'revers'. Did you mean reverse?"),
-        (["--attention=eagre"], "There is no attention 'eagre'. Did you mean eager?"),
+        (["--attention=eagre"], "There is no attention 'eagre'. Did you mean eager"),
         (["--num-heads=3"], "d_model=8 is not divisible by num_heads=3"),
         (["--max-len=5"], "max_len=5 is too small for the task"),
         (["--lr=-1"], "lr=-1.0: expected a number above 0"),
