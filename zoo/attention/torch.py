@@ -23,7 +23,7 @@ class TorchAttention(nn.Module):
         check_heads(d_model, num_heads)
         self.num_heads = num_heads
         self.inner = nn.MultiheadAttention(d_model, num_heads, dropout=dropout, bias=bias, batch_first=True)
-        keep_canonical_names(self.inner, lambda kind: f"in_proj_{kind}")
+        keep_canonical_names(self.inner, lambda kind: f"in_proj_{kind}", (d_model,) * 3)
         hide_child(self, "inner")
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
