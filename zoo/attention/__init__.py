@@ -4,10 +4,19 @@ from zoo.hookspecs import hookimpl
 from zoo.registry import Option, Variant
 
 BIAS = Option("bias", bool, True, "whether the four projections have a bias")
-DROPOUT = Option("dropout", float, None, "probability on the weights; the model's if not given", minimum=0, maximum=1)
+DROPOUT = Option(
+    "dropout", float, None, "probability on the weights; the model's if not given", minimum=0, maximum=1
+)
 COMMON = (BIAS, DROPOUT)
+KV_HEADS = Option(
+    "num_kv_heads",
+    int,
+    None,
+    "key and value heads, a divisor of num_heads; about a quarter if not given",
+    minimum=1,
+)
 POSITIONS = ("queries-keys", "scores")
-FULL = {"positions": POSITIONS, "cacheable": True}
+FULL = {"positions": POSITIONS, "cacheable": True, "packs": True}
 WITH_WEIGHTS = {**FULL, "exact": True, "returns_weights": True}
 
 VARIANTS = (
@@ -60,6 +69,26 @@ VARIANTS = (
         paper="Vaswani et al. 2017, section 3.2, arXiv:1706.03762",
         options=COMMON,
         capabilities={"exact": True, "returns_weights": True},
+    ),
+    Variant(
+        "attention",
+        "gqa",
+        "zoo.attention.gqa:GroupedQueryAttention",
+        "grouped queries: several query heads share one head of keys and values",
+        formula="head_h = softmax(Q_h K_g^T / sqrt(d)) V_g, g = floor(h Hk / H)",
+        paper="Ainslie et al. 2023, section 2.2, arXiv:2305.13245",
+        options=(*COMMON, KV_HEADS),
+        capabilities={**FULL, "returns_weights": True},
+    ),
+    Variant(
+        "attention",
+        "mqa",
+        "zoo.attention.mqa:MultiQueryAttention",
+        "multi-query: all query heads share one head of keys and values",
+        formula="head_h = softmax(Q_h K^T / sqrt(d)) V",
+        paper="Shazeer 2019, section 3, arXiv:1911.02150",
+        options=COMMON,
+        capabilities={**FULL, "returns_weights": True},
     ),
 )
 
