@@ -90,6 +90,16 @@ VARIANTS = (
         options=COMMON,
         capabilities={**FULL, "returns_weights": True},
     ),
+    Variant(
+        "attention",
+        "sliding",
+        "zoo.attention.sliding:SlidingAttention",
+        "a window around each position; cost grows with T * window",
+        formula="softmax(Q K^T / sqrt(d) where |i - j| <= window) V",
+        paper="Beltagy et al. 2020 (Longformer), section 3.1, arXiv:2004.05150",
+        options=(*COMMON, Option("window", int, 64, "how far to either side a query sees", minimum=1)),
+        capabilities={**FULL, "returns_weights": True, "roles": ("self",), "cross": "eager"},
+    ),
 )
 
 
