@@ -72,6 +72,16 @@ VARIANTS = (
     ),
     Variant(
         "attention",
+        "chunked",
+        "zoo.attention.chunked:ChunkedAttention",
+        "a chunk of keys after the other, forward and backward; never holds all scores",
+        formula="m' = max(m, max s); l' = e^(m-m') l + sum e^(s-m'); o' = e^(m-m') o + e^(s-m') V; out = o / l",
+        paper="Rabe and Staats 2021, arXiv:2112.05682",
+        options=(*COMMON, Option("chunk", int, 256, "keys that are looked at together", minimum=1)),
+        capabilities={**FULL, "exact": True},
+    ),
+    Variant(
+        "attention",
         "gqa",
         "zoo.attention.gqa:GroupedQueryAttention",
         "grouped queries: several query heads share one head of keys and values",
