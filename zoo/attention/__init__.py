@@ -110,6 +110,32 @@ VARIANTS = (
         options=(*COMMON, Option("window", int, 64, "how far to either side a query sees", minimum=1)),
         capabilities={**FULL, "returns_weights": True, "roles": ("self",), "cross": "eager"},
     ),
+    Variant(
+        "attention",
+        "linear",
+        "zoo.attention.linear:LinearAttention",
+        "a feature map in place of the softmax; linear cost where all queries see the same keys",
+        formula="f(Q) (f(K)^T V) / (f(Q) sum_k f(K)), f(x) = elu(x) + 1",
+        paper="Katharopoulos et al. 2020, section 3.2, arXiv:2006.16236",
+        options=(
+            BIAS,
+            Option(
+                "dropout",
+                float,
+                None,
+                "probability on the heads; the model's if not given",
+                minimum=0,
+                maximum=1,
+            ),
+        ),
+        capabilities={
+            "mask_forms": ("bool",),
+            "returns_weights": True,
+            "positions": ("queries-keys",),
+            "cacheable": True,
+            "packs": True,
+        },
+    ),
 )
 
 
