@@ -136,6 +136,26 @@ VARIANTS = (
             "packs": True,
         },
     ),
+    Variant(
+        "attention",
+        "talking",
+        "zoo.attention.talking:TalkingHeadsAttention",
+        "talking heads: scores and weights are mixed across heads",
+        formula="W = softmax(sum_h P_l[h,g] Q_h K_h^T / sqrt(d)); head_g = (sum_h P_w[h,g] W_h) V_g",
+        paper="Shazeer et al. 2020, arXiv:2003.02436",
+        options=COMMON,
+        capabilities={**FULL, "returns_weights": True},
+    ),
+    Variant(
+        "attention",
+        "qknorm",
+        "zoo.attention.qknorm:QKNormAttention",
+        "cosines of queries and keys, times one learned number",
+        formula="softmax(g Q' K'^T) V, q' = q / |q|, k' = k / |k|; g = log2(L^2 - L) at first",
+        paper="Henry et al. 2020, arXiv:2010.04245",
+        options=(*COMMON, Option("length", int, 128, "typical length L of the sequences", minimum=2)),
+        capabilities={**FULL, "returns_weights": True},
+    ),
 )
 
 
