@@ -156,6 +156,26 @@ VARIANTS = (
         options=(*COMMON, Option("length", int, 128, "typical length L of the sequences", minimum=2)),
         capabilities={**FULL, "returns_weights": True},
     ),
+    Variant(
+        "attention",
+        "differential",
+        "zoo.attention.differential:DifferentialAttention",
+        "the difference of two attentions, so that their noise goes away",
+        formula="(1 - l_init) RMSNorm((softmax(Q_1 K_1^T / sqrt(d/2)) - l softmax(Q_2 K_2^T / sqrt(d/2))) V)",
+        paper="Ye et al. 2024, section 2.1, arXiv:2410.05258",
+        options=(*COMMON, Option("lambda_init", float, 0.8, "lambda l to begin with, below 1", minimum=0)),
+        capabilities={**FULL, "returns_weights": True, "head_multiple": 2},
+    ),
+    Variant(
+        "attention",
+        "additive",
+        "zoo.attention.additive:AdditiveAttention",
+        "a small network in place of the product, as before Transformers",
+        formula="softmax_k(v_h . tanh(q + k)) V",
+        paper="Bahdanau et al. 2015, section 3.1 and A.1.2, arXiv:1409.0473",
+        options=COMMON,
+        capabilities={"returns_weights": True, "positions": ("scores",), "cacheable": True, "packs": True},
+    ),
 )
 
 
