@@ -17,16 +17,28 @@ ATTENTIONS = get_registry().variants("attention")
 EXACT = [variant for variant in ATTENTIONS if variant.capabilities["exact"]]
 SHOWING = [variant for variant in ATTENTIONS if variant.capabilities["returns_weights"]]
 
+BLANKING = [variant for variant in ATTENTIONS if variant.capabilities["blanks_rows"]]
+PER_HEAD = ("per-head", "per-item-and-head", "one-query")
+"""Of the `MASKS`, those that hide other places from one head than from another."""
+
+
+def with_forms(variants: list[Variant]) -> pytest.MarkDecorator:
+    """Each variant once with every form of mask that it takes."""
+    return pytest.mark.parametrize(
+        ("variant", "form"),
+        [(variant, form) for variant in variants for form in variant.capabilities["mask_forms"]],
+        ids=lambda one: one if isinstance(one, str) else one.name,
+    )
+
+
 every_attention = pytest.mark.parametrize("variant", ATTENTIONS, ids=lambda v: v.name)
 every_exact = pytest.mark.parametrize("variant", EXACT, ids=lambda v: v.name)
 every_showing = pytest.mark.parametrize("variant", SHOWING, ids=lambda v: v.name)
-every_exact_and_form = pytest.mark.parametrize(
-    ("variant", "form"),
-    [(variant, form) for variant in EXACT for form in variant.capabilities["mask_forms"]],
-    ids=lambda one: one if isinstance(one, str) else one.name,
-)
+every_attention_and_form = with_forms(ATTENTIONS)
+every_exact_and_form = with_forms(EXACT)
+every_blanking_and_form = with_forms(BLANKING)
 
-BATCH, HEADS, WIDTH = 3, 2, 6
+BATCH, HEADS, WIDTH = 3, 2, 8
 MASKS = [
     "none",
     "causal",
@@ -88,6 +100,11 @@ def keep_mask(kind: str, queries: int, keys: int, batch: int = BATCH, heads: int
 def in_form(keep: Tensor | None, form: str, dtype: torch.dtype = torch.float64) -> Tensor | None:
     """`keep` in the form in which an attention takes it."""
     return None if keep is None else get_registry().get("mask", form).load()().encode(keep, dtype)  # type: ignore[no-any-return]
+
+
+def takes(variant: Variant, kind: str) -> bool:
+    """Whether an attention takes this one of the `MASKS`."""
+    return variant.name != "talking" or kind not in PER_HEAD  # it refuses them: see test_talking
 
 
 @dataclass
