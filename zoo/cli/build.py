@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.cli.describe import brief
+from zoo.cli.explain import explanation_json, explanation_text
 from zoo.cli.options import (
     blueprint_from,
     blueprint_options,
@@ -19,8 +21,10 @@ from zoo.cli.options import (
     seed_option,
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.errors import CombinationError, ZooError
+from zoo.explain import explain as why
 from zoo.plugins import get_registry
-from zoo.rules import chosen_variants
+from zoo.rules import check, chosen_variants
 
 if TYPE_CHECKING:
     import torch
@@ -35,16 +39,30 @@ NAMED = 4  # parameters named before the rest is counted
 @seed_option
 @device_option
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Save the model there.")
+@click.option(
+    "--explain", is_flag=True, help="Build nothing: say why it is possible or not, and what else would be."
+)
 @json_option
 @click.pass_context
 def build(
-    ctx: click.Context, /, seed: int, device: str, save: Path | None, as_json: bool, **given: Any
+    ctx: click.Context,
+    /,
+    seed: int,
+    device: str,
+    save: Path | None,
+    explain: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Put a Transformer together and run it once.
 
     Prints the assembly, the parameters by block, and what came of a real forward and backward pass over a
     small batch with padding. VARIANT is a name, a name with options (eager:bias=false), or a class in a
-    file of your own (file.py:Class). Exit code 1 if loss or gradient is not finite.
+    file of your own (file.py:Class). Exit code 1 if loss or gradient is not finite; 2 if the combination
+    is refused.
+
+    --explain builds nothing. It holds the combination against the rules, and, axis by axis, what would come
+    of every other variant in place of the one chosen. Exit code 0 if it is possible, 1 if it is refused.
 
     \b
     Examples:
@@ -52,8 +70,12 @@ def build(
       zoo build --attention=eager:bias=false --d-model 128 --num-heads 4
       zoo build --attention=exercises/attention.py:MultiHeadAttention
       zoo build --preset reverse --save fresh
+      zoo build --encoding=rotary --attention=torch --explain
     """
     blueprint = blueprint_from(given)
+    if explain:
+        ctx.exit(_explain(blueprint, save, as_json))
+    _check(blueprint)
     from zoo.builder import parameters_by_block
     from zoo.checkpoint import check_directory, save_checkpoint
     from zoo.devices import resolve_device
@@ -87,9 +109,31 @@ def build(
     ctx.exit(0 if trial.good else 1)
 
 
+def _explain(blueprint: Blueprint, save: Path | None, as_json: bool) -> int:
+    """Say why `blueprint` is possible or not; the exit code."""
+    if save is not None:
+        raise ZooError("--explain builds nothing that --save could keep: give one of them.")
+    found = why(blueprint, get_registry())
+    if as_json:
+        print_json({"blueprint": blueprint.to_json(), **explanation_json(found)})
+    else:
+        click.echo(explanation_text(found))
+    return 0 if found.possible else 1
+
+
+def _check(blueprint: Blueprint) -> None:
+    """Refuse what breaks a rule, before torch is imported. Raises CombinationError."""
+    try:
+        check(blueprint, get_registry())
+    except CombinationError as error:
+        raise CombinationError(
+            f"{error}\nThe same command with --explain says, axis by axis, what would fit."
+        ) from error
+
+
 def _print(blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: torch.device) -> None:
     variants = chosen_variants(blueprint, get_registry())
-    rows = [(axis, str(choice), variants[axis].summary) for axis, choice in blueprint.choices.items()]
+    rows = [(axis, brief(axis, choice), variants[axis].summary) for axis, choice in blueprint.choices.items()]
     click.echo(f"{bold('Assembly')}\n{columns(rows)}")
     sizes = ", ".join(f"{one.name} {getattr(blueprint.sizes, one.name)}" for one in fields(Sizes))
     click.echo(wrapped(sizes, "  "))

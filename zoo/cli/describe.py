@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zoo.blueprint import Preset
+from zoo.blueprint import Choice, Preset
+from zoo.plugins import get_registry
 from zoo.registry import Axis, Variant
 from zoo.tasks import Task
 
@@ -94,3 +95,11 @@ def options_text(variant: Variant) -> str:
         for option in variant.options
     )
     return f"options: {', '.join(shown)}" if variant.options else ""
+
+
+def brief(axis: str, choice: Choice) -> str:
+    """The choice with those of its options that are not the default; of a file only the name."""
+    variant, _ = get_registry().resolve(axis, choice.name)
+    defaults = {option.name: option.default for option in variant.options}
+    given = {name: value for name, value in choice.options.items() if value != defaults[name]}
+    return str(Choice(choice.name.rpartition("/")[2], given))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zoo.blueprint import Choice
+from zoo.cli.describe import brief
 from zoo.cli.text import GAP, width, wrapped
-from zoo.plugins import get_registry
 
 if TYPE_CHECKING:
     from zoo.compare import Conditions, Row
@@ -29,7 +28,7 @@ def comparison(rows: Sequence[Row], axes: Sequence[str], conditions: Conditions)
         notes += [note] if note and note not in notes else []
         mark = f"({notes.index(note) + 1})" if note else "-"
         numbers = [mark, *[""] * 6] if refused else _numbers(row, mark)
-        choices = [_brief(axis, row.blueprint[axis]) for axis in axes]
+        choices = [brief(axis, row.blueprint[axis]) for axis in axes]
         cells.append([*choices, *(numbers if trained else numbers[:-1])])
     align = ["left"] * len(axes) + ["right"] * (len(headers) - len(axes))
     lines = [headers, *cells]
@@ -67,15 +66,6 @@ def _numbers(row: Row, mark: str) -> list[str]:
 def _scaled(value: float, unit: str, thousand: str) -> str:
     """Three digits, in `unit` or in `thousand`, which is 1,000 of it."""
     return f"{value:.3g} {unit}" if value < 999.5 else f"{value / 1000:.3g} {thousand}"
-
-
-def _brief(axis: str, choice: Choice) -> str:
-    """The choice with those of its options that are not the default; of a file only the name."""
-    variant, _ = get_registry().resolve(axis, choice.name)
-    defaults = {option.name: option.default for option in variant.options}
-    return str(
-        Choice(choice.name.rpartition("/")[2], {n: v for n, v in choice.options.items() if v != defaults[n]})
-    )
 
 
 def _under(row: Row, conditions: Conditions) -> str:

@@ -8,12 +8,15 @@ import pytest
 import torch
 
 from tests.zoo.cli.conftest import Done, Zoo
+from tests.zoo.support import fitting
+from zoo.axes import AXES
 from zoo.blueprint import Blueprint, get_preset, make_blueprint
 from zoo.builder import build
 from zoo.checkpoint import load_checkpoint
 from zoo.cli.options import blueprint_from
 from zoo.plugins import get_registry
 from zoo.registry import Variant
+from zoo.rules import RULES
 
 SMALL = (
     "--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=2",
@@ -29,9 +32,11 @@ def test_prints_the_assembly_the_parameters_and_the_pass(zoo: Zoo) -> None:
     done = zoo(*small("--attention=fused:bias=false", "--norm=post"))
     assert (done.code, done.err) == (0, "")
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assembly = done.out.partition("\nParameters\n")[0]
     for axis in get_registry().axes:
-        assert sum(line.startswith(f"{axis.name} ") for line in lines) == 1
-    assert any(line.startswith("attention fused:bias=false packed projections") for line in lines)
+        assert sum(line.startswith(f"  {axis.name} ") for line in assembly.splitlines()) == 1
+    summary = get_registry().get("attention", "fused").summary
+    assert f"attention fused:bias=false {summary}" in " ".join(lines)
     blueprint = make_blueprint(
         attention="fused:bias=false", norm="post", d_model=8, num_heads=2, d_ff=8,
         num_encoder_layers=1, num_decoder_layers=2, src_vocab=11, tgt_vocab=13, max_len=8,
@@ -47,8 +52,10 @@ def test_prints_the_assembly_the_parameters_and_the_pass(zoo: Zoo) -> None:
 
 @pytest.mark.parametrize("variant", get_registry().variants(), ids=lambda v: f"{v.axis}/{v.name}")
 def test_every_variant_can_be_built(variant: Variant, zoo: Zoo) -> None:
-    same = ("--tgt-vocab=11",) if variant.name == "shared" else ()
-    found = zoo(*small(f"--{variant.axis}={variant.name}", *same, "--json")).json
+    choices = fitting({variant.axis: variant.name}, d_model=8, num_heads=2).choices
+    given = [f"--{axis}={choice}" for axis, choice in choices.items()]
+    found = zoo(*small(*given, "--tgt-vocab=11", "--json")).json
+    assert found["blueprint"]["choices"][variant.axis]["name"] == variant.name
     assert found["trial"]["good"]
     assert found["trial"]["unreached"] == []
     assert found["total"] == sum(found["parameters"].values())
@@ -86,7 +93,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, zoo: Zoo) -> No
     ("args", "said"),
     [
         (("--d-model=100", "--num-heads=8"), "d_model=100 is not divisible by num_heads=8. Take num_heads"),
-        (("--attention=fuse",), "There is no attention 'fuse'. Did you mean fused?"),
+        (("--attention=fuse",), "There is no attention 'fuse'. Did you mean fused"),
         (("--attention=eager:bia=true",), "Did you mean bias?"),
         (("--attention=eager:bias=maybe",), "Option bias=maybe: expected true or false."),
         (("--attention=gone.py:Mine",), "there is no file 'gone.py'"),
@@ -118,6 +125,66 @@ def test_cuda_asked_for_and_absent(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) ->
 def test_on_cuda(zoo: Zoo) -> None:
     found = zoo(*small("--device=cuda", "--json")).json
     assert (found["device"], found["trial"]["good"]) == ("cuda", True)
+
+
+def test_a_refusal_comes_before_torch_and_names_the_rule_and_the_way_to_more(shell: Zoo) -> None:
+    start = "import sys; sys.modules['torch'] = None\nfrom zoo.cli import main; main()"
+    done = shell(*small("--head=log-softmax"), start=start)
+    assert (done.code, done.out) == (2, "")
+    words = " ".join(done.err.split())
+    assert "Take head=logits or loss=kl. (rule loss-and-head)" in words
+    assert words.count("--explain") == 1
+
+
+class TestExplain:
+    def test_what_is_possible(self, zoo: Zoo) -> None:
+        done = zoo(*small("--attention=loop", "--explain"))
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith("Possible: every rule is kept.\n")
+        lines = done.out.splitlines()
+        assert [
+            line.split()[0] for line in lines if line[:3] in {f"  {a.name[0]}" for a in AXES} and "=" in line
+        ][: len(AXES)] == [
+            f"{axis.name}={'loop' if axis.name == 'attention' else axis.default}" for axis in AXES
+        ]
+        assert max(map(len, lines)) <= 80
+        for variant in get_registry().variants():
+            assert variant.name in done.out
+        for rule in RULES:
+            assert f"  kept  {rule.__name__.replace('_', '-')}" in done.out
+
+    def test_what_is_refused(self, zoo: Zoo) -> None:
+        done = zoo(*small("--head=log-softmax", "--tgt-vocab=12", "--explain"))
+        assert done.code == 1
+        assert done.out.startswith("Refused\nloss=cross-entropy takes logits, but")
+        assert "head=log-softmax does not fit: rule loss-and-head\n    would fit: logits\n" in done.out
+        assert "norm=pre fits\n    would change nothing: post" in done.out
+        shared = done.out[done.out.index("      shared") :]
+        assert " ".join(shared.split()).startswith("shared embedding=shared keeps one table for both sides")
+        assert "broken  loss-and-head" in done.out
+
+    def test_one_of_two_broken_rules_that_is_mended(self, zoo: Zoo) -> None:
+        done = zoo(*small("--head=log-softmax", "--d-model=9", "--explain"))
+        assert "would mend rule loss-and-head alone: logits" in done.out
+
+    def test_json(self, zoo: Zoo) -> None:
+        found = zoo(*small("--head=log-softmax", "--explain", "--json")).json
+        assert found["possible"] is False
+        assert list(found["broken"]) == ["loss-and-head"]
+        axes = {one["axis"]: one for one in found["axes"]}
+        assert axes["head"]["to_blame"] == ["loss-and-head"]
+        assert {"name": "logits", "possible": True, "broken": {}} in axes["head"]["alternatives"]
+        assert [rule["name"] for rule in found["rules"] if not rule["kept"]] == ["loss-and-head"]
+        assert Blueprint.from_json(found["blueprint"])["head"].name == "log-softmax"
+
+    def test_it_builds_and_imports_nothing(self, tmp_path: Path, shell: Zoo, zoo: Zoo) -> None:
+        (tmp_path / "mine.py").write_text("class Mine: pass\n1 / 0\n")
+        start = "import sys; sys.modules['torch'] = None\nfrom zoo.cli import main; main()"
+        done = shell(*small(f"--attention={tmp_path / 'mine.py'}:Mine", "--explain"), start=start)
+        assert (done.code, done.err) == (0, "")
+        done = zoo(*small("--explain", "--save", str(tmp_path / "out")))
+        assert done.code == 2
+        assert "--explain builds nothing" in done.err
 
 
 class TestFiles:

@@ -1,0 +1,80 @@
+"""What `zoo build --explain` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from zoo.cli.describe import brief
+from zoo.cli.text import bold, columns, wrapped
+from zoo.explain import Alternative, AxisReport, Explanation
+
+FITS, IDLE = "would fit", "would change nothing"
+
+
+def explanation_json(found: Explanation) -> dict[str, Any]:
+    """An explanation as a JSON object."""
+    return {
+        "possible": found.possible,
+        "broken": dict(found.broken),
+        "axes": [
+            {
+                "axis": one.axis,
+                "choice": str(one.choice),
+                "to_blame": list(one.to_blame),
+                "alternatives": [
+                    {"name": other.name, "possible": not other.broken, "broken": dict(other.broken)}
+                    for other in one.alternatives
+                ],
+            }
+            for one in found.axes
+        ],
+        "rules": [
+            {"name": name, "text": text, "kept": name not in found.broken}
+            for name, text in found.rules.items()
+        ],
+    }
+
+
+def explanation_text(found: Explanation) -> str:
+    """The verdict, then axis by axis what else would fit and what would not, then the rules."""
+    verdict = "\n".join(wrapped(f"{sentence} (rule {name})") for name, sentence in found.broken.items())
+    first = f"{bold('Refused')}\n{verdict}" if found.broken else f"{bold('Possible')}: every rule is kept."
+    axes = "\n".join(line for one in found.axes for line in _axis(one, found.broken))
+    rules = [("broken" if name in found.broken else "kept", name, text) for name, text in found.rules.items()]
+    return f"{first}\n\n{bold('Axis by axis')}\n{axes}\n\n{bold('Rules')}\n{columns(rules)}"
+
+
+def _axis(report: AxisReport, broken: Mapping[str, str]) -> Iterator[str]:
+    """The choice and whether it fits; then what every other variant would change."""
+    verdict = f"does not fit: {_rules(report.to_blame)}" if report.to_blame else "fits"
+    yield f"  {bold(f'{report.axis}={brief(report.axis, report.choice)}')} {verdict}"
+    groups: dict[str, list[str]] = {}
+    worse = []
+    for one in report.alternatives:
+        if one.broken.keys() <= broken.keys():
+            groups.setdefault(_effect(one, broken), []).append(one.name)
+        else:
+            worse.append(one)
+    for effect in sorted(groups, key=lambda text: (text != FITS, text == IDLE)):
+        yield wrapped(f"{effect}: {', '.join(groups[effect])}", "    ")
+    if worse:
+        yield "    would not fit:"
+        yield columns((f"    {one.name}", text) for one in worse for text in _why(one, broken))
+
+
+def _effect(one: Alternative, broken: Mapping[str, str]) -> str:
+    """What a variant that breaks nothing new would change."""
+    if not one.broken:
+        return FITS
+    mended = [rule for rule in broken if rule not in one.broken]
+    return f"would mend {_rules(mended)} alone" if mended else IDLE
+
+
+def _why(one: Alternative, broken: Mapping[str, str]) -> Iterator[str]:
+    """What speaks against it, beyond what speaks against the combination as it is."""
+    return (f"{sentence} (rule {name})" for name, sentence in one.broken.items() if name not in broken)
+
+
+def _rules(names: Sequence[str]) -> str:
+    return ", ".join(f"rule {name}" for name in names)
