@@ -1,0 +1,29 @@
+"""Root mean square norm."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from zoo.norm_types.base import widened
+
+
+class RMSNorm(nn.Module):
+    """gain * x / sqrt(mean(x^2) + eps) over the last dimension: layer norm without mean and bias.
+
+    Zhang and Sennrich 2019, arXiv:1910.07467. The gain [D] is called `weight`, as in nn.RMSNorm. Half types
+    are computed in float32.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        """Width D of what is normed, and what is added to its mean square."""
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [..., D] -> [..., D], of the same type."""
+        wide = widened(x)
+        # its square is D mean(x^2), and on the CPU it takes half the time
+        length: Tensor = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)  # [..., 1]
+        return (self.weight * (wide * (length.square() / x.size(-1) + self.eps).rsqrt())).to(x.dtype)
