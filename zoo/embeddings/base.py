@@ -7,15 +7,27 @@ from abc import abstractmethod
 from torch import Tensor, nn
 
 
-def make_table(vocab: int, d_model: int, std: float) -> nn.Embedding:
-    """A table [V, D] of normal numbers with standard deviation `std`."""
+def make_table(vocab: int, d_model: int, std: float | None) -> nn.Embedding:
+    """A table [V, D] of normal numbers with standard deviation `std`, or 1/sqrt(D) if it is None."""
     table = nn.Embedding(vocab, d_model)
-    nn.init.normal_(table.weight, std=std)
+    nn.init.normal_(table.weight, std=d_model**-0.5 if std is None else std)
     return table
 
 
+def check_one_vocabulary(src_vocab: int, tgt_vocab: int) -> None:
+    """Raises ValueError if both sides have not the same vocabulary."""
+    if src_vocab != tgt_vocab:
+        raise ValueError(
+            f"A shared table needs one vocabulary: src_vocab={src_vocab}, tgt_vocab={tgt_vocab}. Make them equal."
+        )
+
+
 class Embeddings(nn.Module):
-    """Token ids to vectors, on both sides."""
+    """Token ids to vectors, on both sides.
+
+    One that declares `tied` keeps the target's table as `tgt_table`, an nn.Embedding: its weight [V, D] is
+    the weight of the model's head too.
+    """
 
     @abstractmethod
     def src(self, tokens: Tensor) -> Tensor:

@@ -10,16 +10,17 @@ from zoo.embeddings.base import Embeddings, make_table
 class ScaledEmbeddings(Embeddings):
     """table[token] * sqrt(D): Vaswani et al. 2017, section 3.4.
 
-    The table starts with standard deviation 1/sqrt(D), so that vectors enter the model with a size
-    of 1 and do not drown the positions.
+    By itself the table starts with standard deviation 1/sqrt(D), so that vectors enter the model with a
+    size of 1 and do not drown the positions.
     """
 
-    def __init__(self, src_vocab: int, tgt_vocab: int, d_model: int) -> None:
-        """Vocabulary sizes of both sides, and width D."""
+    def __init__(self, src_vocab: int, tgt_vocab: int, d_model: int, std: float | None = None) -> None:
+        """Vocabulary sizes of both sides, width D, and the standard deviation of the initial tables
+        (1/sqrt(D) if None)."""
         super().__init__()
         self.scale = d_model**0.5
-        self.src_table = make_table(src_vocab, d_model, std=d_model**-0.5)
-        self.tgt_table = make_table(tgt_vocab, d_model, std=d_model**-0.5)
+        self.src_table = make_table(src_vocab, d_model, std)
+        self.tgt_table = make_table(tgt_vocab, d_model, std)
 
     def src(self, tokens: Tensor) -> Tensor:
         """[B, S] -> [B, S, D]."""

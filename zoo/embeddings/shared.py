@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from zoo.embeddings.base import Embeddings, make_table
+from zoo.embeddings.base import Embeddings, check_one_vocabulary, make_table
 
 
 class SharedEmbeddings(Embeddings):
@@ -15,12 +15,12 @@ class SharedEmbeddings(Embeddings):
     """
 
     def __init__(self, src_vocab: int, tgt_vocab: int, d_model: int, std: float = 0.1) -> None:
-        """The vocabulary size (given twice, and equal), width D, standard deviation of the initial table."""
+        """The vocabulary size (given twice, and equal), width D, standard deviation of the initial table.
+
+        Raises ValueError if there are two vocabularies.
+        """
         super().__init__()
-        if src_vocab != tgt_vocab:
-            raise ValueError(
-                f"A shared table needs one vocabulary: src_vocab={src_vocab}, tgt_vocab={tgt_vocab}."
-            )
+        check_one_vocabulary(src_vocab, tgt_vocab)
         self.table = make_table(src_vocab, d_model, std)
 
     def src(self, tokens: Tensor) -> Tensor:
