@@ -13,6 +13,35 @@ VARIANTS = (
         paper="Glorot and Bengio 2010, AISTATS",
         options=(Option("tables", bool, False, "draw the embedding tables so too"),),
     ),
+    Variant(
+        "init",
+        "gpt2",
+        "zoo.inits.gpt2:Gpt2Init",
+        "small normal weights, smaller where branches end",
+        formula="N(0, std^2), std = 0.02; out_proj and down_proj: std / sqrt(2 N), N layers in the stack; biases 0",
+        paper="Radford et al. 2019 (GPT-2), section 2.3",
+        options=(
+            Option("std", float, 0.02, "standard deviation", minimum=0),
+            Option("tables", bool, True, "draw the embedding tables so too"),
+        ),
+        capabilities={"needs": ("num_encoder_layers", "num_decoder_layers")},
+    ),
+    Variant(
+        "init",
+        "small-normal",
+        "zoo.inits.small_normal:SmallNormalInit",
+        "normal matrices of one small size, zero biases",
+        formula="N(0, 2 / (5 D))",
+        paper="Nguyen and Salazar 2019 (SmallInit), arXiv:1910.05895",
+        capabilities={"needs": ("d_model",)},
+    ),
+    Variant(
+        "init",
+        "torch",
+        "zoo.inits.torch:TorchInit",
+        "uniform matrices and biases, as nn.Linear draws them",
+        formula="U(-a, a), a = 1 / sqrt(fan_in)",
+    ),
 )
 
 
