@@ -160,5 +160,5 @@ def refuses(attempt: Callable[[], object], what: str) -> None:
     except ValueError:
         return
     except Exception as error:
-        raise DoesNotHold(f"{what} raises {type(error).__name__}, not ValueError: {error}") from error
+        raise DoesNotHold(f"{what} raises {type(error).__name__}, not ValueError.") from error
     raise DoesNotHold(f"{what} raises no ValueError.")

@@ -148,31 +148,6 @@ def norm_eval(part: Part) -> None:
     steady(lambda n: tensor(n(x, *functions), part), part.module(), lambda n: n(hidden(part, 7), *functions))
 
 
-# norms ----------------------------------------------------------------------------------------------
-
-
-@NORM_TYPE("small, constant and zero vectors give finite outputs and gradients")
-def degenerate(part: Part) -> None:
-    """Where there is nothing to divide by."""
-    norm = part.module()
-    for what, x in (
-        ("zeros", torch.zeros(1, 2, part.sizes.d_model)),
-        ("a constant", torch.ones(1, 2, part.sizes.d_model)),
-        ("1e-20", torch.full((1, 2, part.sizes.d_model), 1e-20)),
-    ):
-        x = x.to(part.dtype).requires_grad_()
-        out = finite(tensor(norm(x), part), f"For {what}, the output")
-        (gradient,) = torch.autograd.grad(out.sum(), x)
-        finite(gradient, f"For {what}, the gradient")
-
-
-@NORM_TYPE("train and eval mode give the same")
-def no_statistics(part: Part) -> None:
-    """It keeps no statistics of what it has seen."""
-    norm, x = part.module(), hidden(part)
-    same(tensor(norm.train()(x), part), tensor(norm.eval()(x), part), "Train and eval mode differ")
-
-
 # what holds for norms and feed-forward networks alike -----------------------------------------------
 
 
@@ -224,3 +199,28 @@ for _properties in (NORM_TYPE, FEEDFORWARD):
     _properties("inputs are left as they were")(untouched)
     _properties("eval mode gives the same each time")(eval_mode)
 FEEDFORWARD("dropout acts in train mode, and only there")(dropout)
+
+
+# norms ----------------------------------------------------------------------------------------------
+
+
+@NORM_TYPE("small, constant and zero vectors give finite outputs and gradients")
+def degenerate(part: Part) -> None:
+    """Where there is nothing to divide by."""
+    norm = part.module()
+    for what, x in (
+        ("zeros", torch.zeros(1, 2, part.sizes.d_model)),
+        ("a constant", torch.ones(1, 2, part.sizes.d_model)),
+        ("1e-20", torch.full((1, 2, part.sizes.d_model), 1e-20)),
+    ):
+        x = x.to(part.dtype).requires_grad_()
+        out = finite(tensor(norm(x), part), f"For {what}, the output")
+        (gradient,) = torch.autograd.grad(out.sum(), x)
+        finite(gradient, f"For {what}, the gradient")
+
+
+@NORM_TYPE("train and eval mode give the same")
+def no_statistics(part: Part) -> None:
+    """It keeps no statistics of what it has seen."""
+    norm, x = part.module(), hidden(part)
+    same(tensor(norm.train()(x), part), tensor(norm.eval()(x), part), "Train and eval mode differ")

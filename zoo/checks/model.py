@@ -158,9 +158,10 @@ def saved(part: Part) -> None:
 
 @INSIDE("in a model: eval mode gives the same each time")
 def steady(part: Part) -> None:
-    """Also after other sentences."""
+    """Also after other sentences, more and longer ones."""
     model = part.model()
     before = model(src(), tgt())
-    model(words(2, 7, seed=2), words(2, 4, seed=3))
+    longest = part.sizes.max_len
+    model(words(4, longest, seed=2), words(4, longest, seed=3))
     if not torch.equal(model(src(), tgt()), before):
         raise DoesNotHold("The logits change after a call with other sentences.")
