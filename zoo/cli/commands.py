@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "list": "What there is: variants by axis, presets, tasks.",
     "show": "One variant in full, with its source.",
+    "diff": "Two variants side by side: source, capabilities, parameters.",
     "build": "Put a Transformer together and run it once.",
     "check": "Whether one part fits: the properties of its axis.",
     "compare": "Every combination of some variants in one table.",

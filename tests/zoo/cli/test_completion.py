@@ -27,13 +27,26 @@ def test_every_variant_of_every_axis_is_offered_with_its_summary(command: str, a
     assert complete(command, f"--{name}=") == expected
 
 
+def beginning(axis: str, text: str) -> list[str]:
+    """The variants of an axis whose names begin so."""
+    return [one.name for one in get_registry().variants(axis) if one.name.startswith(text)]
+
+
+def lines(before: str, names: list[str], file: str) -> str:
+    """What bash is told: the file that it may be, and these names after what came before."""
+    return "\n".join([f"file,{file}", *(f"plain,{before}{name}" for name in names), ""])
+
+
 def test_commands_axes_names_and_presets_are_offered() -> None:
     assert {"list", "show", "build", "compare", "plugins", "grade"} <= complete("").keys()
     assert complete("p").keys() == {"plugins", "predict"}
     assert list(complete("list", "")) == [*(axis.name for axis in get_registry().axes), "presets", "tasks"]
     assert list(complete("show", "en")) == ["encoding"]
-    assert list(complete("show", "norm", "p")) == ["post", "pre"]
+    assert list(complete("show", "norm", "p")) == beginning("norm", "p")
     assert complete("show", "no-such-axis", "") == {}
+    assert list(complete("diff", "en")) == ["encoding"]
+    assert list(complete("diff", "norm", "pre", "po")) == beginning("norm", "po")
+    assert list(complete("diff", "attention", "eager:bi")) == ["eager:bias="]
     assert list(complete("build", "--preset", "re")) == ["reverse"]
     assert list(complete("show", "pre")) == ["preset"]
     assert list(complete("show", "preset", "re")) == ["reverse"]
@@ -51,7 +64,7 @@ def test_options_of_a_variant_are_offered_after_a_colon() -> None:
 
 
 def test_the_last_of_several_is_completed() -> None:
-    assert list(complete("compare", "--norm", "pre,p")) == ["pre,post", "pre,pre"]
+    assert list(complete("compare", "--norm", "pre,p")) == [f"pre,{name}" for name in beginning("norm", "p")]
     assert list(complete("compare", "--attention", "fused,eager:b")) == ["fused,eager:bias="]
 
 
@@ -67,18 +80,18 @@ def test_the_script_that_is_documented(shell_name: str, mark: str, shell: Zoo) -
 
 def test_files_are_offered_too(shell: Zoo) -> None:
     done = shell(_ZOO_COMPLETE="bash_complete", COMP_WORDS="zoo build --norm p", COMP_CWORD="3")
-    assert done.out == "file,p\nplain,post\nplain,pre\n"
+    assert done.out == lines("", beginning("norm", "p"), "p")
 
 
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("zoo build --attention = fu", "file,fu\nplain,fused\n"),
+        ("zoo build --attention = fu", lines("", beginning("attention", "fu"), "fu")),
         ("zoo build --norm = pre --attention =", "plain,eager\n"),
         ("zoo build --attention = eager :", "plain,bias=\nplain,dropout=\n"),
         ("zoo build --attention eager : b", "plain,bias=\n"),
         ("zoo compare --attention = loop,eager : bi", "plain,bias=\n"),
-        ("zoo compare --norm = pre,p", "file,pre,p\nplain,pre,post\nplain,pre,pre\n"),
+        ("zoo compare --norm = pre,p", lines("pre,", beginning("norm", "p"), "pre,p")),
         ("zoo li", "plain,list\n"),
     ],
 )
