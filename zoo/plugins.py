@@ -133,14 +133,21 @@ def _checked(item: object, kind: type[_T]) -> _T:
 
 
 def load_plugins(default: Iterable[str] = DEFAULT_PLUGINS, group: str = "zoo") -> Plugins:
-    """A fresh manager with the built-in plugins, then those of the entry-point group."""
+    """A fresh manager with the built-in plugins, then those of the entry-point group.
+
+    Where ZOO_PLUGINS is set, only those of the group that it names, separated by commas; none if it is empty.
+    """
     from zoo import __version__
 
     plugins = Plugins(pluggy.PluginManager("zoo"))
     plugins.manager.add_hookspecs(hookspecs)
     for module in default:
         plugins.register(importlib.import_module(module), Loaded(module, __version__, "built in"))
-    for entry in importlib.metadata.entry_points(group=group):
+    entries = importlib.metadata.entry_points(group=group)
+    wanted = _wanted()
+    for entry in entries:
+        if wanted is not None and entry.name not in wanted:
+            continue
         owner = entry.dist.name if entry.dist is not None else "unknown"
         version = entry.dist.version if entry.dist is not None else ""
         loaded = Loaded(entry.name, version, f"{owner} ({entry.value})")
@@ -153,9 +160,18 @@ def load_plugins(default: Iterable[str] = DEFAULT_PLUGINS, group: str = "zoo") -
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
             plugins.loaded[loaded.name] = loaded
             plugins.skip(loaded.name, error, f"import of {entry.value}")
+    for name in sorted((wanted or set()) - {entry.name for entry in entries}):
+        plugins.loaded[name] = Loaded(name, "", "not installed")
+        plugins.skip(name, PluginError("no plugin of this name is installed"), "ZOO_PLUGINS")
     plugins.each("zoo_addhooks", lambda _name, _result: None, manager=plugins.manager)
     plugins.check()
     return plugins
+
+
+def _wanted() -> set[str] | None:
+    """The plugins that ZOO_PLUGINS names; None where it is not set, and all are wanted."""
+    named = os.environ.get("ZOO_PLUGINS")
+    return None if named is None else {name.strip() for name in named.split(",") if name.strip()}
 
 
 @cache

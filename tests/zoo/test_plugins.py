@@ -130,6 +130,41 @@ def test_a_name_that_is_taken_is_kept_by_its_first_owner(install: Install) -> No
     assert registry.get("feedforward", "mine").origin != registry.get("feedforward", "fine").origin
 
 
+def names(plugins: Plugins) -> list[str]:
+    return [name for name in plugins.loaded if name not in DEFAULT_PLUGINS]
+
+
+def test_zoo_plugins_names_those_that_are_loaded(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(one=GOOD, two=GOOD.replace("mine", "other"))
+    assert names(load()) == ["one", "two"]
+    monkeypatch.setenv("ZOO_PLUGINS", " two, ")
+    assert names(load()) == ["two"]
+    assert make_registry(load()).get("feedforward", "other").origin == "two"
+    monkeypatch.setenv("ZOO_PLUGINS", "")
+    assert names(load()) == []
+
+
+def test_a_plugin_that_is_left_out_is_not_even_imported(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(bad="raise RuntimeError")
+    monkeypatch.setenv("ZOO_STRICT_PLUGINS", "1")
+    monkeypatch.setenv("ZOO_PLUGINS", "")
+    assert names(load()) == []
+
+
+def test_a_plugin_that_is_named_and_not_installed_is_reported(
+    install: Install, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(one=GOOD)
+    monkeypatch.setenv("ZOO_PLUGINS", "one,gone")
+    assert load().loaded["gone"].problem == "ZOO_PLUGINS: PluginError: no plugin of this name is installed"
+    assert "zoo: plugin 'gone' is broken and skipped." in capsys.readouterr().err
+    monkeypatch.setenv("ZOO_STRICT_PLUGINS", "1")
+    with pytest.raises(PluginError, match="no plugin of this name is installed"):
+        load()
+
+
 def test_hooks_run_in_the_order_of_registration_built_ins_first(install: Install) -> None:
     install(parts=GOOD)
     plugins = load()

@@ -71,7 +71,7 @@ def check(ctx: click.Context, part: str, axis: str | None, as_json: bool) -> Non
       zoo check exercises/attention.py:MultiHeadAttention
       zoo check mine.py:Mine --axis=norm-type --json
     """
-    from zoo.checks import check as look
+    from zoo.checks.run import check as look
     from zoo.checks.base import FAILS
     from zoo.checks.which import find
 

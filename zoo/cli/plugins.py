@@ -24,7 +24,8 @@ def plugins(ctx: click.Context, as_json: bool) -> None:
     """The plugins that are loaded, and what they add.
 
     Built-in parts come through the same hooks as everybody's: an entry point in the group `zoo`. A broken
-    plugin is skipped, with the reason; ZOO_STRICT_PLUGINS=1 makes it an error.
+    plugin is skipped, with the reason; ZOO_STRICT_PLUGINS=1 makes it an error. ZOO_PLUGINS=a,b loads only
+    these two beside what is built in.
 
     \b
     Examples:
@@ -38,7 +39,7 @@ def plugins(ctx: click.Context, as_json: bool) -> None:
         print_json(found)
         return
     for one in found:
-        click.echo(f"{bold(one['name'])} {one['version']}, {one['source']}")
+        click.echo(f"{bold(one['name'])}{' ' * bool(one['version'])}{one['version']}, {one['source']}")
         if one["problem"]:
             click.echo(wrapped(f"broken and skipped. {one['problem']}", "  "))
         if adds := _adds(one):

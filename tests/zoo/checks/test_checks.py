@@ -7,10 +7,11 @@ import pytest
 from tests.zoo.checks import wrong_attentions, wrong_ends, wrong_layers
 from tests.zoo.checks.support import WRONG, Wrong, part
 from zoo.axes import AXES
-from zoo.checks import OWN, check, model, properties_of
+from zoo.checks import model
 from zoo.checks.base import FAILS, HOLDS, OPEN, look
 from zoo.checks.construction import CONSTRUCTED
 from zoo.checks.part import part_of
+from zoo.checks.run import OWN, check, properties_of
 from zoo.plugins import get_registry
 from zoo.registry import Variant
 
