@@ -193,7 +193,7 @@ class Transformer(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> [B, L, V]."""
-        return self.decode(tgt, self.encode(src), src)
+        return self.decode(tgt, self.encode(src), src, pack=True)
 
     def encode(self, src: Tensor) -> Tensor:
         """src [B, S] -> memory [B, S, D]."""
@@ -205,14 +205,18 @@ class Transformer(nn.Module):
         return layout.unpack(self.encoder(layout.pack(x), mask, positions, layout))
 
     def decode(
-        self, tgt: Tensor, memory: Tensor, src: Tensor, caches: Sequence[LayerCache] | None = None
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        src: Tensor,
+        caches: Sequence[LayerCache] | None = None,
+        pack: bool = False,
     ) -> Tensor:
         """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> [B, L, V].
 
-        What stands at positions of padding is of no use.
-
         With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
-        returned: [B, new, V].
+        returned: [B, new, V]. With `pack`, nothing but the attention is computed at positions of padding, and
+        what stands there is of no use; in an answer the token of padding can come up like any other.
         """
         start = caches[0].self_attention.length if caches else 0
         new = tgt.size(1) - start
@@ -226,7 +230,7 @@ class Transformer(nn.Module):
         positions = _inside(self.tgt_positions, new, tgt.size(1), x)
         if caches is not None or not self.packable:
             return self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, caches))  # type: ignore[no-any-return]
-        queries, keys = layout_of(self.masking.real(tgt)), layout_of(self.masking.real(src))
+        queries, keys = layout_of(self.masking.real(tgt) if pack else None), layout_of(self.masking.real(src))
         x = x if queries is None else queries.pack(x)
         memory = memory if keys is None else keys.pack(memory)
         packing = Packing(queries, keys)
