@@ -69,7 +69,7 @@ class BeamDecoding(Decoding):
         finished = self.scores(beam.sums, beam.lengths).masked_fill(~beam.ended, float("-inf"))
         possible = self.scores(beam.sums, torch.full_like(beam.lengths, max_len))
         possible = possible.masked_fill(beam.ended, float("-inf"))
-        return beam.ended.all(-1) | (finished.amax(-1) > possible.amax(-1))
+        return finished.amax(-1) > possible.amax(-1)  # -inf where all have ended
 
 
 @dataclass(frozen=True)

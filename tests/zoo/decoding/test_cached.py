@@ -21,7 +21,11 @@ SIZES = {
 }  # fmt: skip
 SRC = torch.tensor([[3, 4, 5, 8], [6, 7, PAD, PAD], [5, PAD, PAD, PAD]])
 OUTSIDE = ("loss", "schedule", "decoding", "init")
-CASES = [f"{v.axis}={v.name}" for v in get_registry().variants() if v.axis not in OUTSIDE]
+SLOW = ("attention=flex",)  # it makes a block mask at every step
+CASES = [
+    pytest.param(case, marks=[pytest.mark.slow] if case in SLOW else [])
+    for case in (f"{v.axis}={v.name}" for v in get_registry().variants() if v.axis not in OUTSIDE)
+]
 
 every_model = pytest.mark.parametrize("case", CASES)
 

@@ -73,6 +73,14 @@ def test_frequencies_of_the_nucleus() -> None:
     assert torch.all(got[p == 0] == 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_does_not_blur_the_sum_over_many_tokens(dtype: torch.dtype) -> None:
+    """Of 1,000 tokens that are all as probable, 500 are half of the mass."""
+    drawn = NucleusDecoding(0.5).choose(torch.zeros(2000, 1000, dtype=dtype))
+    assert 490 <= drawn.max() <= 501
+    assert torch.bincount(drawn).max() < 25  # 4 are expected
+
+
 def test_rows_draw_independently() -> None:
     drawn = SampleDecoding().choose(torch.zeros(2 * DRAWS, 2)).view(2, -1)
     agree = (drawn[0] == drawn[1]).float().mean()
