@@ -14,6 +14,8 @@ from zoo.plugins import get_registry
 from zoo.registry import Variant
 
 ATTENTIONS = get_registry().variants("attention")
+OURS = [variant for variant in ATTENTIONS if variant.origin.startswith("zoo.")]
+"""Without those of plugins, whose own tests know their formulas."""
 EXACT = [variant for variant in ATTENTIONS if variant.capabilities["exact"]]
 SHOWING = [variant for variant in ATTENTIONS if variant.capabilities["returns_weights"]]
 
@@ -31,6 +33,7 @@ def with_forms(variants: list[Variant]) -> pytest.MarkDecorator:
     )
 
 
+every_one_of_ours = pytest.mark.parametrize("variant", OURS, ids=lambda v: v.name)
 every_attention = pytest.mark.parametrize("variant", ATTENTIONS, ids=lambda v: v.name)
 every_exact = pytest.mark.parametrize("variant", EXACT, ids=lambda v: v.name)
 every_showing = pytest.mark.parametrize("variant", SHOWING, ids=lambda v: v.name)

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from tests.zoo.attention.support import (
-    ATTENTIONS,
     HEADS,
     MASKS,
+    OURS,
     WIDTH,
     assert_same,
-    every_attention,
+    every_one_of_ours,
     keep_mask,
     make,
     make_inputs,
@@ -145,7 +145,7 @@ def stirred(attention: Any) -> Any:
     return attention
 
 
-@every_attention
+@every_one_of_ours
 @pytest.mark.parametrize("kind", MASKS)
 def test_it_is_its_formula(variant: Variant, kind: str) -> None:
     if not takes(variant, kind):
@@ -155,5 +155,5 @@ def test_it_is_its_formula(variant: Variant, kind: str) -> None:
     assert_same(out, expected(variant.name, attention, inputs, keep, HEADS, WIDTH // HEADS), tolerance=1e-9)
 
 
-def test_every_attention_has_a_formula_here() -> None:
-    assert {v.name for v in ATTENTIONS if v.path.startswith("zoo.")} == FORMULAS.keys()
+def test_every_one_of_ours_has_a_formula_here() -> None:
+    assert {v.name for v in OURS} == FORMULAS.keys()
