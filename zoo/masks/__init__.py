@@ -25,6 +25,20 @@ VARIANTS = (
         "bool the other way round, True = may NOT be attended to, as in nn.MultiheadAttention",
         formula="not keep",
     ),
+    Variant(
+        "mask",
+        "int",
+        "zoo.masks.int:IntMask",
+        "whole numbers, 1 = may be attended to, 0 = may not",
+        formula="1 if keep else 0",
+    ),
+    Variant(
+        "mask",
+        "lengths",
+        "zoo.masks.lengths:LengthsMask",
+        "how many keys, counted from the first, each query may attend to",
+        formula="sum over keys of keep",
+    ),
 )
 
 
