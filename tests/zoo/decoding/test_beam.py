@@ -178,8 +178,20 @@ def test_it_stops_when_no_other_answer_can_win() -> None:
     # log 0.9 = -0.105; log 0.05 / (35 / 6)^a = -0.105 at a = 1.90
     assert steps(model, BeamDecoding(2, 1.8), 30) == 1
     assert steps(model, BeamDecoding(2, 2.0), 30) > 1
-    # and log 0.05 / (9 / 6)^a, were only 4 tokens allowed
-    assert steps(model, BeamDecoding(2, 2.0), 4) == 1
+    # and log 0.05 / (9 / 6)^a, were only 4 tokens allowed, at a = 8.26
+    assert steps(model, BeamDecoding(2, 8.2), 4) == 1
+    assert steps(model, BeamDecoding(2, 8.3), 4) > 1
+    # one token later log 0.9 is worth more, under a penalty of its own
+    later = Given(5, {(): [0, 0, 0, 1, 0], (3,): model.probabilities[()]})
+    assert steps(later, BeamDecoding(2, 1.0), 180) == 2
+
+
+def test_it_goes_on_as_long_as_another_answer_can_win() -> None:
+    """[2] has log 0.9 and n = 1, [3, 3, 3, 2] has log 0.1 and n = 4: they come to the same at a = 7.61."""
+    rest = {(3,) * n: [0, 0, 0, 1.0] for n in (1, 2)}
+    model = Given(4, {(): [0, 0, 0.9, 0.1], **rest, (3, 3, 3): [0, 0, 1, 0]})
+    assert decode(model, SRC, BeamDecoding(2, 7.6), 4)[0] == [2]
+    assert decode(model, SRC, BeamDecoding(2, 7.7), 4)[0] == [3, 3, 3, 2]
 
 
 def test_it_stops_when_all_answers_have_ended() -> None:
