@@ -13,11 +13,11 @@ export MKL_NUM_THREADS := 1
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml constraints.txt tests/plugin_example/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "transformer-zoo needs Python 3.10 or later, and $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' -e tests/plugin_example
 	@touch $@
 
 install: $(VENV)/.installed  ## .venv with the project and everything it needs
@@ -52,4 +52,4 @@ bench: install  ## measure speed against the bars; writes tests/bench/results.cs
 	$(BIN)/python -m tests.bench
 
 clean:  ## remove what was built
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info tests/plugin_example/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

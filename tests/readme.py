@@ -2,7 +2,8 @@
 
 A block opened with ```console holds one command ("$ ...") and its output. Words after `console`:
 `volatile`, numbers in the output differ from run to run; `slow`, takes more than a few seconds;
-`exit=N`, the exit code it must have. `python -m tests.readme` rewrites the outputs.
+`exit=N`, the exit code it must have. `python -m tests.readme` rewrites the outputs. Plugins that a reader
+does not have are not loaded.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def workshop() -> Path:
 def run(example: Example, folder: Path) -> str:
     """What the command prints on standard output, 80 columns, no colour. Raises if its exit code is another."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    shown = {"COLUMNS": "80", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "ZOO_PLUGINS": "grader"}
+    env = {**os.environ, "PATH": path, **shown}
     done = subprocess.run(
         example.command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=600
     )
