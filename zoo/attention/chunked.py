@@ -77,8 +77,8 @@ class ChunkedAttention(MultiHeadAttention):
         if mask is not None:
             keep = mask if mask.dtype == torch.bool else mask != float("-inf")
             if mask.dtype != torch.bool:
-                scores = scores + mask.masked_fill(~keep, 0.0)  # adding -inf would make gradients NaN
-            scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
+                scores = scores + mask
+            scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)  # -inf would make gradients NaN
         higher = torch.maximum(top, scores.detach().amax(dim=-1, keepdim=True))  # any constant would do
         weights = (scores - higher).exp()  # [B, H, Tq, C]
         if keep is not None:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention.base import WeightedAttention, masked_softmax
+from zoo.norm_types.rmsnorm import RMSNorm
 
 EPSILON = 1e-5
 """Under the root of the heads' RMS norm."""
@@ -14,8 +15,8 @@ EPSILON = 1e-5
 class DifferentialAttention(WeightedAttention):
     """(1 - lambda_init) RMSNorm((softmax(Q_1 K_1^T / sqrt(d/2)) - lambda softmax(Q_2 K_2^T / sqrt(d/2))) V)
 
-    in each head, where Q_1, Q_2 and K_1, K_2 are the halves of its queries and keys, so that what both
-    maps have in common, noise above all, goes away. lambda is learned, one for all heads:
+    in each head, where Q_1, Q_2 and K_1, K_2 are halves of its queries and keys (see `halves`), so that what
+    both maps have in common, noise above all, goes away. lambda is learned, one for all heads:
 
         lambda = exp(l_q1 . l_k1) - exp(l_q2 . l_k2) + lambda_init,  four vectors of d/2 numbers
 
@@ -46,7 +47,7 @@ class DifferentialAttention(WeightedAttention):
         self.lambda_init = lambda_init
         self.lambda_q = nn.Parameter(torch.randn(2, self.head_width // 2) * 0.1)  # l_q1, l_q2
         self.lambda_k = nn.Parameter(torch.randn(2, self.head_width // 2) * 0.1)  # l_k1, l_k2
-        self.head_norm = nn.RMSNorm(self.head_width, eps=EPSILON)
+        self.head_norm = RMSNorm(self.head_width, EPSILON)  # torch's own warns under autocast
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """heads [B, H, Tq, d] and signed weights [B, H, Tq, Tk]."""
@@ -54,7 +55,7 @@ class DifferentialAttention(WeightedAttention):
             masked_softmax(
                 q_half @ k_half.transpose(-2, -1) * q_half.size(-1) ** -0.5, mask
             )  # [B, H, Tq, Tk]
-            for q_half, k_half in zip(q.chunk(2, dim=-1), k.chunk(2, dim=-1), strict=True)  # [B, H, T, d/2]
+            for q_half, k_half in zip(halves(q), halves(k), strict=True)  # [B, H, T, d/2]
         )
         weights = first - self.learned_lambda() * second
         heads = self.head_norm(self.dropout(weights) @ v) * (1 - self.lambda_init)
@@ -64,3 +65,14 @@ class DifferentialAttention(WeightedAttention):
         """lambda, one number."""
         both = (self.lambda_q * self.lambda_k).sum(dim=-1).exp()  # [2]
         return both[0] - both[1] + self.lambda_init
+
+
+def halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    """[B, H, T, d] -> [B, H, T, d/2] twice: pairs of features in turn, if d is a multiple of 4.
+
+    A rotary encoding turns pairs, the first ones fastest; in this way both halves have fast and slow ones.
+    """
+    if x.size(-1) % 4:
+        return x[..., : x.size(-1) // 2], x[..., x.size(-1) // 2 :]
+    pairs = x.unflatten(-1, (-1, 2, 2))  # [B, H, T, d] -> [B, H, T, d/4, half, 2]
+    return pairs[..., 0, :].flatten(-2), pairs[..., 1, :].flatten(-2)

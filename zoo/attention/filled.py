@@ -41,7 +41,7 @@ class FilledAttention(WeightedAttention):
         if mask is not None:
             keep = mask if mask.dtype == torch.bool else mask != float("-inf")
             if mask.dtype != torch.bool:
-                scores = scores + mask.masked_fill(~keep, 0.0)
+                scores = scores + mask
             scores = scores.masked_fill(~keep, max(self.fill, torch.finfo(scores.dtype).min))
         weights = scores.softmax(dim=-1)
         return self.dropout(weights) @ v, weights

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.zoo.attention.support import HEADS, keep_mask, make_inputs
-from zoo.attention.differential import DifferentialAttention
+from zoo.attention.differential import DifferentialAttention, halves
 from zoo.blueprint import make_blueprint
 from zoo.builder import build
 from zoo.errors import CombinationError
@@ -36,8 +36,8 @@ def test_equal_maps_cancel_out_where_lambda_is_one() -> None:
     with torch.no_grad():
         for part in (attention.q_proj, attention.k_proj):
             for parameter in part.parameters():  # both halves of each head alike
-                halves = parameter.unflatten(0, (HEADS, 2, -1))
-                halves[:, 1] = halves[:, 0]
+                of_head = parameter.unflatten(0, (HEADS, 2, -1))
+                of_head[:, 1] = of_head[:, 0]
         attention.lambda_q.zero_()
         attention.lambda_init = 1.0
     inputs = make_inputs(4, 5)
@@ -64,3 +64,25 @@ def test_heads_of_odd_width_are_refused() -> None:
         CombinationError, match=r"multiple of 2, but d_model=6 .* Take d_model=8. \(rule head-width\)"
     ):
         build(make_blueprint(attention="differential", d_model=6, num_heads=2))
+
+
+@pytest.mark.parametrize("width", [4, 6, 8])
+def test_both_maps_have_pairs_that_are_turned_fast_and_slow(width: int) -> None:
+    x = torch.arange(width)[None]
+    first, second = (half[0].tolist() for half in halves(x))
+    assert sorted(first + second) == list(range(width))
+    expected = {
+        4: [0, 1],
+        6: [0, 1, 2],
+        8: [0, 1, 4, 5],
+    }  # pairs 0, 2, .. of 2i and 2i + 1, if there are so many
+    assert first == expected[width]
+
+
+def test_a_width_that_is_no_multiple_of_four_works_too() -> None:
+    attention, x = DifferentialAttention(12, 2).double(), torch.randn(1, 3, 12, dtype=torch.float64)
+    q, k, v, _ = attention.prepare(x, x, x, None)
+    first = (q[..., :3] @ k[..., :3].mT / 3**0.5).softmax(-1)
+    second = (q[..., 3:] @ k[..., 3:].mT / 3**0.5).softmax(-1)
+    _, weights = attention.attend(q, k, v, None)
+    torch.testing.assert_close(weights, first - attention.learned_lambda() * second)

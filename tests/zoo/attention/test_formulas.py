@@ -94,7 +94,7 @@ def talking(q: Tensor, k: Tensor, v: Tensor, keep: Tensor, state: State) -> Tens
 
 
 def differential(q: Tensor, k: Tensor, v: Tensor, keep: Tensor, state: State) -> Tensor:
-    half = q.size(-1) // 2
+    half = q.size(-1) // 2  # two features: a pair for each of the maps
     first, second = (
         by_scores(lambda h, i, j, p=p: q[h, i, p] @ k[h, j, p] / math.sqrt(half), v, keep)  # type: ignore[misc]
         for p in (slice(half), slice(half, None))
