@@ -32,10 +32,9 @@ class Layout:
 
     def unpack(self, x: Tensor) -> Tensor:
         """[1, N, D] -> [B, T, D], 0 at padding."""
-        padded = x[0].index_select(0, self.places)  # [1, N, D] -> [B * T, D]
-        return padded.unflatten(0, (self.batch, self.length)).masked_fill(
-            ~self.real[..., None], 0.0
-        )  # [B, T, D]
+        padded: Tensor = x[0].index_select(0, self.places)  # [1, N, D] -> [B * T, D]
+        padded = padded.unflatten(0, (self.batch, self.length))  # [B * T, D] -> [B, T, D]
+        return padded.masked_fill(~self.real[..., None], 0.0)
 
     def heads(self, x: Tensor) -> Tensor:
         """[1, H, N, d] -> [B, H, T, d]; at padding stands what a mask must hide."""

@@ -216,7 +216,7 @@ class Transformer(nn.Module):
 
         With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
         returned: [B, new, V]. With `pack`, nothing but the attention is computed at positions of padding, and
-        what stands there is of no use; in an answer the token of padding can come up like any other.
+        what stands there is of no use.
         """
         start = caches[0].self_attention.length if caches else 0
         new = tgt.size(1) - start

@@ -29,7 +29,7 @@ def generate(
         src: [B, S].
         max_len: at most so many tokens are generated.
         decoding: how tokens are chosen.
-        sos, eos, pad: token ids of start, end and padding.
+        sos, eos, pad: token ids of start, end and padding; padding is never chosen.
         cached: as in `Stepper`; the answers are the same.
 
     Returns:
@@ -39,6 +39,6 @@ def generate(
     model.eval()
     try:
         start = src.new_full((src.size(0),), sos)
-        return decoding(Stepper(model, src, cached), start, max_len, eos, pad)
+        return decoding(Stepper(model, src, cached, pad), start, max_len, eos, pad)
     finally:
         model.train(was_training)

@@ -107,21 +107,24 @@ class Answer(NamedTuple):
 
 
 def log_probs(model: nn.Module, src: list[int], begun: tuple[int, ...]) -> list[float]:
-    """log p of every next token, by the model itself."""
+    """log p of every next token but PAD, by the model itself; -inf for PAD, which is never chosen."""
     sources = torch.tensor([src])
     with torch.no_grad():
         memory = model.encode(sources)  # type: ignore[operator]
         output = model.decode(torch.tensor([[SOS, *begun]]), memory, sources, None)  # type: ignore[operator]
-    return output[0, -1].double().log_softmax(-1).tolist()  # type: ignore[no-any-return]
+    scores = output[0, -1].double()
+    scores[PAD] = -math.inf
+    return scores.log_softmax(-1).tolist()  # type: ignore[no-any-return]
 
 
 def continuations(model: nn.Module, src: list[int], answer: Answer, eos: int = EOS) -> list[Answer]:
-    """The answer with every next token, or itself if it has ended."""
+    """The answer with every next token that is possible, or itself if it has ended."""
     if answer.ended:
         return [answer]
     return [
         Answer((*answer.tokens, token), answer.total + log_p, token == eos)
         for token, log_p in enumerate(log_probs(model, src, answer.tokens))
+        if log_p > -math.inf
     ]
 
 

@@ -30,6 +30,16 @@ def test_an_answer_has_at_most_max_len_tokens_and_only_padding_after_eos(
 
 
 @every_decoding
+def test_padding_is_never_chosen_however_sure_of_it_the_model_is(name: str) -> None:
+    class Padder(Table):
+        def after(self, src: list[int], begun: list[int]) -> Tensor:
+            return super().after(src, begun).index_fill(0, torch.tensor([PAD]), 50.0)
+
+    for seed in range(4):
+        assert all(PAD not in answer for answer in decode(Padder(5, seed), SRC, decoding(name), 5))
+
+
+@every_decoding
 def test_without_eos_every_row_has_max_len_tokens(name: str) -> None:
     for seed in range(4):
         rows = generate(Table(5, seed), SRC, 4, decoding(name), sos=1, eos=-1, pad=0)  # type: ignore[arg-type]
