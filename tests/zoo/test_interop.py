@@ -395,7 +395,11 @@ def test_an_unknown_attention_is_refused_with_the_nearest() -> None:
 
 @pytest.mark.parametrize("axis", ["feedforward", "norm", "norm-type"])
 def test_what_torch_has_not_is_refused_on_the_way_back(axis: str) -> None:
-    known = {"feedforward": ("relu", "gelu"), "norm": ("pre", "post"), "norm-type": ("torch-layernorm",)}
+    known = {
+        "feedforward": ("relu", "gelu"),
+        "norm": ("pre", "post"),
+        "norm-type": ("torch-layernorm", "layernorm"),
+    }
     for variant in get_registry().variants(axis):
         choices = {axis.replace("-", "_"): variant.name}
         model = build(make_blueprint(d_model=8, num_heads=2, d_ff=12, **choices, num_encoder_layers=1))
@@ -437,11 +441,11 @@ def through_torch(model: Any, module: nn.Transformer) -> Tensor:
 
 @every_exact
 @pytest.mark.parametrize("feedforward", ["relu", "gelu"])
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize(("norm", "norm_type"), [("pre", "torch-layernorm"), ("post", "layernorm")])
 def test_a_model_loads_an_nn_transformer_and_gives_it_back(
-    attention: str, feedforward: str, norm: str
+    attention: str, feedforward: str, norm: str, norm_type: str
 ) -> None:
-    choices = {"attention": attention, "feedforward": feedforward, "norm": norm}
+    choices = {"attention": attention, "feedforward": feedforward, "norm": norm, "norm_type": norm_type}
     model = build(make_blueprint(**choices, **sizes()), seed=0).double()
     module = make("transformer", norm_first=norm == "pre", activation=feedforward)
     if norm == "post":

@@ -13,6 +13,7 @@ from zoo.feedforward.relu import ReluFeedForward
 from zoo.interop.specs import AttentionSpec, FeedForwardSpec, LayerSpec, NormSpec, Spec, StackSpec, StacksSpec
 from zoo.interop.stacks import Stacks
 from zoo.masks.adapter import MaskAdapter
+from zoo.norm_types.layernorm import LayerNorm
 from zoo.norm_types.torch_layernorm import TorchLayerNorm
 from zoo.norms.post import PostNorm
 from zoo.norms.pre import PreNorm
@@ -21,6 +22,7 @@ from zoo.registry import Variant
 from zoo.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
 
 FEED_FORWARDS = {"relu": ReluFeedForward, "gelu": GeluFeedForward}
+NORMS = {"torch-layernorm": TorchLayerNorm, "layernorm": LayerNorm}
 PLACEMENTS = {"pre": PreNorm, "post": PostNorm}
 
 
@@ -71,8 +73,9 @@ def _attention(part: Any) -> AttentionSpec:
 
 
 def _norm(part: Any) -> NormSpec:
-    _kind_of(part, {"torch-layernorm": TorchLayerNorm}, "norm")
-    return NormSpec(part.normalized_shape[0], part.eps, part.weight is not None, part.bias is not None)
+    _kind_of(part, NORMS, "norm")
+    width = part.normalized_shape[0] if type(part) is TorchLayerNorm else part.weight.size(0)
+    return NormSpec(width, part.eps, part.weight is not None, part.bias is not None)
 
 
 def _layer(part: Any) -> LayerSpec:
