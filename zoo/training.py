@@ -201,6 +201,7 @@ def exact_match(
     texts: Sequence[str] | None = None,
     *,
     decoding: Decoding | None = None,
+    seed: int = 0,
     device: torch.device | str = "cpu",
 ) -> Score:
     """Let `model` answer `texts`, token after token from its own output.
@@ -210,6 +211,7 @@ def exact_match(
         task: how texts become tokens, and what is right.
         texts: the first 1,000 held-out ones if not given.
         decoding: how tokens are chosen; greedily if not given.
+        seed: of what a decoding draws.
         device: where to decode.
     """
     device, decoding = torch.device(device), decoding or GreedyDecoding()
@@ -217,6 +219,7 @@ def exact_match(
     texts = task.held_out[:SCORED] if texts is None else texts
     examples: list[Example] = []
     with steady(device):
+        torch.manual_seed(seed)
         for start in range(0, len(texts), CHUNK):
             chunk = texts[start : start + CHUNK]
             src = task.batch(chunk).src.to(device)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from zoo.blueprint import Sizes, get_preset
 from zoo.builder import build
+from zoo.decoding.sample import SampleDecoding
 from zoo.errors import CombinationError, PluginError, UnknownNameError, ZooError
 from zoo.tasks import Task
 from zoo.tasks.base import EOS, PAD, SOS
@@ -145,6 +146,15 @@ def test_a_thousand_unseen_words_are_scored_by_default() -> None:
     score = exact_match(Speller(fails=0), TASK)  # type: ignore[arg-type]
     assert [example.text for example in score.examples] == list(TASK.held_out[:1000])
     assert score.share == 1
+
+
+def test_what_a_decoding_draws_depends_on_the_seed_alone() -> None:
+    def spelt(seed: int) -> list[str]:
+        torch.rand(1)  # what the global generator holds must not matter
+        score = exact_match(small(), TASK, TASK.held_out[:5], decoding=SampleDecoding(), seed=seed)
+        return [example.got for example in score.examples]
+
+    assert spelt(1) == spelt(1) != spelt(2)
 
 
 def test_an_untrained_model_spells_nothing_and_keeps_its_mode(device: torch.device) -> None:

@@ -96,7 +96,11 @@ class Run:
 @click.option("--lr", type=float, help=f"Highest learning rate. {_OWN % DEFAULT.lr}")
 @click.option("--warmup", type=click.IntRange(1), help=f"Steps of the warm-up. {_OWN % DEFAULT.warmup}")
 @click.option(
-    "--seed", type=click.IntRange(0), default=DEFAULT.seed, show_default=True, help="Of weights and batches."
+    "--seed",
+    type=click.IntRange(0),
+    default=DEFAULT.seed,
+    show_default=True,
+    help="Of weights, batches and what a decoding draws.",
 )
 @device_option
 @click.option(
@@ -142,7 +146,9 @@ def train(
         start = time.perf_counter()
         _train(run, model, data)
         seconds = time.perf_counter() - start
-        score = exact_match(model, data, decoding=build_decoding(blueprint), device=run.device)
+        score = exact_match(
+            model, data, decoding=build_decoding(blueprint), seed=recipe.seed, device=run.device
+        )
     except DivergedError as error:
         report(DivergedError(f"{error}{run.kept()}"))
         ctx.exit(1)
