@@ -1,78 +1,139 @@
-"""Every combination of some variants, measured side by side."""
+"""Combinations of variants and presets, measured side by side."""
 
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
-from zoo.blueprint import Blueprint, Choice
-from zoo.builder import build_decoding, build_loss, build_schedule
-from zoo.errors import ZooError
-from zoo.measure import count_flops, largest_difference, peak_memory, time_interleaved
+from zoo.appraisal import ROUNDS, Cost, Setting, measure_once, measure_times, train_and_score
+from zoo.blueprint import Blueprint
+from zoo.errors import CombinationError
 from zoo.plugins import get_registry
 from zoo.recipe import Recipe
-from zoo.training import exact_match, load_task, train
-from zoo.transformer import Transformer
-from zoo.trial import Tokens, build_on, padded_tokens
+from zoo.rules import check
+from zoo.tasks.base import TaskData
+from zoo.training import check_sizes, load_task
+from zoo.workers import Call, Result, Workers
 
-ROUNDS = 5
+MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is compared.
+
+    Attributes:
+        blueprint: the combination.
+        preset: the name of the preset it comes from, "" if none was asked for.
+        recipe: fields of `zoo.recipe.Recipe` in which its training differs from the default.
+    """
+
+    blueprint: Blueprint
+    preset: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What all combinations have in common.
+    """What all candidates have in common.
 
     Attributes:
-        batch: rows of the batch.
+        batch: rows of the batch that is measured on.
         length: tokens of its longest row, on both sides.
-        seed: of weights, batch and training.
+        seeds: of weights and training, one training each; the first is that of all other measurements.
         device: where everything runs.
         task: what to train on, None for no training.
         steps: of the training.
+        jobs: processes that measure and train. Times are taken after they have ended, in this one.
     """
 
     batch: int
     length: int
-    seed: int
+    seeds: tuple[int, ...]
     device: torch.device
     task: str | None = None
     steps: int = 0
+    jobs: int = 1
+
+    @property
+    def setting(self) -> Setting:
+        """On what a model is measured."""
+        return Setting(self.batch, self.length, self.seeds[0], self.device)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What came of the training with one seed: both numbers are None if it failed, and `problem` says why."""
+
+    seed: int
+    score: float | None = None
+    loss: float | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One combination; what could not be measured is None, and `note` says why.
+    """One candidate, measured; what could not be measured is None, and `note` says why.
 
     Attributes:
-        blueprint: the combination.
+        candidate: what it is.
+        outcome: "measured"; "refused", if a rule speaks against it; "failed", if a part does not work.
         parameters: trained numbers.
         flops: of one forward pass.
         forward_s, step_s: median seconds of a forward pass, and of a training step with AdamW.
         memory_bytes: most in use during a training step, see `zoo.measure.peak_memory`.
-        difference: largest absolute difference of logits to attention=eager with the same weights.
-        score: share of unseen texts answered exactly right.
+        difference: largest absolute difference of outputs to attention=eager with the same weights.
+        timing_group: rows of the same group were timed in turns.
+        trainings: what came of the training, seed by seed.
     """
 
-    blueprint: Blueprint
+    candidate: Candidate
+    outcome: str = MEASURED
     parameters: int | None = None
     flops: int | None = None
     forward_s: float | None = None
     step_s: float | None = None
     memory_bytes: int | None = None
     difference: float | None = None
-    score: float | None = None
+    timing_group: int | None = None
+    trainings: tuple[Training, ...] = ()
     note: str = ""
 
+    @property
+    def blueprint(self) -> Blueprint:
+        return self.candidate.blueprint
 
-MEASURED = tuple(one.name for one in fields(Row) if one.name not in ("blueprint", "note"))
+    @property
+    def scores(self) -> Spread | None:
+        """Shares of unseen texts answered exactly right, over the seeds whose training came to an end."""
+        return _spread([one.score for one in self.trainings if one.score is not None])
+
+    @property
+    def losses(self) -> Spread | None:
+        """Losses of the last step, over the same seeds."""
+        return _spread([one.loss for one in self.trainings if one.loss is not None])
 
 
-def combinations(base: Blueprint, choices: Mapping[str, Sequence[str]]) -> list[Blueprint]:
-    """All combinations of the choices, as a user types them, in place of those of `base`.
+@dataclass(frozen=True)
+class Spread:
+    """Median, least and most of some numbers."""
+
+    median: float
+    least: float
+    most: float
+
+
+def _spread(numbers: Sequence[float]) -> Spread | None:
+    return Spread(statistics.median(numbers), min(numbers), max(numbers)) if numbers else None
+
+
+def combinations(bases: Sequence[Candidate], choices: Mapping[str, Sequence[str]]) -> list[Candidate]:
+    """Every base with every combination of the choices, as a user types them, in place of its own.
 
     Raises:
         UnknownNameError: no such axis, variant or option.
@@ -82,130 +143,134 @@ def combinations(base: Blueprint, choices: Mapping[str, Sequence[str]]) -> list[
     chosen: list[dict[str, Any]] = [
         dict(zip(axes, texts, strict=True)) for texts in itertools.product(*axes.values())
     ]
-    return [base.with_choices(**one) for one in chosen]
+    return [replace(base, blueprint=base.blueprint.with_choices(**one)) for base in bases for one in chosen]
 
 
 def compare(
-    blueprints: Sequence[Blueprint],
+    candidates: Sequence[Candidate],
     conditions: Conditions,
     on_stage: Callable[[str], object] = lambda _: None,
 ) -> list[Row]:
     """Build and measure all of them; one that is refused, or fails, is a row that says so.
 
-    `on_stage` is called with what has just been done, `number_of_stages` times.
+    `on_stage` is called with what has just been done, at most `number_of_stages` times. On leaving, also
+    by Ctrl-C, no worker process is left.
     """
-    trials: dict[int, _Trial] = {}
-    rows: list[Row] = []
-    for number, blueprint in enumerate(blueprints):
-        try:
-            trials[number] = _Trial(blueprint, conditions)
-            rows.append(trials[number].row())
-        except ZooError as error:
-            trials.pop(number, None)
-            rows.append(Row(blueprint, note=str(error)))
-        on_stage("built")
-
-    def timed(functions: Sequence[Callable[[], object]]) -> dict[int, float]:
-        return dict(zip(trials, time_interleaved(functions, ROUNDS, lambda: on_stage("timed")), strict=True))
-
-    for number, seconds in timed([trial.ready_to_infer() for trial in trials.values()]).items():
-        rows[number] = replace(rows[number], forward_s=seconds)
-    for number, seconds in timed([trial.ready_to_train() for trial in trials.values()]).items():
-        rows[number] = replace(rows[number], step_s=seconds)
-    if conditions.task is not None:
-        for number in range(len(rows)):
-            if number in trials:
-                rows[number] = _scored(rows[number], conditions)
-            on_stage("trained")
+    task = load_task(conditions.task) if conditions.task is not None else None
+    rows = [_admitted(one, conditions, task) for one in candidates]
+    with Workers(conditions.jobs) as workers:
+        _measure(rows, conditions, workers, on_stage)
+        if conditions.task is not None:
+            _train(rows, conditions, workers, on_stage)
+    _time(rows, conditions, on_stage)
     return rows
 
 
-def number_of_stages(blueprints: Sequence[Blueprint], conditions: Conditions) -> int:
-    """How often `compare` calls `on_stage`."""
-    return len(blueprints) * (2 if conditions.task else 1) + 2 * ROUNDS
+def number_of_stages(candidates: Sequence[Candidate], conditions: Conditions) -> int:
+    """How often `compare` calls `on_stage`, if no candidate is refused."""
+    trainings = len(conditions.seeds) if conditions.task else 0
+    return len(candidates) * (1 + trainings + 2 * ROUNDS)
 
 
-class _Trial:
-    """A model with a batch and an optimizer: what is measured again and again."""
-
-    def __init__(self, blueprint: Blueprint, conditions: Conditions) -> None:
-        self.blueprint, self.conditions = blueprint, conditions
-        self.model = build_on(blueprint, conditions.device, conditions.seed)
-        tokens = padded_tokens(blueprint.sizes, conditions.batch, conditions.length, conditions.seed)
-        self.tokens = Tokens(*(side.to(conditions.device) for side in tokens))
-        self.loss = build_loss(blueprint).to(conditions.device)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
-
-    def ready_to_infer(self) -> Callable[[], None]:
-        """A forward pass; the model is put in eval mode for it."""
-        self.model.eval()
-
-        def forward() -> None:
-            with torch.no_grad():
-                self.model(self.tokens.src, self.tokens.tgt)
-
-        return forward
-
-    def ready_to_train(self) -> Callable[[], None]:
-        """A training step; the model is put in train mode for it."""
-        self.model.train()
-        return self.step
-
-    def step(self) -> None:
-        logits = self.model(self.tokens.src, self.tokens.tgt)
-        loss = self.loss(logits, self.tokens.labels)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        self.optimizer.step()
-
-    def row(self) -> Row:
-        """All that is measured once; the training step comes last, as it changes the weights."""
-        difference, note = self._difference()
-        return Row(
-            self.blueprint,
-            parameters=sum(p.numel() for p in self.model.parameters() if p.requires_grad),
-            flops=count_flops(self.model, self.tokens.src, self.tokens.tgt),
-            difference=difference,
-            memory_bytes=peak_memory(
-                self.ready_to_train(), self.model, self.optimizer, self.conditions.device
-            ),
-            note=note,
+def unfit(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> str:
+    """Why a candidate cannot be measured like this, or trained on `task`, with the rule's name; "" if it can."""
+    sizes = candidate.blueprint.sizes
+    if conditions.length > sizes.max_len:
+        return (
+            f"The batch is {conditions.length} tokens long, which is over max_len={sizes.max_len}. Take a shorter "
+            "--length, or a larger --max-len. (rule batch-length)"
         )
-
-    def _difference(self) -> tuple[float | None, str]:
-        eager = _with_eager(self.blueprint)
-        if eager is None:
-            name = self.blueprint["attention"].name
-            return None, f"attention={name} does not declare that it equals eager."
-        other: Transformer = build_on(eager, self.conditions.device, self.conditions.seed)
-        return largest_difference(self.model, other, self.tokens.src, self.tokens.tgt), ""
+    if task is not None:
+        try:
+            check_sizes(sizes, task)
+        except CombinationError as error:
+            return f"{error} (rule task-sizes)"
+    return ""
 
 
-def _with_eager(blueprint: Blueprint) -> Blueprint | None:
-    """The same with the plain attention, None if its attention does not claim to equal that."""
-    registry, chosen = get_registry(), blueprint["attention"]
-    if not registry.resolve("attention", chosen.name)[0].capabilities["exact"]:
-        return None
-    known = {option.name for option in registry.get("attention", "eager").options}
-    plain = Choice("eager", {name: value for name, value in chosen.options.items() if name in known})
-    return blueprint.with_choices(attention=str(plain))
-
-
-def _scored(row: Row, conditions: Conditions) -> Row:
-    assert conditions.task is not None
-    task = load_task(conditions.task)
+def _admitted(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> Row:
+    """A row that is to be filled, or one that is refused before anything is built."""
     try:
-        model = build_on(row.blueprint, conditions.device, conditions.seed)
-        recipe = Recipe(steps=conditions.steps, seed=conditions.seed)
-        train(
-            model,
-            task,
-            recipe,
-            loss=build_loss(row.blueprint),
-            schedule=build_schedule(row.blueprint, recipe.steps, recipe.warmup),
-            device=conditions.device,
+        check(candidate.blueprint, get_registry())
+    except CombinationError as error:
+        return Row(candidate, REFUSED, note=str(error))
+    reason = unfit(candidate, conditions, task)
+    return Row(candidate, REFUSED, note=reason) if reason else Row(candidate)
+
+
+def _still_in(rows: Sequence[Row]) -> list[int]:
+    return [number for number, row in enumerate(rows) if row.outcome == MEASURED]
+
+
+def _measure(
+    rows: list[Row], conditions: Conditions, workers: Workers, on_stage: Callable[[str], object]
+) -> None:
+    """Fill in what is measured once."""
+    numbers = _still_in(rows)
+    calls = [Call(measure_once, (rows[n].blueprint.to_json(), conditions.setting)) for n in numbers]
+    for n, result in zip(numbers, workers.run(calls, lambda *_: on_stage("measured")), strict=True):
+        rows[n] = _with_cost(rows[n], result)
+
+
+def _with_cost(row: Row, result: Result) -> Row:
+    if result.problem:
+        return replace(row, outcome=REFUSED if result.refused else FAILED, note=result.problem)
+    cost: Cost = result.value
+    return replace(
+        row,
+        parameters=cost.parameters,
+        flops=cost.flops,
+        memory_bytes=cost.memory_bytes,
+        difference=cost.difference,
+        note=cost.note,
+    )
+
+
+def _train(
+    rows: list[Row], conditions: Conditions, workers: Workers, on_stage: Callable[[str], object]
+) -> None:
+    """Fill in what came of the trainings."""
+    pairs = [(n, seed) for n in _still_in(rows) for seed in conditions.seeds]
+    calls = []
+    for n, seed in pairs:
+        recipe = Recipe(**{**rows[n].candidate.recipe, "steps": conditions.steps, "seed": seed})
+        calls.append(
+            Call(train_and_score, (rows[n].blueprint.to_json(), conditions.task, recipe, conditions.device))
         )
-        decoding = build_decoding(row.blueprint)
-        return replace(row, score=exact_match(model, task, decoding=decoding, device=conditions.device).share)
-    except ZooError as error:
-        return replace(row, note=f"{row.note} {error}".strip())
+    done = workers.run(calls, lambda *_: on_stage("trained"))
+    for (n, seed), result in zip(pairs, done, strict=True):
+        score, loss = result.value or (None, None)
+        training = Training(seed, score, loss, result.problem)
+        rows[n] = replace(rows[n], trainings=(*rows[n].trainings, training))
+    for n in _still_in(rows):
+        rows[n] = replace(rows[n], note=" ".join(filter(None, [rows[n].note, _failures(rows[n].trainings)])))
+
+
+def _failures(trainings: Sequence[Training]) -> str:
+    """Which trainings failed, and why, in one sentence a reason."""
+    seeds: dict[str, list[int]] = {}
+    for one in trainings:
+        if one.problem:
+            seeds.setdefault(one.problem, []).append(one.seed)
+    if len(trainings) == 1:
+        return next(iter(seeds), "")
+    return " ".join(
+        f"Seed{'s' * (len(those) > 1)} {', '.join(map(str, those))}: {problem}"
+        for problem, those in seeds.items()
+    )
+
+
+def _time(rows: list[Row], conditions: Conditions, on_stage: Callable[[str], object]) -> None:
+    """Fill in the times."""
+    numbers = _still_in(rows)
+    memory = [rows[n].memory_bytes or 0 for n in numbers]
+    blueprints = [rows[n].blueprint for n in numbers]
+    times = measure_times(blueprints, memory, conditions.setting, lambda: on_stage("timed"))
+    for n, one in zip(numbers, times, strict=True):
+        rows[n] = replace(
+            rows[n],
+            forward_s=one.forward_s,
+            step_s=one.step_s,
+            timing_group=one.group,
+            note=" ".join(filter(None, [rows[n].note, one.problem])),
+        )

@@ -39,10 +39,11 @@ def count_flops(model: nn.Module, *inputs: Tensor) -> int:
     return int(counter.get_total_flops())
 
 
-def time_interleaved(functions: Sequence[Step], rounds: int, on_round: Callable[[], object]) -> list[float]:
+def time_interleaved(functions: Sequence[Step], rounds: int, on_time: Callable[[], object]) -> list[float]:
     """Median seconds of each function, one thread on the CPU.
 
     All functions are measured once in every round, so that a machine that gets slower hits all alike.
+    `on_time` is called whenever one has been.
     """
     timers = [Timer("f()", globals={"f": function}, num_threads=1) for function in functions]
     numbers = [max(1, round(LEAST_SECONDS / max(timer.timeit(1).mean, 1e-6))) for timer in timers]
@@ -50,7 +51,7 @@ def time_interleaved(functions: Sequence[Step], rounds: int, on_round: Callable[
     for _ in range(rounds):
         for timer, number, taken in zip(timers, numbers, times, strict=True):
             taken.append(timer.timeit(number).mean)  # waits for the device
-        on_round()
+            on_time()
     return [statistics.median(taken) for taken in times]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.blueprint import Blueprint, get_preset, make_blueprint
+from zoo.blueprint import Blueprint, Sizes, get_preset, make_blueprint
 from zoo.cli.options import (
     axis_options,
     axis_values,
@@ -17,8 +18,7 @@ from zoo.cli.options import (
     defaults_text,
     device_option,
     json_option,
-    preset_option,
-    seed_option,
+    presets_option,
     size_options,
 )
 from zoo.cli.tables import comparison
@@ -28,10 +28,11 @@ from zoo.recipe import Recipe
 from zoo.tasks import Task, get_task
 
 if TYPE_CHECKING:
-    from zoo.compare import Conditions, Row
+    from zoo.compare import Candidate, Conditions, Row
 
 DEFAULT_TASK, DEFAULT_STEPS = "reverse", Recipe().steps
 BATCH, LENGTH = 8, 32
+STANDARD_OUTPUT = Path("-")
 
 
 def _small() -> Blueprint:
@@ -41,104 +42,167 @@ def _small() -> Blueprint:
     )
 
 
-@click.command(epilog=defaults_text(_small()) + " With --train: the preset of the task.")
-@preset_option
+def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
+    try:
+        seeds = tuple(dict.fromkeys(int(one) for one in value.split(",")))
+    except ValueError:
+        seeds = ()
+    if not seeds or not all(0 <= one < 2**63 for one in seeds):
+        raise click.BadParameter("expected whole numbers from 0 to 2^63 - 1, separated by commas.")
+    return seeds
+
+
+@click.command(epilog=defaults_text(_small()) + " With a task: its preset.")
+@presets_option
 @axis_options(several=True)
 @size_options
 @click.option("--batch", type=click.IntRange(1), default=BATCH, show_default=True, help="Rows of a batch.")
-@click.option("--length", type=click.IntRange(1), help=f"Tokens of a row; {LENGTH}, or max-len if less.")
+@click.option(
+    "--length", type=click.IntRange(1), help=f"Tokens of a row; {LENGTH}, or the least max-len if less."
+)
 @click.option("--train", "training", is_flag=True, help="Train each too, and score it on unseen texts.")
-@click.option("--task", metavar="NAME", help=f"With --train: on what; {DEFAULT_TASK}.")
-@click.option("--steps", type=click.IntRange(1), help=f"With --train: how long; {DEFAULT_STEPS}.")
-@seed_option
+@click.option("--task", metavar="NAME", help=f"Train, on this task; --train alone takes {DEFAULT_TASK}.")
+@click.option("--steps", type=click.IntRange(1), help=f"Of each training; {DEFAULT_STEPS}.")
+@click.option(
+    "--seed",
+    metavar="N,...",
+    default="0",
+    show_default=True,
+    callback=_seeds,
+    help="Of weights and data; several train several times.",
+)
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="So many seeds, from --seed on.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that measure and train."
+)
 @device_option
 @click.option(
     "--csv",
     "csv_path",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Write a CSV too, with machine and versions; an old one is replaced.",
+    help="Write a CSV too, with machine and versions; an old one is replaced. - prints it, and no table.",
 )
 @json_option
 def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
-    """Every combination of some variants in one table.
+    """Combinations of variants and presets in one table.
 
-    Give any axis several variants, separated by commas, options after a colon. Columns: trained
-    parameters; floating-point operations of a forward pass; median time of a forward pass, and of a
+    Give any axis several variants, separated by commas, options after a colon, and --preset several names:
+    a row for every combination. Axes and sizes that are given hold for every row. Columns: what varies;
+    trained parameters; floating-point operations of a forward pass; median time of a forward pass, and of a
     training step (forward, backward, AdamW), on one CPU thread or on CUDA; most memory in use during a
     training step (parameters, optimizer state, gradients, activations, as torch's allocator counts them);
-    largest difference of the logits to those of attention=eager with the same weights, where the attention
-    claims to equal it; with --train, the share of unseen texts answered exactly right.
+    largest difference of the output to that of attention=eager with the same weights, where the attention
+    claims to equal it.
 
-    A combination that cannot work is a row with the reason.
+    With --train or --task, a second table: each is trained as `zoo train` would, with its own loss, schedule
+    and decoding, and with the recipe of its preset but for the steps; the share of unseen texts answered
+    exactly right, and the last loss; with several seeds the median, the least and the most.
+
+    With --jobs, rows and seeds are spread over processes of one thread each. Times are always taken in one
+    process, all rows in turns, after the others have ended.
+
+    A combination that cannot work, or a part that fails, is a row with the reason.
 
     \b
     Examples:
       zoo compare --attention=eager,fused --norm=pre,post
       zoo compare --attention=eager:bias=false,fused --length 256 --csv out.csv
-      zoo compare --norm=pre,post,res-post --train --steps 100
+      zoo compare --preset vaswani2017,modern --d-model 128 --num-heads 4
+      zoo compare --norm=pre,post,res-post --task reverse --steps 100 --seeds 3 --jobs 2
     """
-    task, steps = _training(given)
-    batch, length, seed, device = (given.pop(name) for name in ("batch", "length", "seed", "device"))
+    if as_json and csv_path == STANDARD_OUTPUT:
+        raise ZooError("--json and --csv=- both want standard output: give one of them, or --csv a file.")
+    task, steps, seeds = _training(given)
+    batch, length, jobs, device = (given.pop(name) for name in ("batch", "length", "jobs", "device"))
     choices = axis_values(given)
-    base = blueprint_from(given, get_preset(task.preset).blueprint() if task else _small())
-
-    if length is not None and length > base.sizes.max_len:
-        raise CombinationError(
-            f"--length={length} is over max_len={base.sizes.max_len}: take --max-len={length} too."
-        )
 
     from zoo.compare import Conditions, combinations
     from zoo.devices import resolve_device
-    from zoo.records import check_csv, records, write_csv
+    from zoo.records import check_csv, csv_text, records, write_csv
 
+    bases = _bases(given, task)
+    candidates = combinations(bases, choices)
+    shortest = min(one.blueprint.sizes.max_len for one in candidates)
     conditions = Conditions(
         batch=batch,
-        length=length or min(LENGTH, base.sizes.max_len),
-        seed=seed,
+        length=length or min(LENGTH, shortest),
+        seeds=seeds,
         device=resolve_device(device),
         task=task.name if task else None,
         steps=steps,
+        jobs=jobs,
     )
-    if csv_path is not None:
+    if csv_path not in (None, STANDARD_OUTPUT):
         check_csv(csv_path)
-    rows = _measure(combinations(base, choices), conditions)
+    rows = _measure(candidates, conditions)
     flat = records(rows, conditions)
-    if csv_path is not None:
+    if csv_path not in (None, STANDARD_OUTPUT):
         write_csv(csv_path, flat)
     if as_json:
         print_json(flat)
+    elif csv_path == STANDARD_OUTPUT:
+        click.echo(csv_text(flat), nl=False)
     else:
-        click.echo(comparison(rows, _columns(choices), conditions))
+        click.echo(comparison(rows, _columns(bases, choices), conditions))
 
 
-def _columns(choices: dict[str, list[str]]) -> list[str]:
-    """The axes to show: those with several variants, else those that were given."""
-    return [axis for axis, texts in choices.items() if len(texts) > 1] or list(choices) or ["attention"]
+def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
+    """What choices are crossed with: the presets asked for, else one blueprint; with the sizes asked for."""
+    from zoo.compare import Candidate
+
+    text = given.pop("preset")
+    names = [] if text is None else list(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
+    if text is not None and not names:
+        raise ZooError(f"--preset={text}: expected one or more presets, separated by commas.")
+    if not names and task is None:
+        found = [Candidate(_small())]
+    else:
+        presets = [get_preset(name) for name in names or [task.preset if task else ""]]
+        found = [
+            Candidate(preset.blueprint(), preset.name if names else "", preset.recipe) for preset in presets
+        ]
+    sizes = {one.name: given.pop(one.name, None) for one in fields(Sizes)}
+    return [Candidate(blueprint_from(dict(sizes), one.blueprint), one.preset, one.recipe) for one in found]
 
 
-def _training(given: dict[str, Any]) -> tuple[Task | None, int]:
-    """What to train on, None for no training, and how long; takes its entries out of `given`."""
-    training, task, steps = (given.pop(name) for name in ("training", "task", "steps"))
-    if not training and (task or steps):
-        raise ZooError("--task and --steps say how to train: give --train too.")
-    return get_task(task or DEFAULT_TASK) if training else None, steps or DEFAULT_STEPS
+def _columns(bases: Sequence[Candidate], choices: dict[str, list[str]]) -> list[str]:
+    """What tells rows apart: `preset`, and axes with several variants; else whatever was given."""
+    varied = ["preset"] * (len(bases) > 1) + [axis for axis, texts in choices.items() if len(set(texts)) > 1]
+    return varied or ["preset"] * bool(bases[0].preset) + list(choices) or ["attention"]
 
 
-def _measure(blueprints: Sequence[Blueprint], conditions: Conditions) -> list[Row]:
+def _training(given: dict[str, Any]) -> tuple[Task | None, int, tuple[int, ...]]:
+    """What to train on, None for no training, how long, and with which seeds; takes its entries out of `given`."""
+    training, task, steps, seeds, count = (
+        given.pop(name) for name in ("training", "task", "steps", "seed", "seeds")
+    )
+    if count is not None and len(seeds) > 1:
+        raise ZooError("--seeds counts on from one --seed: give --seed one number, or leave --seeds out.")
+    if count is not None:
+        seeds = tuple(range(seeds[0], seeds[0] + count))
+    if not training and task is None and (steps or len(seeds) > 1):
+        raise ZooError("--steps, and several seeds, say how to train: give --train or --task too.")
+    wanted = training or task is not None
+    return get_task(task or DEFAULT_TASK) if wanted else None, steps or DEFAULT_STEPS, seeds
+
+
+def _measure(candidates: Sequence[Candidate], conditions: Conditions) -> list[Row]:
     from tqdm import tqdm
 
     from zoo.compare import compare as measure
-    from zoo.compare import number_of_stages
-    from zoo.training import check_sizes, load_task
+    from zoo.compare import number_of_stages, unfit
+    from zoo.training import load_task
 
-    if conditions.task is not None:
-        check_sizes(blueprints[0].sizes, load_task(conditions.task))
-    total = number_of_stages(blueprints, conditions)
+    task = None if conditions.task is None else load_task(conditions.task)
+    reasons = [unfit(one, conditions, task) for one in candidates]
+    if all(reasons):
+        raise CombinationError(reasons[0])
+    total = number_of_stages(candidates, conditions)
     with tqdm(total=total, leave=False, disable=not sys.stderr.isatty(), unit="") as bar:
 
         def on_stage(done: str) -> None:
             bar.set_description(done)
             bar.update()
 
-        return measure(blueprints, conditions, on_stage)
+        return measure(candidates, conditions, on_stage)

@@ -72,18 +72,22 @@ def _options_of(variants: Iterable[Variant], typed: str) -> list[tuple[str, str]
 
 
 class PresetType(_TextType):
-    """The name of a preset; it only completes."""
+    """The name of a preset, or several, by comma; it only completes."""
 
     name = "preset"
+
+    def __init__(self, several: bool = False) -> None:
+        self.several = several
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Presets that begin so."""
+        before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
         return [
-            CompletionItem(preset.name, help=preset.summary)
+            CompletionItem(before + comma + preset.name, help=preset.summary)
             for preset in get_presets().values()
-            if preset.name.startswith(incomplete)
+            if preset.name.startswith(last)
         ]
 
 
@@ -124,6 +128,16 @@ def preset_option(command: F) -> F:
         type=PresetType(),
         metavar="NAME",
         help=f"Start from a named blueprint: {', '.join(get_presets())}.",
+    )(command)
+
+
+def presets_option(command: F) -> F:
+    """--preset, for several."""
+    return click.option(
+        "--preset",
+        type=PresetType(several=True),
+        metavar="NAME,...",
+        help=f"Named blueprints, a row each: {', '.join(get_presets())}.",
     )(command)
 
 

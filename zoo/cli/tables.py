@@ -1,42 +1,74 @@
-"""The table of `zoo compare`."""
+"""The tables of `zoo compare`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zoo.blueprint import Sizes
 from zoo.cli.describe import brief
 from zoo.cli.text import GAP, width, wrapped
 
 if TYPE_CHECKING:
-    from zoo.compare import Conditions, Row
+    from zoo.compare import Conditions, Row, Spread
 
 NARROWEST_CELL = 10
+COSTS = ("params", "GFLOP", "forward", "step", "memory", "vs eager")
+SCORES = ("score", "least", "most", "loss", "least", "most")
 
 
-def comparison(rows: Sequence[Row], axes: Sequence[str], conditions: Conditions) -> str:
-    """One line a row, with its choices on `axes`; notes below."""
+def comparison(rows: Sequence[Row], columns: Sequence[str], conditions: Conditions) -> str:
+    """A table of costs, one of trainings where there were any, what all have in common, and notes.
+
+    Args:
+        rows: of `zoo.compare.compare`.
+        columns: axes, or `preset`: what tells the rows apart.
+        conditions: under which they were measured.
+    """
+    notes = _notes(rows)
+    marks = [f"({notes.index(note) + 1})" if note else "-" for note in map(_note, rows)]
+    labels = [_labels(row, columns) for row in rows]
+    costs = [_costs(row, mark) for row, mark in zip(rows, marks, strict=True)]
+    blocks = [_table(columns, COSTS, labels, costs), wrapped(_under(rows, conditions))]
+    if conditions.task is not None:
+        several = len(conditions.seeds) > 1
+        headers = SCORES if several else (SCORES[0], SCORES[3])
+        scores = [_scores(row, mark, several) for row, mark in zip(rows, marks, strict=True)]
+        blocks += [_table(columns, headers, labels, scores), wrapped(_under_training(conditions))]
+    below = [wrapped(f"({number}) {note}") for number, note in enumerate(notes, 1)]
+    return "\n\n".join([*blocks, *(["\n".join(below)] if below else [])])
+
+
+def _note(row: Row) -> str:
+    """What is said about a row below the table."""
+    begin = {"refused": "Refused. ", "failed": "Failed. "}.get(row.outcome, "")
+    return begin + row.note
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    return [note for note in dict.fromkeys(map(_note, rows)) if note]
+
+
+def _labels(row: Row, columns: Sequence[str]) -> list[str]:
+    return [
+        row.candidate.preset if column == "preset" else brief(column, row.blueprint[column])
+        for column in columns
+    ]
+
+
+def _table(
+    columns: Sequence[str], headers: Sequence[str], labels: Sequence[list[str]], numbers: Sequence[list[str]]
+) -> str:
     from tabulate import tabulate
 
-    trained = conditions.task is not None
-    headers = [*axes, "params", "GFLOP", "forward", "step", "memory", "vs eager", *["score"] * trained]
-    notes: list[str] = []
-    cells = []
-    for row in rows:
-        refused = row.parameters is None
-        note = f"Refused. {row.note}" if refused else row.note
-        notes += [note] if note and note not in notes else []
-        mark = f"({notes.index(note) + 1})" if note else "-"
-        numbers = [mark, *[""] * 6] if refused else _numbers(row, mark)
-        choices = [brief(axis, row.blueprint[axis]) for axis in axes]
-        cells.append([*choices, *(numbers if trained else numbers[:-1])])
-    align = ["left"] * len(axes) + ["right"] * (len(headers) - len(axes))
-    lines = [headers, *cells]
-    table = tabulate(
-        lines, tablefmt="plain", colalign=align, disable_numparse=True, maxcolwidths=_limits(lines, len(axes))
+    lines = [[*columns, *headers], *([*some, *others] for some, others in zip(labels, numbers, strict=True))]
+    return tabulate(
+        lines,
+        tablefmt="plain",
+        colalign=["left"] * len(columns) + ["right"] * len(headers),
+        disable_numparse=True,
+        maxcolwidths=_limits(lines, len(columns)),
     )
-    below = [wrapped(f"({number}) {note}") for number, note in enumerate(notes, 1)]
-    return "\n".join([table, "", wrapped(_under(rows[0], conditions)), *below])
 
 
 def _limits(cells: Sequence[Sequence[str]], wrapping: int) -> list[int | None]:
@@ -49,8 +81,10 @@ def _limits(cells: Sequence[Sequence[str]], wrapping: int) -> list[int | None]:
     return [*first, *[None] * (len(widths) - wrapping)]
 
 
-def _numbers(row: Row, mark: str) -> list[str]:
-    """All measurements as text; `mark` stands for those that are missing."""
+def _costs(row: Row, mark: str) -> list[str]:
+    """All costs as text; `mark` stands for those that are missing, once if all are."""
+    if row.parameters is None:
+        return [mark, *[""] * (len(COSTS) - 1)]
     measured: list[tuple[Any, Callable[[Any], str]]] = [
         (row.parameters, lambda n: f"{n:,}"),
         (row.flops, lambda n: f"{n / 1e9:.3g}"),
@@ -58,9 +92,23 @@ def _numbers(row: Row, mark: str) -> list[str]:
         (row.step_s, lambda s: _scaled(s * 1e3, "ms", "s")),
         (row.memory_bytes, lambda n: _scaled(n / 1e6, "MB", "GB")),
         (row.difference, lambda d: "equal" if d == 0 else f"{d:.1e}"),
-        (row.score, lambda s: f"{s:.1%}"),
     ]
     return [mark if value is None else shown(value) for value, shown in measured]
+
+
+def _scores(row: Row, mark: str, several: bool) -> list[str]:
+    """Scores and losses as text; with `mark`, if a training is missing."""
+
+    def cells(spread: Spread | None, shown: Callable[[float], str]) -> list[str]:
+        if spread is None:
+            return [mark, *[""] * (2 * several)]
+        numbers = (spread.median, spread.least, spread.most) if several else (spread.median,)
+        return [shown(number) for number in numbers]
+
+    found = [*cells(row.scores, lambda s: f"{s:.1%}"), *cells(row.losses, lambda loss: f"{loss:.4f}")]
+    if row.scores is not None and any(one.problem for one in row.trainings):
+        found[0] = f"{mark} {found[0]}"
+    return found
 
 
 def _scaled(value: float, unit: str, thousand: str) -> str:
@@ -68,14 +116,41 @@ def _scaled(value: float, unit: str, thousand: str) -> str:
     return f"{value:.3g} {unit}" if value < 999.5 else f"{value / 1000:.3g} {thousand}"
 
 
-def _under(row: Row, conditions: Conditions) -> str:
-    """What all rows have in common."""
-    sizes = row.blueprint.sizes
-    text = (
-        f"Batch of {conditions.batch} x {conditions.length} tokens on {conditions.device.type}; "
+def _under(rows: Sequence[Row], conditions: Conditions) -> str:
+    """What the costs have in common."""
+    batch = f"Batch of {conditions.batch} x {conditions.length} tokens on {conditions.device.type}"
+    sizes = {row.blueprint.sizes: row.candidate.preset for row in rows}
+    if len(sizes) == 1:
+        text = f"{batch}; {_sizes(rows[0].blueprint.sizes)}."
+    else:
+        each = (f"{preset}: {_sizes(one)}." for one, preset in sizes.items())
+        text = "\n".join([f"{batch}.", *each])
+    if conditions.jobs > 1:
+        text += f"\nTimes were taken in one process, after the {conditions.jobs} others had ended."
+    groups = len({row.timing_group for row in rows} - {None})
+    if groups > 1:
+        text += (
+            f"\nMemory does not hold all models at once: times were taken in {groups} groups, one after the other, "
+            "from top to bottom."
+        )
+    return text
+
+
+def _sizes(sizes: Sizes) -> str:
+    return (
         f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, "
-        f"{sizes.num_encoder_layers}+{sizes.num_decoder_layers} layers."
+        f"{sizes.num_encoder_layers}+{sizes.num_decoder_layers} layers, vocabularies {sizes.src_vocab:,}+"
+        f"{sizes.tgt_vocab:,}"
     )
-    if conditions.task is not None:
-        text += f" Score: unseen texts of task {conditions.task} answered exactly, after {conditions.steps} steps."
+
+
+def _under_training(conditions: Conditions) -> str:
+    """What the trainings have in common."""
+    seeds = conditions.seeds
+    text = (
+        f"Score: unseen texts of task {conditions.task} answered exactly, after {conditions.steps} steps. "
+        "Loss: of the last step, each row's own."
+    )
+    if len(seeds) > 1:
+        text += f" Median, least and most of {len(seeds)} seeds: {', '.join(map(str, seeds))}."
     return text
