@@ -149,7 +149,8 @@ def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) 
 
 
 def cacheable(blueprint: Blueprint, registry: Registry) -> bool:
-    """Whether decoding can keep keys and values: every part that the decoder is made of declares it."""
+    """Whether decoding can keep keys and values: every part that the decoder is made of declares it, and no
+    position sees what comes later, as it does where its whole row is hidden and filled."""
     variants = chosen_variants(blueprint, registry)
     chosen = (
         variants["attention"],
@@ -157,7 +158,11 @@ def cacheable(blueprint: Blueprint, registry: Registry) -> bool:
         variants["encoding"],
         variants["norm"],
     )
-    return all(variant.capabilities["cacheable"] for variant in chosen)
+    leaks = (
+        variants["masking"].capabilities["blank_rows"]
+        and not variants["attention"].capabilities["blanks_rows"]
+    )
+    return all(variant.capabilities["cacheable"] for variant in chosen) and not leaks
 
 
 def packable(blueprint: Blueprint, registry: Registry) -> bool:

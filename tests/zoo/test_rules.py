@@ -149,6 +149,13 @@ def test_one_part_that_cannot_work_with_a_cache_is_enough(axis: str) -> None:
     assert not works(registry_with(axis, cacheable=False))
 
 
+def test_a_row_that_is_filled_whole_is_not_cached() -> None:
+    filled = {"attention": "filled", "masking": "blank-rows"}
+    assert not cacheable(make_blueprint(**filled), get_registry())
+    for axis, name in (("attention", "eager"), ("masking", "full")):
+        assert cacheable(make_blueprint(**{**filled, axis: name}), get_registry())
+
+
 def test_all_broken_rules_are_told_at_once() -> None:
     blueprint = make_blueprint(d_model=10, num_heads=3, embedding="shared", src_vocab=5, tgt_vocab=6)
     with pytest.raises(CombinationError) as caught:

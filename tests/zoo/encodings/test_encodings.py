@@ -1,82 +1,141 @@
-"""Positional encodings: formulas, lengths, and what is trained."""
+"""Positional encodings, each where it acts: at the embedding, on queries and keys, or on the scores."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from zoo.encodings.sinusoidal import SinusoidalPositions
+from zoo.attention.eager import EagerAttention
 from zoo.plugins import get_registry
 from zoo.registry import Variant
 
-every_encoding = pytest.mark.parametrize("variant", get_registry().variants("encoding"), ids=lambda v: v.name)
+D_MODEL, HEADS, MAX_LEN = 8, 2, 10
+ENCODINGS = get_registry().variants("encoding")
+every_encoding = pytest.mark.parametrize("variant", ENCODINGS, ids=lambda v: v.name)
+every_inner = pytest.mark.parametrize(
+    "variant", [v for v in ENCODINGS if v.capabilities["acts_on"] != "embedding"], ids=lambda v: v.name
+)
+every_outer = pytest.mark.parametrize(
+    "variant", [v for v in ENCODINGS if v.capabilities["acts_on"] == "embedding"], ids=lambda v: v.name
+)
 
 
-def make(variant: Variant, d_model: int = 6, max_len: int = 10) -> Any:
-    return variant.load()(d_model, max_len)
+def make(
+    variant: Variant, d_model: int = D_MODEL, max_len: int = MAX_LEN, causal: bool = False, **options: Any
+) -> Any:
+    """An encoding of the registry; learned numbers are large enough to see. float64."""
+    known = {"num_heads": HEADS, "causal": causal}
+    needs = {name: known[name] for name in variant.capabilities["needs"]}
+    encoding = variant.load()(d_model, max_len, **needs, **options).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in encoding.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype))
+    return encoding
 
 
-@pytest.mark.parametrize("d_model", [1, 2, 5, 6])
-@pytest.mark.parametrize("base", [10000.0, 100.0])
-def test_sinusoidal_is_the_formula(d_model: int, base: float) -> None:
-    got = SinusoidalPositions(d_model, 50, base)(torch.zeros(1, 50, d_model))[0]
-    for t in (0, 1, 7, 49):
-        for column in range(d_model):
-            angle = t / base ** ((column - column % 2) / d_model)
-            expected = math.cos(angle) if column % 2 else math.sin(angle)
-            assert got[t, column].item() == pytest.approx(expected, abs=1e-7)
-
-
-def test_sinusoidal_is_computed_in_double_precision() -> None:
-    """In float32, the angle at late positions would be off by a multiple of what is allowed here."""
-    got = SinusoidalPositions(4, 100_001)(torch.zeros(1, 100_001, 4))[0, -1]
-    expected = [math.sin(1e5), math.cos(1e5), math.sin(1e3), math.cos(1e3)]
-    assert got.tolist() == pytest.approx(expected, abs=1e-6)
-
-
-def test_sinusoidal_has_nothing_to_train_or_save() -> None:
-    encoding = SinusoidalPositions(6, 10)
-    assert not list(encoding.parameters())
-    assert not encoding.state_dict()
-    assert encoding.to(torch.bfloat16)(torch.zeros(1, 2, 6, dtype=torch.bfloat16)).dtype == torch.bfloat16
-
-
-def test_learned_positions_are_one_trained_table() -> None:
-    torch.manual_seed(0)
-    encoding = get_registry().get("encoding", "learned").load()(64, 100, std=0.5)
-    (table,) = encoding.parameters()
-    assert table.shape == (100, 64)
-    assert table.std().item() == pytest.approx(0.5, rel=0.05)
-    x = torch.randn(2, 7, 64)
-    torch.testing.assert_close(encoding(x), x + table[:7])
-    encoding(x).sum().backward()
-    assert torch.equal(table.grad, torch.cat((torch.full((7, 64), 2.0), torch.zeros(93, 64))))
-
-
-@every_encoding
-def test_positions_are_added_and_alike_for_every_item(variant: Variant) -> None:
-    encoding = make(variant)
-    x = torch.randn(3, 4, 6)
-    added = encoding(x) - x
-    torch.testing.assert_close(added, added[:1].expand_as(added), atol=1e-6, rtol=0)
-    torch.testing.assert_close(encoding(x[:, :2]), encoding(x)[:, :2])
+def attended(encoding: Any, x: Tensor) -> Tensor:
+    """x through the encoding and a self-attention in which it acts."""
+    torch.manual_seed(1)
+    attention = EagerAttention(D_MODEL, HEADS).double()
+    embedded = encoding(x)
+    positions = encoding.positions(x.size(1), x.size(1), x)
+    return attention(embedded, embedded, embedded, None, positions)
 
 
 @every_encoding
 def test_it_tells_positions_apart_as_declared(variant: Variant) -> None:
-    out = make(variant)(torch.ones(1, 10, 6))[0]
-    differences = (out[:, None] - out[None]).abs().amax(-1) + torch.eye(10)
-    assert bool((differences > 1e-3).all()) == variant.capabilities["positional"]
+    """Two equal tokens among others, at places with other neighbours."""
+    x = torch.randn(1, 1, D_MODEL, dtype=torch.float64).repeat(1, 6, 1)
+    x[:, 2] += 1.0
+    out = attended(make(variant), x)[0].detach()
+    same = [0, 1, 3, 4, 5]
+    apart = min(float((out[i] - out[j]).abs().max()) for i in same for j in same if i < j)
+    assert (apart > 1e-6) == variant.capabilities["positional"]
 
 
 @every_encoding
 def test_it_takes_max_len_and_no_more(variant: Variant) -> None:
     encoding = make(variant)
-    assert encoding(torch.zeros(1, 10, 6)).shape == (1, 10, 6)
-    assert encoding(torch.zeros(0, 1, 6)).shape == (0, 1, 6)
+    assert attended(encoding, torch.zeros(1, MAX_LEN, D_MODEL, dtype=torch.float64)).shape[1] == MAX_LEN
+    assert encoding(torch.zeros(0, 1, D_MODEL)).shape == (0, 1, D_MODEL)
     if variant.capabilities["positional"]:
-        with pytest.raises(ValueError, match="has 11 positions, but the encoding was made for max_len=10"):
-            encoding(torch.zeros(1, 11, 6))
+        message = "has 11 positions, but the encoding was made for max_len=10"
+        with pytest.raises(ValueError, match=message):
+            encoding(torch.zeros(1, 11, D_MODEL))
+        with pytest.raises(ValueError, match=message):
+            encoding(torch.zeros(1, 1, D_MODEL), start=10)
+
+
+@every_encoding
+def test_items_of_a_batch_and_lengths_do_not_matter(variant: Variant) -> None:
+    encoding, x = make(variant), torch.randn(3, 6, D_MODEL, dtype=torch.float64)
+    torch.testing.assert_close(attended(encoding, x)[1:2], attended(encoding, x[1:2]))
+
+
+@every_encoding
+def test_later_positions_by_themselves_are_those_of_the_whole(variant: Variant) -> None:
+    """What cached decoding relies on."""
+    assert variant.capabilities["cacheable"]
+    encoding = make(variant, causal=True)
+    x = torch.randn(2, 7, D_MODEL, dtype=torch.float64)
+    torch.testing.assert_close(encoding(x[:, 4:], start=4), encoding(x)[:, 4:])
+    whole, last = encoding.positions(7, 7, x), encoding.positions(2, 7, x)
+    if whole is None:
+        assert last is None
+        return
+    q, k = torch.randn(2, 2, HEADS, 7, 4, dtype=torch.float64).unbind()
+    for all_, tail in zip(whole.rotate(q, k), last.rotate(q[:, :, 5:], k[:, :, 5:]), strict=True):
+        torch.testing.assert_close(tail, all_[:, :, 5:])
+    if whole.bias(q) is not None:
+        torch.testing.assert_close(last.bias(q[:, :, 5:]), whole.bias(q)[..., 5:, :])
+
+
+@every_inner
+@pytest.mark.parametrize("causal", [False, True])
+def test_inside_the_attention_only_distances_count(variant: Variant, causal: bool) -> None:
+    encoding, x = make(variant, causal=causal), torch.randn(1, 4, D_MODEL, dtype=torch.float64)
+    assert torch.equal(encoding(x), x)
+    q, k = torch.randn(2, 1, HEADS, 1, 4, dtype=torch.float64).unbind()
+    q, k = q.expand(-1, -1, MAX_LEN, -1), k.expand(-1, -1, MAX_LEN, -1)  # the same content everywhere
+    positions = encoding.positions(MAX_LEN, MAX_LEN, x)
+    turned_q, turned_k = positions.rotate(q, k)
+    scores = turned_q @ turned_k.transpose(-2, -1)
+    if positions.bias(q) is not None:
+        scores = scores + positions.bias(q)
+    torch.testing.assert_close(scores[..., 1:, 1:], scores[..., :-1, :-1])  # along every diagonal
+
+
+@every_outer
+def test_at_the_embedding_a_vector_is_added(variant: Variant) -> None:
+    encoding, x = make(variant), torch.randn(3, 4, D_MODEL, dtype=torch.float64)
+    added = encoding(x) - x
+    torch.testing.assert_close(added, added[:1].expand_as(added))
+    assert encoding.positions(4, 4, x) is None
+
+
+@every_encoding
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dtypes_stay(variant: Variant, dtype: torch.dtype, device: torch.device) -> None:
+    encoding = make(variant).to(device, dtype)
+    x = torch.randn(2, 4, D_MODEL, device=device, dtype=dtype)
+    assert encoding(x).dtype == dtype
+    positions = encoding.positions(4, 4, x)
+    if positions is not None:
+        q = torch.randn(2, HEADS, 4, 4, device=device, dtype=dtype)
+        assert {one.dtype for one in positions.rotate(q, q)} == {dtype}
+        bias = positions.bias(q)
+        assert bias is None or (bias.dtype, bias.device.type) == (dtype, device.type)
+
+
+@every_encoding
+def test_what_is_learned_is_learned(variant: Variant) -> None:
+    encoding = make(variant)
+    attended(encoding, torch.randn(2, 6, D_MODEL, dtype=torch.float64)).square().sum().backward()
+    for name, parameter in encoding.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.any(), name

@@ -1,64 +1,96 @@
-"""Mask forms: there and back, and the canonical masks."""
+"""Mask forms: each there and back over the live registry, and what cannot be said in one."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
+from zoo.blueprint import make_blueprint
+from zoo.builder import build
 from zoo.masks.adapter import MaskAdapter
-from zoo.masks.base import causal_keep, padding_keep
+from zoo.masks.lengths import LengthsMask
 from zoo.plugins import get_registry
 from zoo.registry import Variant
 
 FORMS = get_registry().variants("mask")
 every_form = pytest.mark.parametrize("variant", FORMS, ids=lambda v: v.name)
-shapes = st.lists(st.integers(0, 4), min_size=1, max_size=4)
+
+
+def prefixes(shape: tuple[int, int, int, int], seed: int) -> Tensor:
+    """A keep mask in which each query sees the first so many keys: what every form can say."""
+    *rows, keys = shape
+    counts = torch.randint(0, keys + 1, (*rows, 1), generator=torch.Generator().manual_seed(seed))
+    return torch.arange(keys) < counts
 
 
 @every_form
-@given(shape=shapes, seed=st.integers(0, 99))
-def test_decode_undoes_encode(variant: Variant, shape: list[int], seed: int) -> None:
-    keep = torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
-    form = variant.load()()
-    for dtype in (torch.float32, torch.bfloat16, torch.float64):
-        mask = form.encode(keep, dtype)
-        assert mask.shape == keep.shape
-        assert torch.equal(form.decode(mask), keep)
+@given(
+    shape=st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 4), st.integers(1, 5)),
+    seed=st.integers(0, 99),
+)
+def test_there_and_back(variant: Variant, shape: tuple[int, int, int, int], seed: int) -> None:
+    form, keep = variant.load()(), prefixes(shape, seed)
+    assert torch.equal(form.decode(form.encode(keep, torch.float32), shape[-1]), keep)
 
 
-def test_what_the_forms_look_like() -> None:
-    keep, minus = torch.tensor([True, False]), float("-inf")
-    got = {v.name: v.load()().encode(keep, torch.float64) for v in FORMS}
-    assert torch.equal(got["bool"], keep)
-    assert torch.equal(got["drop"], torch.tensor([False, True]))
-    assert torch.equal(got["additive"], torch.tensor([0.0, minus], dtype=torch.float64))
+@every_form
+@pytest.mark.parametrize("value", [True, False])
+def test_all_hidden_and_nothing_hidden(variant: Variant, value: bool) -> None:
+    form, keep = variant.load()(), torch.full((2, 1, 3, 4), value)
+    assert torch.equal(form.decode(form.encode(keep, torch.float64), 4), keep)
 
 
-@pytest.mark.parametrize("travelling", FORMS, ids=lambda v: v.name)
-@pytest.mark.parametrize("taken", FORMS, ids=lambda v: v.name)
-def test_the_adapter_turns_any_form_into_any_other(travelling: Variant, taken: Variant) -> None:
-    keep = torch.rand(2, 1, 3, 4) < 0.5
-    here, there = travelling.load()(), taken.load()()
-    mask = here.encode(keep, torch.float32)
-    got = MaskAdapter(here, there)(mask, torch.float32)
+KEEP = torch.tensor([[True, True, False]])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bool", [[True, True, False]]),
+        ("drop", [[False, False, True]]),
+        ("additive", [[0.0, 0.0, float("-inf")]]),
+        ("int", [[1, 1, 0]]),
+        ("lengths", [[2]]),
+    ],
+)
+def test_each_form_is_what_it_says(name: str, expected: list[Any]) -> None:
+    mask = get_registry().get("mask", name).load()().encode(KEEP, torch.float32)
+    assert mask.tolist() == expected
+
+
+def test_an_additive_mask_has_the_dtype_of_the_scores() -> None:
+    form = get_registry().get("mask", "additive").load()()
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        assert form.encode(KEEP, dtype).dtype == dtype
+
+
+@pytest.mark.parametrize("keep", [[False, True], [True, False, True]])
+def test_lengths_refuses_what_no_length_says(keep: list[bool]) -> None:
+    with pytest.raises(ValueError, match=r"a hidden one stands before a visible one .* take mask=bool"):
+        LengthsMask().encode(torch.tensor([[keep]]), torch.float32)
+
+
+def test_a_model_whose_masks_travel_as_lengths_takes_padding_at_the_end_only() -> None:
+    sizes = {"d_model": 8, "num_heads": 2, "d_ff": 8, "num_encoder_layers": 1, "num_decoder_layers": 1}
+    model, plain = (build(make_blueprint(mask=mask, **sizes), seed=0).eval() for mask in ("lengths", "bool"))
+    src, tgt = torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([[1, 7, 8], [1, 9, 0]])
+    torch.testing.assert_close(model(src, tgt)[tgt != 0], plain(src, tgt)[tgt != 0])
+    with pytest.raises(ValueError, match="Put padding at the end"):
+        model(src.flip(1), tgt)
+
+
+@pytest.mark.parametrize("travelling", [v.name for v in FORMS])
+@pytest.mark.parametrize("taken", ["bool", "additive"])
+def test_the_adapter_converts(travelling: str, taken: str) -> None:
+    forms = {name: get_registry().get("mask", name).load()() for name in (travelling, taken)}
+    adapter = MaskAdapter(forms[travelling], forms[taken])
+    keep = prefixes((2, 1, 3, 4), seed=0)
+    got = adapter(forms[travelling].encode(keep, torch.float32), 4, torch.float32)
     assert got is not None
-    expected = there.encode(keep, torch.float32)
-    assert got.dtype == expected.dtype
-    assert torch.equal(got, expected)
-    if travelling is taken:
-        assert got is mask
-    assert MaskAdapter(here, there)(None, torch.float32) is None
-
-
-def test_padding_keep_hides_padding_from_everyone() -> None:
-    tokens = torch.tensor([[5, 7, 0], [0, 0, 0]])
-    assert torch.equal(padding_keep(tokens, 0), (tokens != 0).reshape(2, 1, 1, 3))
-    assert torch.equal(padding_keep(tokens, 7)[0, 0, 0], torch.tensor([True, False, True]))
-
-
-def test_causal_keep_shows_each_position_itself_and_what_came_before() -> None:
-    keep = causal_keep(4)
-    assert keep.shape == (1, 1, 4, 4)
-    assert all(bool(keep[0, 0, q, k]) == (k <= q) for q in range(4) for k in range(4))
+    assert torch.equal(got, forms[taken].encode(keep, torch.float32))
+    assert adapter(None, 4, torch.float32) is None
