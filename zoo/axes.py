@@ -130,6 +130,7 @@ AXES = (
         "decoding",
         "how an answer is chosen, token by token",
         "greedy",
-        "Class(**options); __call__(stepper, max_len, eos, pad) -> tokens [B, <= max_len] (see zoo.decoding.base).",
+        "Class(**options); __call__(stepper, start [B], max_len, eos, pad) -> tokens "
+        "[B, <= max_len] (see zoo.decoding.base).",
     ),
 )
