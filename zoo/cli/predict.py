@@ -8,18 +8,35 @@ from pathlib import Path
 
 import click
 
-from zoo.cli.options import device_option, json_option
+from zoo.cli.options import VariantType, device_option, json_option, seed_option
 from zoo.cli.text import columns, print_json
 from zoo.errors import ZooError
+from zoo.plugins import get_registry
 
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
+@click.option(
+    "--decoding",
+    type=VariantType("decoding"),
+    metavar="VARIANT",
+    help="How answers are chosen: "
+    f"{', '.join(v.name for v in get_registry().variants('decoding'))}.  [default: the model's]",
+)
+@seed_option
 @click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
 @device_option
 @json_option
-def predict(directory: Path, texts: tuple[str, ...], allow_code: bool, device: str, as_json: bool) -> None:
+def predict(
+    directory: Path,
+    texts: tuple[str, ...],
+    decoding: str | None,
+    seed: int,
+    allow_code: bool,
+    device: str,
+    as_json: bool,
+) -> None:
     """Let a Transformer that `zoo train --save DIR` saved answer.
 
     For each text: the text, the answer, and whether it is right. Without TEXT, texts are read from standard
@@ -28,6 +45,7 @@ def predict(directory: Path, texts: tuple[str, ...], allow_code: bool, device: s
     \b
     Examples:
       zoo predict reverser hello world
+      zoo predict reverser hello --decoding=beam:size=8
       echo hello world | zoo predict reverser --json
     """
     texts = texts or _from_input()
@@ -46,7 +64,10 @@ def predict(directory: Path, texts: tuple[str, ...], allow_code: bool, device: s
         )
     task = load_task(extra["task"])
     check_sizes(blueprint.sizes, task)
-    score = exact_match(model, task, texts, decoding=build_decoding(blueprint), device=where)
+    if decoding is not None:
+        blueprint = blueprint.with_choices(decoding=decoding)
+    chosen = build_decoding(blueprint)
+    score = exact_match(model, task, texts, decoding=chosen, seed=seed, device=where)
     if as_json:
         print_json([{**asdict(one), "right": one.right} for one in score.examples])
     else:

@@ -116,3 +116,15 @@ def test_a_file_of_code_needs_to_be_allowed(
     assert "--allow-code" in refused.err
     assert "zoo_file_mine" not in sys.modules
     assert zoo("predict", "saved", "hello", "--allow-code").code == 0
+
+
+def test_the_decoding_can_be_changed_and_draws_with_a_seed(zoo: Zoo, saved: str) -> None:
+    def answers(*more: str) -> list[str]:
+        return [one["got"] for one in zoo("predict", saved, "hello", "zebra", "--json", *more).json]
+
+    assert answers("--decoding=beam:size=1") == answers("--decoding=greedy") == answers()
+    drawn = [answers("--decoding=sample", f"--seed={seed}") for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    done = zoo("predict", saved, "hello", "--decoding=bream")
+    assert done.code == 2
+    assert "Did you mean beam" in done.err
