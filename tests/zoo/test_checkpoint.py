@@ -314,11 +314,11 @@ def test_sizes_that_fit_no_memory_are_said(saved: Path) -> None:
 
 def test_a_variant_that_is_not_there_is_said_with_its_plugin(saved: Path) -> None:
     def change(index: dict[str, Any]) -> None:
-        index["blueprint"]["choices"]["attention"]["name"] = "linear"
+        index["blueprint"]["choices"]["attention"]["name"] = "of-theirs"
         index["origins"]["attention"] = "their-plugin"
 
     edit(saved, change)
-    refused(saved, "There is no attention 'linear'", "It came from plugin their-plugin, which is not loaded")
+    refused(saved, "There is no attention 'of-theirs'", "It came from plugin their-plugin, which is not loaded")
 
 
 PART = """

@@ -132,7 +132,8 @@ class TestShow:
     def test_shows_everything_a_variant_says_about_itself(self, variant: Variant, zoo: Zoo) -> None:
         out = zoo("show", variant.axis, variant.name).out
         words = " ".join(out.split())
-        assert out.startswith(f"{variant.axis} {variant.name} (built in)\n")
+        origin = "built in" if variant.origin.startswith("zoo.") else f"from {variant.origin}"
+        assert out.startswith(f"{variant.axis} {variant.name} ({origin})\n")
         for text in (
             variant.summary,
             variant.formula,

@@ -48,9 +48,9 @@ def test_it_is_among_the_plugins_with_its_version(zoo: Zoo) -> None:
         "version": importlib.metadata.version(NAME),
         "source": f"{NAME} (zoo_example)",
         "variants": ["attention/sigmoid"],
-        "presets": ["reverse-sigmoid"],
+        "presets": ["small-sigmoid"],
         "tasks": [],
-        "commands": ["papers"],
+        "commands": ["reading"],
         "other_hooks": [],
         "problem": "",
     }
@@ -60,7 +60,7 @@ def test_it_is_listed(zoo: Zoo) -> None:
     assert "sigmoid a sigmoid in place of the softmax: keys do not compete [plugin example]" in words(
         zoo("list", "attention").out
     )
-    assert "reverse-sigmoid the preset `reverse` with sigmoid attention" in words(zoo("list", "presets").out)
+    assert "small-sigmoid the preset `reverse` with sigmoid attention" in words(zoo("list", "presets").out)
 
 
 def test_it_is_shown_with_its_source(zoo: Zoo) -> None:
@@ -77,13 +77,13 @@ def test_it_is_built(zoo: Zoo) -> None:
         assert built["blueprint"]["choices"]["attention"]["name"] == "sigmoid"
         assert built["trial"]["good"]
         assert built["trial"]["unreached"] == []
-    built = zoo("build", "--preset=reverse-sigmoid", "--device=cpu", "--json").json
-    assert built["blueprint"] == get_preset("reverse-sigmoid").blueprint().to_json()
+    built = zoo("build", "--preset=small-sigmoid", "--device=cpu", "--json").json
+    assert built["blueprint"] == get_preset("small-sigmoid").blueprint().to_json()
     assert built["trial"]["good"]
 
 
 def test_its_preset_is_reverse_but_for_the_attention() -> None:
-    ours, theirs = get_preset("reverse-sigmoid").blueprint(), get_preset("reverse").blueprint()
+    ours, theirs = get_preset("small-sigmoid").blueprint(), get_preset("reverse").blueprint()
     assert ours == theirs.with_choices(attention="sigmoid")
 
 
@@ -102,14 +102,14 @@ def test_it_is_checked(zoo: Zoo) -> None:
 
 
 def test_its_command_runs(zoo: Zoo, shell: Zoo) -> None:
-    out = zoo("papers", "attention").out
+    out = zoo("reading", "attention").out
     assert "Ramapuram et al. 2024, arXiv:2409.04431" in out
     assert out.index("Vaswani et al. 2017") < out.index("Ramapuram et al. 2024")
-    assert "norm/pre" in zoo("papers").out
-    assert "papers" in zoo("--help").out
-    assert zoo("papers", "attentoin").code == 2
+    assert "norm/pre" in zoo("reading").out
+    assert "reading" in zoo("--help").out
+    assert zoo("reading", "attentoin").code == 2
     start = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    {}"
-    done = shell("papers", start=start.format("print('torch' in sys.modules, file=sys.stderr)"))
+    done = shell("reading", start=start.format("print('torch' in sys.modules, file=sys.stderr)"))
     assert (done.code, done.err) == (0, "False\n")
 
 

@@ -1,4 +1,4 @@
-"""`zoo papers`: the reading list."""
+"""`zoo reading`: the reading list."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def year_of(paper: str) -> str:
 
 @click.command()
 @click.argument("axis", required=False)
-def papers(axis: str | None) -> None:
+def reading(axis: str | None) -> None:
     """The papers that variants come from, by year; of all axes, or of one.
 
     \b
     Examples:
-      zoo papers
-      zoo papers attention
+      zoo reading
+      zoo reading attention
     """
     variants = [variant for variant in get_registry().variants(axis) if variant.paper]
     rows = [(variant.paper, f"{variant.axis}/{variant.name}") for variant in variants]
