@@ -1,9 +1,12 @@
-"""Keeps the README true: runs its commands, and writes or compares what they print.
+"""Keeps README.md and zoo/PLUGINS.md true: runs their commands, and writes or compares what they print.
 
 A block opened with ```console holds one command ("$ ...") and its output. Words after `console`:
 `volatile`, numbers in the output differ from run to run; `slow`, takes more than a few seconds;
-`exit=N`, the exit code it must have. `python -m tests.readme` rewrites the outputs. Plugins that a reader
-does not have are not loaded.
+`exit=N`, the exit code it must have. `python -m tests.readme` rewrites the outputs.
+
+In zoo/PLUGINS.md, code whose first line is a comment with a path is that file, made before the commands
+below it run. After the path: `continued`, for code that is added at its end; `one more entry`, for one that
+is added to VARIANTS. A pyproject.toml is installed, as far as its entry points go.
 """
 
 from __future__ import annotations
@@ -14,17 +17,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-BLOCK = re.compile(r"```console(?P<words>[^\n]*)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL)
+STEP = re.compile(
+    r"```console(?P<words>[^\n]*)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n"
+    r"|```(?:python|toml)\n# (?P<path>[\w./]+\.(?:py|toml))(?:, (?P<how>[^\n]*))?\n(?P<code>.*?)```\n",
+    re.DOTALL,
+)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
+FACT = re.compile(r'^(name|version) = "(.*)"$', re.MULTILINE)
+ENTRY = re.compile(r"^([\w-]+) = ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Example:
-    """One command of the README and what the README says it prints."""
+    """One command of a page and what the page says it prints."""
 
     command: str
     words: tuple[str, ...]
@@ -42,9 +52,54 @@ class Example:
         return [re.sub(r"[-\s]+", " ", NUMBER.sub("0", line)).strip() for line in lines]
 
 
+@dataclass(frozen=True)
+class File:
+    """Code of a page that is a file, or part of one."""
+
+    path: str
+    how: str
+    code: str
+
+    def write(self, folder: Path) -> None:
+        """Make the file in `folder`, or add to it."""
+        path = folder / self.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self.how == "one more entry":
+            text = path.read_text(encoding="utf-8")
+            assert "VARIANTS = (\n" in text
+            path.write_text(text.replace("VARIANTS = (\n", f"VARIANTS = (\n{self.code}"), encoding="utf-8")
+        else:
+            with path.open("a" if self.how == "continued" else "w", encoding="utf-8") as file:
+                file.write(self.code)
+        if path.name == "pyproject.toml":
+            _install(self.code, folder)
+
+
+def _install(project: str, folder: Path) -> None:
+    """What pip would write beside the modules of `folder`: name, version and entry points."""
+    facts = dict(FACT.findall(project))
+    entries = project.partition("[project.entry-points.zoo]\n")[2].partition("\n\n")[0]
+    info = folder / f"{facts['name'].replace('-', '_')}-{facts['version']}.dist-info"
+    info.mkdir()
+    metadata = f"Metadata-Version: 2.1\nName: {facts['name']}\nVersion: {facts['version']}\n"
+    (info / "METADATA").write_text(metadata, encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[zoo]\n{entries}\n".replace('"', ""), encoding="utf-8")
+
+
+def _step(match: re.Match[str]) -> Example | File:
+    if match["command"] is None:
+        return File(match["path"], match["how"] or "", match["code"])
+    return Example(match["command"], tuple(match["words"].split()), match["output"])
+
+
+def steps(text: str) -> list[Example | File]:
+    """The commands and the files of a page, in order."""
+    return [_step(match) for match in STEP.finditer(text)]
+
+
 def examples(text: str) -> list[Example]:
-    """The commands of the README, in order."""
-    return [Example(m["command"], tuple(m["words"].split()), m["output"]) for m in BLOCK.finditer(text)]
+    """Its commands."""
+    return [step for step in steps(text) if isinstance(step, Example)]
 
 
 def workshop() -> Path:
@@ -55,13 +110,40 @@ def workshop() -> Path:
     return folder
 
 
+def checkout() -> Path:
+    """A folder with a zoo of its own, to which parts can be added."""
+    folder = Path(tempfile.mkdtemp(prefix="zoo-plugins-"))
+    shutil.copytree(ROOT / "zoo", folder / "zoo", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+PAGES: dict[Path, Callable[[], Path]] = {
+    ROOT / "README.md": workshop,
+    ROOT / "zoo" / "PLUGINS.md": checkout,
+}
+"""What is kept true, and where its commands run."""
+
+
 def run(example: Example, folder: Path) -> str:
-    """What the command prints on standard output, 80 columns, no colour. Raises if its exit code is another."""
+    """What the command prints on standard output, 80 columns, no colour. Raises if its exit code is another.
+
+    The plugins loaded are the grader and those that the page installs: a reader has no other.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shown = {"COLUMNS": "80", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "ZOO_PLUGINS": "grader"}
-    env = {**os.environ, "PATH": path, **shown}
+    entries = "\n".join(
+        file.read_text(encoding="utf-8") for file in folder.glob("*.dist-info/entry_points.txt")
+    )
+    plugins = ",".join(["grader", *ENTRY.findall(entries)])
+    shown = {"COLUMNS": "80", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "ZOO_PLUGINS": plugins}
+    modules = {"PYTHONPATH": str(folder)} if (folder / "zoo").exists() else {}
     done = subprocess.run(
-        example.command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=600
+        example.command,
+        shell=True,
+        cwd=folder,
+        env={**os.environ, "PATH": path, **modules, **shown},
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     if done.returncode != example.exit_code:
         raise AssertionError(
@@ -70,18 +152,27 @@ def run(example: Example, folder: Path) -> str:
     return done.stdout
 
 
-def main() -> None:
-    """Rewrite the outputs in the README."""
-    readme, folder = ROOT / "README.md", workshop()
+def rewrite(page: Path, folder: Path) -> None:
+    """Run the page, and write what its commands print into it."""
 
     def rewritten(match: re.Match[str]) -> str:
-        example = Example(match["command"], tuple(match["words"].split()), match["output"])
-        print(f"$ {example.command}", file=sys.stderr)
-        output = "\n".join(line.rstrip() for line in run(example, folder).strip().splitlines())
-        return f"```console{match['words']}\n$ {match['command']}\n{output}\n```\n"
+        step = _step(match)
+        if isinstance(step, File):
+            step.write(folder)
+            return match[0]
+        print(f"$ {step.command}", file=sys.stderr)
+        output = "".join(f"{line.rstrip()}\n" for line in run(step, folder).strip("\n").splitlines())
+        return f"```console{match['words']}\n$ {step.command}\n{output}```\n"
 
-    readme.write_text(BLOCK.sub(rewritten, readme.read_text(encoding="utf-8")), encoding="utf-8")
-    shutil.rmtree(folder)
+    page.write_text(STEP.sub(rewritten, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def main() -> None:
+    """Rewrite the outputs in the pages."""
+    for page, place in PAGES.items():
+        folder = place()
+        rewrite(page, folder)
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -1,48 +1,49 @@
-"""What zoo/README.md says is so."""
+"""What zoo/README.md and zoo/PLUGINS.md say is so."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import zoo
+from tests.readme import PAGES, Example, File, checkout, run, steps
 from zoo import hookspecs
-from zoo.blueprint import make_blueprint
-from zoo.builder import build
-from zoo.plugins import Loaded, Plugins, load_plugins, make_registry
 
-TEXT = (Path(zoo.__file__).parent / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n# (\w+)\.py[^\n]*\n(.*?)```", TEXT, re.DOTALL)
-
-
-@pytest.fixture
-def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugins]:
-    """The built-in plugins, and the one that the README shows."""
-    for name, code in BLOCKS:
-        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    found = load_plugins(group="zoo-none")
-    import my_parts
-
-    found.register(my_parts, Loaded("my-parts", "1", "README"))
-    yield found
-    for name, _ in BLOCKS:
-        sys.modules.pop(name, None)
+FOLDER = Path(zoo.__file__).parent
+TEXT = (FOLDER / "README.md").read_text(encoding="utf-8")
+PLUGINS = (FOLDER / "PLUGINS.md").read_text(encoding="utf-8")
+STEPS = steps(PLUGINS)
 
 
-def test_the_plugin_of_the_readme_is_listed_and_built(plugins: Plugins) -> None:
-    registry = make_registry(plugins)
-    assert registry.get("feedforward", "leaky").origin == "my-parts"
-    assert not plugins.loaded["my-parts"].problem
-    blueprint = make_blueprint(registry, feedforward="leaky:slope=0.1", d_model=8, num_heads=2, d_ff=8)
-    model = build(blueprint, registry=registry)
-    assert type(model.encoder.layers[0].feed_forward).__name__ == "LeakyFeedForward"
-    assert model.encoder.layers[0].feed_forward.slope == 0.1
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """A checkout in which the page's files are made, and its commands run, in order."""
+    made = checkout()
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda s: s.command if isinstance(s, Example) else s.path)
+def test_a_step_of_the_page_on_plugins_is_so(step: Example | File, folder: Path) -> None:
+    if isinstance(step, File):
+        step.write(folder)
+    else:
+        assert step.comparable(run(step, folder)) == step.comparable(step.output)
+
+
+def test_every_block_of_the_page_on_plugins_is_a_step() -> None:
+    assert len(re.findall(r"^```\w", PLUGINS, re.MULTILINE)) == len(STEPS)
+    assert FOLDER / "PLUGINS.md" in PAGES
+
+
+def test_the_page_on_plugins_fits_into_80_columns() -> None:
+    wide = [line for s in STEPS if isinstance(s, Example) for line in s.output.splitlines() if len(line) > 80]
+    assert not wide
 
 
 def test_every_hook_is_documented_with_its_signature() -> None:

@@ -54,9 +54,10 @@ def _axes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 @click.option(
     "--axis", metavar="AXIS", shell_complete=_axes, help="For which axis a class in a file is made."
 )
+@click.option("--failed", is_flag=True, help="Show only what does not hold.")
 @json_option
 @click.pass_context
-def check(ctx: click.Context, part: str, axis: str | None, as_json: bool) -> None:
+def check(ctx: click.Context, part: str, axis: str | None, failed: bool, as_json: bool) -> None:
     """Whether one part fits: the properties that every part of its axis should have.
 
     FILE_OR_NAME is a variant (attention/fused, or fused where no other axis has one; options after a colon), or a
@@ -67,23 +68,24 @@ def check(ctx: click.Context, part: str, axis: str | None, as_json: bool) -> Non
     \b
     Examples:
       zoo check fused
-      zoo check attention/eager:bias=false
+      zoo check attention/eager:bias=false --failed
       zoo check exercises/attention.py:MultiHeadAttention
       zoo check mine.py:Mine --axis=norm-type --json
     """
-    from zoo.checks.run import check as look
     from zoo.checks.base import FAILS
+    from zoo.checks.run import check as look
     from zoo.checks.which import find
 
     with redirect_stdout(sys.stderr):  # what the part prints is not what we say
         found = find(get_registry(), part, axis)
         findings = look(found)
-    failed = [one for one in findings if one.status == FAILS]
+    good = all(one.status != FAILS for one in findings)
+    shown = [one for one in findings if one.status == FAILS] if failed else findings
     if as_json:
-        print_json(_record(found, findings, not failed))
+        print_json(_record(found, shown, good))
     else:
-        _print(found, findings)
-    ctx.exit(1 if failed else 0)
+        _print(found, findings, shown)
+    ctx.exit(0 if good else 1)
 
 
 def _record(part: Part, findings: Sequence[Finding], good: bool) -> dict[str, Any]:
@@ -96,25 +98,33 @@ def _record(part: Part, findings: Sequence[Finding], good: bool) -> dict[str, An
     }
 
 
-def _print(part: Part, findings: Sequence[Finding]) -> None:
-    from zoo.checks.base import FAILS, HOLDS, UNMADE
+def _print(part: Part, findings: Sequence[Finding], shown: Sequence[Finding]) -> None:
+    from zoo.checks.base import UNMADE
 
-    shown = [one for one in findings if one.reason != UNMADE]
     rows: list[tuple[str, str]] = []
     for one in shown:
-        rows.append((one.status, one.title))
-        if one.reason:
+        if one.reason != UNMADE:
+            rows.append((one.status, one.title))
+        if one.reason and one.reason != UNMADE:
             rows.append(("", f"-> {one.reason}"))
-    click.echo(f"{bold(part.name)}, on the axis {part.axis}\n{columns(rows)}\n")
-    holding, failing = (sum(one.status == status for one in shown) for status in (HOLDS, FAILS))
-    if len(shown) < len(findings):
-        text = f"It cannot be made: the other {len(findings) - len(shown)} properties were not looked at."
-    elif failing:
+    if rows:
+        click.echo(f"{bold(part.name)}, on the axis {part.axis}\n{columns(rows)}\n")
+    click.echo(wrapped(_summary(findings)))
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    """The last line: how many hold."""
+    from zoo.checks.base import FAILS, HOLDS, UNMADE
+
+    unseen = sum(one.reason == UNMADE for one in findings)
+    if unseen:
+        return f"It cannot be made: the other {unseen} properties were not looked at."
+    holding, failing = (sum(one.status == status for one in findings) for status in (HOLDS, FAILS))
+    apart = len(findings) - holding - failing
+    text = f"All {holding} properties hold"
+    if failing:
         text = f"{failing} of {holding + failing} properties {_verb(failing)} not hold"
-    else:
-        text = f"All {holding} properties hold"
-    apart = len(shown) - holding - failing
-    click.echo(wrapped(f"{text}; {apart} {_verb(apart)} not apply." if apart else f"{text.rstrip('.')}."))
+    return f"{text}; {apart} {_verb(apart)} not apply." if apart else f"{text}."
 
 
 def _verb(number: int) -> str:
