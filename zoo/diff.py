@@ -27,6 +27,11 @@ class Side:
     choice: Choice
     source: Source
 
+    @property
+    def place(self) -> str:
+        """Where it is written: "module:Class", or "file.py:line" for somebody's own file."""
+        return f"{self.source.file}:{self.source.line}" if self.variant.is_file else self.variant.path
+
 
 class Pair(NamedTuple):
     """A line of the left source beside one of the right; one of them may be missing."""
@@ -98,8 +103,8 @@ def unified(left: Side, right: Side) -> list[str]:
         difflib.unified_diff(
             left.source.text.splitlines(),
             right.source.text.splitlines(),
-            f"{left.source.file}:{left.source.line}",
-            f"{right.source.file}:{right.source.line}",
+            left.place,
+            right.place,
             lineterm="",
         )
     )

@@ -80,7 +80,7 @@ def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: 
         return
     names = brief(axis, left.choice), brief(axis, right.choice)
     if left.variant.path == right.variant.path and left.choice == right.choice:
-        click.echo(wrapped(f"{axis}={names[0]} and {axis}={names[1]} are the same: {_where(left)}."))
+        click.echo(wrapped(f"{axis}={names[0]} and {axis}={names[1]} are the same: {left.place}."))
         return
     if not no_source:
         click.echo("\n".join(_sources(left, right, names, as_unified)) + "\n")
@@ -129,20 +129,16 @@ def _record(
     }
 
 
-def _where(one: Side) -> str:
-    return f"{one.source.file}:{one.source.line}"
-
-
 def _sources(left: Side, right: Side, names: tuple[str, str], as_unified: bool) -> Iterator[str]:
     if left.source.text == right.source.text:
-        yield wrapped(f"{bold('Source')}: the same, {_where(left)}")
+        yield wrapped(f"{bold('Source')}: the same, {left.place}")
         return
     room = width(WIDEST_OF_ALL)
     if as_unified or room < LEAST_WIDTH:
         yield _coloured("\n".join(unified(left, right)))
         return
     half = (room - len(GAP) - 1) // 2
-    for texts in (names, (_where(left), _where(right))):
+    for texts in (names, (left.place, right.place)):
         yield from _cells(Pair(texts[0], SAME, texts[1]), half, texts is names)
     yield "-" * (2 * half + len(GAP) + 1)
     for pair in side_by_side(left.source.text, right.source.text):

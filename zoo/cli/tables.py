@@ -119,12 +119,15 @@ def _scaled(value: float, unit: str, thousand: str) -> str:
 def _under(rows: Sequence[Row], conditions: Conditions) -> str:
     """What the costs have in common."""
     batch = f"Batch of {conditions.batch} x {conditions.length} tokens on {conditions.device.type}"
-    sizes = {row.blueprint.sizes: row.candidate.preset for row in rows}
-    if len(sizes) == 1:
-        text = f"{batch}; {_sizes(rows[0].blueprint.sizes)}."
+    presets: dict[str, dict[str, None]] = {}
+    for row in rows:
+        presets.setdefault(_sizes(row.blueprint.sizes), {})[row.candidate.preset] = None
+    if len(presets) == 1:
+        text = f"{batch}; {next(iter(presets))}."
     else:
-        each = (f"{preset}: {_sizes(one)}." for one, preset in sizes.items())
-        text = "\n".join([f"{batch}.", *each])
+        text = "\n".join(
+            [f"{batch}.", *(f"{', '.join(names)}: {sizes}." for sizes, names in presets.items())]
+        )
     if conditions.jobs > 1:
         text += f"\nTimes were taken in one process, after the {conditions.jobs} others had ended."
     groups = len({row.timing_group for row in rows} - {None})
@@ -139,8 +142,8 @@ def _under(rows: Sequence[Row], conditions: Conditions) -> str:
 def _sizes(sizes: Sizes) -> str:
     return (
         f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, "
-        f"{sizes.num_encoder_layers}+{sizes.num_decoder_layers} layers, vocabularies {sizes.src_vocab:,}+"
-        f"{sizes.tgt_vocab:,}"
+        f"{sizes.num_encoder_layers}+{sizes.num_decoder_layers} layers, dropout {sizes.dropout:g}, vocabularies "
+        f"{sizes.src_vocab:,}+{sizes.tgt_vocab:,}"
     )
 
 

@@ -45,10 +45,8 @@ def test_two_columns_then_what_differs_then_the_parameters(zoo: Zoo) -> None:
     lines = done.out.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["eager", "gqa:num_kv_heads=2"]
-    assert (
-        lines[1].split() == ["zoo/attention/eager.py:10", "zoo/attention/gqa.py:13"] or "eager.py" in lines[1]
-    )
-    source = lines[3 : lines.index("What they declare differently") - 1]
+    assert lines[1].split()[0] == "zoo.attention.eager:EagerAttention"
+    source = lines[lines.index("-" * 79) + 1 : lines.index("What they declare differently") - 1]
     assert {line[39:40] for line in source} <= {"", " ", "|", "<", ">"}
     words = [" ".join(line.split()) for line in lines]
     assert "exact yes no" in words
@@ -66,7 +64,8 @@ def test_the_whole_source_of_both_is_there(axis: object, zoo: Zoo) -> None:
     if len(variants) == 1:
         assert "are the same" in done.out
         return
-    shown = done.out[: done.out.index("What they declare differently")].splitlines()[3:]
+    lines = done.out.splitlines()
+    shown = lines[lines.index("-" * 79) + 1 : lines.index("What they declare differently")]
     assert max(map(len, done.out.splitlines())) <= 80
     for variant, cells in ((variants[0], slice(0, 38)), (variants[-1], slice(41, None))):
         text = "".join("".join(line[cells] for line in shown).split())
@@ -154,7 +153,8 @@ def test_json(zoo: Zoo) -> None:
     assert found["a"]["parameters"]["shapes"]["k_proj.weight"] == [64, 64]
     assert found["same_source"] is False
     assert {"kind": "capability", "name": "exact", "left": True, "right": False} in found["differences"]
-    assert found["unified"][0].startswith("--- ")
+    assert found["unified"][0].startswith("--- zoo.attention.eager:EagerAttention")
+    assert found["a"]["file"].endswith("zoo/attention/eager.py")
     same = zoo("diff", "loss", "kl", "kl", "--json").json
     assert (same["same_source"], same["differences"], same["unified"]) == (True, [], [])
     assert same["a"]["parameters"] is None
@@ -163,6 +163,7 @@ def test_json(zoo: Zoo) -> None:
 def test_a_class_of_a_file(mine: str, zoo: Zoo) -> None:
     out = zoo("diff", "feedforward", "relu", mine).out
     assert "class Mine(nn.Module):" in out
+    assert "mine.py:5" in "".join(out.split())
     assert "up.weight" in out
     assert "inner." not in out
     stub = zoo("diff", "feedforward", "relu", mine.replace("Mine", "Stub"))

@@ -1,0 +1,36 @@
+"""The tables of the README are those of the registry."""
+
+from __future__ import annotations
+
+from tests.tables import README, TABLE, TABLES, markdown, with_tables
+from zoo.plugins import DEFAULT_PLUGINS, get_registry
+from zoo.presets import zoo_presets
+
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_the_tables_are_those_of_the_registry() -> None:
+    """If this fails, a variant or a preset has changed: `make readme`, or `python -m tests.tables`."""
+    assert with_tables(TEXT) == TEXT
+
+
+def test_every_table_stands_in_the_readme_with_every_name() -> None:
+    found = {match["name"]: match["text"] for match in TABLE.finditer(TEXT)}
+    assert found.keys() == TABLES.keys()
+    for variant in get_registry().variants():
+        if variant.origin in DEFAULT_PLUGINS:
+            assert f"| `{variant.name}`" in found["variants"]
+    for preset in zoo_presets():
+        assert f"| `{preset.name}` | {preset.summary} | {preset.source} |" in found["presets"]
+
+
+def test_a_table_that_is_stale_or_touched_by_hand_is_noticed() -> None:
+    for match in TABLE.finditer(TEXT):
+        for line in (match["text"].splitlines()[2], match["text"].splitlines()[-1]):
+            stale = TEXT.replace(f"{line}\n", "", 1)
+            assert stale != TEXT
+            assert with_tables(stale) == TEXT
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    assert markdown(("a", "b"), [("x | y", "")]).splitlines()[-1] == "| x \\| y |  |"
