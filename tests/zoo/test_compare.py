@@ -128,7 +128,9 @@ class TestCompare:
     def test_a_part_that_fails_only_later_keeps_the_other_numbers(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("builtins.tired_calls", [], raising=False)  # the file itself is read several times
+        monkeypatch.setattr(
+            "builtins.tired_calls", [], raising=False
+        )  # the file itself is read several times
         (tmp_path / "tired.py").write_text(
             "from zoo.feedforward.relu import ReluFeedForward\n"
             "class Mine(ReluFeedForward):\n    def forward(self, x):\n        tired_calls.append(1)\n"
