@@ -109,7 +109,7 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
       zoo compare --attention=eager,fused --norm=pre,post
       zoo compare --attention=eager:bias=false,fused --length 256 --csv out.csv
       zoo compare --preset vaswani2017,modern --d-model 128 --num-heads 4
-      zoo compare --norm=pre,post,res-post --task reverse --steps 100 --seeds 3 --jobs 2
+      zoo compare --norm=pre,post --task reverse --seeds 3 --jobs 2
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise ZooError("--json and --csv=- both want standard output: give one of them, or --csv a file.")

@@ -72,7 +72,9 @@ def test_sizes_that_differ_are_told_below(zoo: Zoo) -> None:
     assert "\nBatch of 2 x 4 tokens on cpu.\n" in out
     words = " ".join(out.split())
     assert " reverse: d_model 8, 2 heads, d_ff 256, 1+1 layers, dropout 0, vocabularies 29+29. " in words
-    assert " assembled: d_model 8, 2 heads, d_ff 512, 2+2 layers, dropout 0, vocabularies 1,000+1,000." in words
+    assert (
+        " assembled: d_model 8, 2 heads, d_ff 512, 2+2 layers, dropout 0, vocabularies 1,000+1,000." in words
+    )
 
 
 def test_a_refused_combination_is_a_line_with_the_reason_below(zoo: Zoo) -> None:

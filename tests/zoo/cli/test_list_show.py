@@ -81,7 +81,7 @@ class TestList:
         assert names("--like", "*post", "--unlike", "res*") == [name for name in posts if name != "res-post"]
         assert names("norm", "--like", "pre", "--like", "norm/post") == ["post", "pre"]
         assert names("norm", "--unlike", "*") == []
-        assert [one["axis"] for one in zoo("list", "--like", "mask/*", "--json").json] == ["mask"] * 3
+        assert {one["axis"] for one in zoo("list", "--like", "mask/*", "--json").json} == {"mask"}
 
     def test_json_holds_all_metadata(self, zoo: Zoo) -> None:
         found = {(one["axis"], one["name"]): one for one in zoo("list", "--json").json}
