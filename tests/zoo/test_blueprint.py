@@ -79,7 +79,7 @@ def test_changed_copies_leave_the_original_alone() -> None:
     ("given_arguments", "message"),
     [
         ({"atention": "fused"}, "There is no axis or size 'atention'. Did you mean attention"),
-        ({"attention": "fussed"}, "There is no attention 'fussed'. Did you mean fused?"),
+        ({"attention": "fussed"}, "There is no attention 'fussed'. Did you mean fused"),
         ({"d_modle": 3}, "Did you mean d_model?"),
         ({"d_model": 0}, "d_model=0: expected at least 1."),
         ({"d_model": 1.5}, "d_model=1.5: expected a whole number."),

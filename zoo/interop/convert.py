@@ -8,9 +8,10 @@ from typing import overload
 import torch
 from torch import Tensor, nn
 
+import zoo.interop.torch_side as torch_side
+import zoo.interop.zoo_side as zoo_side
 from zoo.encodings.base import Encoding
 from zoo.errors import ZooError
-from zoo.interop import torch_side, zoo_side
 from zoo.interop.names import torch_names, zoo_names
 from zoo.interop.specs import LayerSpec, StackSpec, StacksSpec
 from zoo.interop.stacks import Stacks
