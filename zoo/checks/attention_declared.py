@@ -13,6 +13,7 @@ from zoo.checks.base import DoesNotApply, DoesNotHold, Properties
 from zoo.checks.common import moved, same, tensor
 from zoo.checks.part import Part, stirred
 from zoo.encodings.base import Positions
+from zoo.packing import Layout, Packing
 
 PROPERTIES = holds = Properties()
 
@@ -91,6 +92,23 @@ def cached_cross(part: Part) -> None:
         one, mask = query[:, place : place + 1], masked(part, padding())
         step = tensor(attention(one, memory, memory, mask, None, cache), part)
         same(step, whole[:, place : place + 1], f"With a cached memory, query {place} is answered otherwise")
+
+
+@holds("a batch without its padding gives the same")
+def packed(part: Part) -> None:
+    """Real positions one after the other, of queries and keys in self-attention, of keys alone in cross-attention."""
+    part.must("packs")
+    attention, keep, length = part.module().eval(), padding(), padding().size(-1)
+    layout = Layout(keep[:, 0, 0])
+    for role in part.can("roles"):
+        key = part.randn(BATCH, length, part.sizes.d_model)
+        query = key if role == "self" else part.randn(BATCH, 4, part.sizes.d_model)
+        whole, short = run(part, attention, [query, key, key], keep), layout.pack(key)
+        packing, given = Packing(None, layout), [query, short, short]
+        if role == "self":
+            whole, packing, given = layout.pack(whole), Packing(layout, layout), [short, short, short]
+        got = tensor(attention(*given, masked(part, keep), None, None, packing), part)
+        same(got, whole, f"Packed, it gives something else in {role}-attention")
 
 
 class _Turned(Positions):

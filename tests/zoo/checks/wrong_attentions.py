@@ -33,6 +33,7 @@ EXACT = "equals eager with the same weights"
 WEIGHTS = "the weights it shows are those it uses"
 CACHED = "position by position with a cache equals all at once"
 MEMORY = "in cross-attention, keys and values are taken from the cache"
+PACKED = "a batch without its padding gives the same"
 TURNED = "an encoding can turn queries and keys"
 SCORED = "an encoding can act on the scores"
 
@@ -341,6 +342,18 @@ class ProjectsTheMemoryAgain(EagerAttention):
         return super().prepare(
             query, key, value, mask, positions, cache if cache is None or cache.grows else None
         )
+
+
+@wrong("attention", PACKED, "RuntimeError", packs=True)
+class TakesAPackForARow(EagerAttention):
+    def prepare(self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *rest: Any) -> Any:
+        return super().prepare(query, key, value, mask)
+
+
+@wrong("attention", PACKED, "Packed, it gives something else in self-attention", packs=True)
+class PacksWithoutTheMask(EagerAttention):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Any = None, *rest: Any) -> Tensor:
+        return super().forward(query, key, value, None if len(rest) == 3 else mask, *rest)
 
 
 @wrong("attention", TURNED, "Positions have no influence", positions=("queries-keys",))

@@ -73,6 +73,20 @@ def test_a_wrong_part_of_ones_own(zoo: Zoo, mine: Path) -> None:
     assert "properties do not hold" in done.out.splitlines()[-1]
 
 
+def test_only_what_does_not_hold(zoo: Zoo, mine: Path) -> None:
+    mine.write_text(LEAKY.format(line="x = x - x.mean(1, keepdim=True)"))
+    whole, done = zoo("check", "mine.py"), zoo("check", "mine.py", "--failed")
+    assert done.code == 1
+    assert "\n  holds" in whole.out
+    assert "\n  holds" not in done.out
+    assert whole.out.count("does not hold") == done.out.count("does not hold")
+    assert whole.out.splitlines()[-1] == done.out.splitlines()[-1]
+    found = zoo("check", "mine.py", "--failed", "--json").json
+    assert {one["status"] for one in found["properties"]} == {"does not hold"}
+    good = zoo("check", "schedule/linear", "--failed")
+    assert (good.code, good.out) == (0, "All 6 properties hold.\n")
+
+
 def test_what_a_part_raises_is_a_sentence_with_the_line(zoo: Zoo, mine: Path) -> None:
     mine.write_text(LEAKY.format(line="x = x @ x"))
     done = zoo("check", "mine.py")
