@@ -23,7 +23,10 @@ def exact(part: Part) -> None:
     """Outputs and gradients of the inputs, without a mask and under masks by key, by query and of blank rows."""
     part.must("exact")
     oracle = stirred(EagerAttention(part.sizes.d_model, part.sizes.num_heads, **_bias(part)).to(part.dtype))
-    attention = part.module()
+    attention, expected = part.module(), set(oracle.state_dict())
+    if (names := set(attention.state_dict())) != expected:
+        what = ", ".join(sorted(names ^ expected))
+        raise DoesNotHold(f"Its state_dict must have the names of eager's; they differ in {what}.")
     attention.load_state_dict(oracle.state_dict())
     for keep in (None, padding(), some(part), closed(part)):
         given, results = inputs(part), []
@@ -31,8 +34,8 @@ def exact(part: Part) -> None:
             own = leaves(given)
             out = run(part, one, own, keep)
             results.append([out, *torch.autograd.grad((out**2).sum(), own)])
-        for got, expected in zip(*results, strict=True):
-            same(got, expected, "With the same weights, it differs from eager")
+        for got, other in zip(*results, strict=True):
+            same(got, other, "With the same weights, it differs from eager")
 
 
 def _bias(part: Part) -> dict[str, bool]:

@@ -94,10 +94,19 @@ def told(error: BaseException, file: str = "") -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if file and frame.filename == file]
     where = f" (line {lines[-1]} of {Path(file).name})" if lines else ""
-    text = next(iter(str(error).strip().splitlines()), "").rstrip(".")[:LONGEST]
+    text = _text_of(error)
     if isinstance(error, NotImplementedError):
         return f"It is not written yet{where}: {text}." if text else f"It is not written yet{where}."
     return f"It raised {type(error).__name__}{where}{': ' if text else ''}{text}."
+
+
+def _text_of(error: BaseException) -> str:
+    """What it says, on one line, without the full stop."""
+    try:
+        text = " ".join(str(error).split()).rstrip(".")
+    except Exception:  # noqa: BLE001 - a stranger's code, here too
+        return ""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def look_at_all(properties: Iterable[Property], part: Part) -> list[Finding]:

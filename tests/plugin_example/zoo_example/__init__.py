@@ -23,6 +23,7 @@ SIGMOID = Variant(
         "returns_weights": True,
         "positions": ("queries-keys", "scores"),
         "cacheable": True,
+        "packs": True,
     },
 )
 

@@ -301,6 +301,17 @@ class NotScaled(Base):
         return q @ k.transpose(-2, -1)
 
 
+@wrong("attention", EXACT, "they differ in k_proj.bias, k_proj.weight, keys.bias, keys.weight.", exact=True)
+class NamesOfItsOwn(Base):
+    def make_projections(self, d_model: int, bias: bool) -> None:
+        super().make_projections(d_model, bias)
+        self.keys = self.k_proj
+        del self.k_proj
+
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.split(self.q_proj(query)), self.split(self.keys(key)), self.split(self.v_proj(value))
+
+
 @wrong("attention", WEIGHTS, "do not sum to 1", exact=True, returns_weights=True)
 class ShowsScores(Base):
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
