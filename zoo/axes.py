@@ -30,6 +30,7 @@ AXES = (
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
             Capability("head_multiple", 1, "the width of a head is a multiple of this"),
             Capability("max_length", None, "longest sequence it takes, None for any"),
+            Capability("open_lengths", True, "an exported model may leave lengths open"),
         ),
     ),
     Axis(

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from tests.zoo.torch_features import AROUND, Batch, batch, cases, covering, make, pairs
+from tests.zoo.torch_features import AROUND, Batch, batch, blueprint_of, cases, covering, make, pairs
+from zoo.plugins import get_registry
 from zoo.transformer import Transformer
 
 ANY = torch.export.Dim.DYNAMIC
@@ -62,9 +63,39 @@ def test_the_number_of_rows_can_be_left_open(case: str) -> None:
 @every_model
 def test_lengths_can_be_left_open(case: str) -> None:
     model = make(case)
+    attention = get_registry().get("attention", blueprint_of(case)["attention"].name)
+    if not attention.capabilities["open_lengths"]:
+        with pytest.raises(torch._dynamo.exc.UserError, match="Constraints violated"):
+            export(model, batch(), (0, 1))
+        return
     program = export(model, batch(), (0, 1))
     for shape in ((2, 9, 7), (4, 5, 11)):
         same(program, model, batch(*shape, seed=1))
+
+
+class Attending(nn.Module):
+    """Self-attention under a mask."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.attention = get_registry().get("attention", name).load()(8, 2)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.attention(x, x, x, mask)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", ["talking", "torch"])
+def test_a_mask_that_an_attention_refuses_is_refused_by_the_program_too(name: str) -> None:
+    """The check survives: heads that hide different rows."""
+    x, good = torch.randn(2, 4, 8), torch.ones(2, 2, 4, 4, dtype=torch.bool).tril()
+    model = Attending(name).eval()
+    program = torch.export.export(model, (x, good)).module()
+    torch.testing.assert_close(program(x, good), model(x, good))
+    bad = good.clone()
+    bad[:, 1, 2] = False
+    for call, error in ((model, ValueError), (program, RuntimeError)):
+        with pytest.raises(error, match="some heads only"):
+            call(x, bad)
 
 
 def test_a_program_can_be_saved_loaded_and_run() -> None:

@@ -17,6 +17,7 @@ KV_HEADS = Option(
 )
 POSITIONS = ("queries-keys", "scores")
 FULL = {"positions": POSITIONS, "cacheable": True, "packs": True}
+BLOCKS = {"open_lengths": False}  # a Python loop over blocks of the sequence
 WITH_WEIGHTS = {**FULL, "exact": True, "returns_weights": True}
 
 VARIANTS = (
@@ -78,7 +79,7 @@ VARIANTS = (
         formula="m' = max(m, max s); l' = e^(m-m') l + sum e^(s-m'); o' = e^(m-m') o + e^(s-m') V; out = o / l",
         paper="Rabe and Staats 2021, arXiv:2112.05682",
         options=(*COMMON, Option("chunk", int, 256, "keys that are looked at together", minimum=1)),
-        capabilities={**FULL, "exact": True},
+        capabilities={**FULL, **BLOCKS, "exact": True},
     ),
     Variant(
         "attention",
@@ -128,7 +129,7 @@ VARIANTS = (
         formula="softmax(Q K^T / sqrt(d) where |i - j| <= window) V",
         paper="Beltagy et al. 2020 (Longformer), section 3.1, arXiv:2004.05150",
         options=(*COMMON, Option("window", int, 64, "how far to either side a query sees", minimum=1)),
-        capabilities={**FULL, "returns_weights": True, "roles": ("self",), "cross": "eager"},
+        capabilities={**FULL, **BLOCKS, "returns_weights": True, "roles": ("self",), "cross": "eager"},
     ),
     Variant(
         "attention",

@@ -7,6 +7,11 @@ from torch import Tensor, nn
 
 from zoo.attention.base import WeightedAttention, masked_softmax
 
+HEADS_DIFFER = (
+    "Talking heads cannot keep from each other what a mask hides from some heads only; use attention=eager for "
+    "this mask."
+)
+
 
 class TalkingHeadsAttention(WeightedAttention):
     """W = softmax(sum_h P_l[h, g] Q_h K_h^T / sqrt(d));  head_g = (sum_h P_w[h, g] W_h) V_g
@@ -29,20 +34,27 @@ class TalkingHeadsAttention(WeightedAttention):
         """heads [B, H, Tq, d] and mixed weights [B, H, Tq, Tk].
 
         Raises:
-            ValueError: the mask hides a place from some heads only.
+            ValueError: the mask hides a place from some heads only. What torch.compile or torch.export made
+                of it raises RuntimeError.
         """
         scores = q @ k.transpose(-2, -1) * self.head_width**-0.5  # [B, H, Tq, Tk]
         if mask is not None:
             keep = mask if mask.dtype == torch.bool else mask != float("-inf")
-            if keep.dim() > 2 and keep.size(-3) > 1 and bool((keep != keep[..., :1, :, :]).any()):
-                raise ValueError(
-                    "Talking heads cannot keep from each other what a mask hides from some heads only; use "
-                    "attention=eager for this mask."
-                )
+            if keep.dim() > 2 and keep.size(-3) > 1:
+                check_alike(keep)
             scores = scores.masked_fill(~keep, 0.0)  # what is hidden may overflow, which 0 * inf would spread
         weights = masked_softmax(mixed(scores, self.mix_scores), mask)
         weights = mixed(weights, self.mix_weights)  # 0 in all heads stays 0
         return self.dropout(weights) @ v, weights
+
+
+def check_alike(keep: Tensor) -> None:
+    """Raises ValueError (RuntimeError where compiled or exported) unless keep [.., H, Tq, Tk] is one for all heads."""
+    alike = (keep == keep[..., :1, :, :]).all()
+    if torch.compiler.is_compiling():  # no branch on a value there
+        torch._assert_async(alike, HEADS_DIFFER)
+    elif not alike:
+        raise ValueError(HEADS_DIFFER)
 
 
 def mixed(x: Tensor, matrix: Tensor) -> Tensor:

@@ -8,6 +8,11 @@ from torch import Tensor, nn
 from zoo.attention.base import check_heads
 from zoo.attention.packed import hide_child, keep_canonical_names
 
+HEADS_DIFFER = (
+    "nn.MultiheadAttention cannot blank a row that is fully masked in some heads only; use attention=eager or "
+    "attention=fused for this mask."
+)
+
 
 class TorchAttention(nn.Module):
     """`nn.MultiheadAttention`, with the mask turned round and fully masked rows made safe.
@@ -44,12 +49,8 @@ class TorchAttention(nn.Module):
         if mask is None:
             return self._inner(query, key, value, None, need_weights)
         open_ = (mask if mask.dtype == torch.bool else mask != float("-inf")).any(dim=-1, keepdim=True)
-        per_head = open_.dim() >= 3 and open_.size(-3) > 1
-        if per_head and bool((open_.any(dim=-3) & ~open_.all(dim=-3)).any()):
-            raise ValueError(
-                "nn.MultiheadAttention cannot blank a row that is fully masked in some heads only; "
-                "use attention=eager or attention=fused for this mask."
-            )
+        if open_.dim() >= 3 and open_.size(-3) > 1:
+            check_alike(open_)
         drop = ~mask & open_ if mask.dtype == torch.bool else mask.masked_fill(~open_, 0.0)
         shape = (query.size(0), self.num_heads, query.size(1), key.size(1))
         out, weights = self._inner(
@@ -69,3 +70,13 @@ class TorchAttention(nn.Module):
             query, key, value, attn_mask=drop, need_weights=need_weights, average_attn_weights=False
         )
         return out, weights
+
+
+def check_alike(open_: Tensor) -> None:
+    """Raises ValueError (RuntimeError where compiled or exported) unless rows are open [.., H, Tq, 1] in all heads
+    or in none."""
+    alike = (open_.any(dim=-3) == open_.all(dim=-3)).all()
+    if torch.compiler.is_compiling():  # no branch on a value there
+        torch._assert_async(alike, HEADS_DIFFER)
+    elif not alike:
+        raise ValueError(HEADS_DIFFER)
