@@ -106,15 +106,18 @@ class TestSpread:
             "from tests.zoo.test_workers import linger\nfrom zoo.workers import Call, Workers\n"
             f"with Workers(2) as workers: workers.run([Call(linger, ({str(said)!r},))] * 4)\n"
         )
-        run = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-c", code], cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, text=True
-        )
-        until(lambda: said.exists() and len(said.read_text().split()) >= 2)
-        workers = [int(one) for one in said.read_text().split()]
-        assert all(map(is_alive, workers))
-        (os.killpg if by == signal.SIGINT else os.kill)(run.pid, by)
-        _, errors = run.communicate(timeout=60)
-        until(lambda: not any(map(is_alive, workers)))
+        ) as run:
+            try:
+                until(lambda: said.exists() and len(said.read_text().split()) >= 2)
+                workers = [int(one) for one in said.read_text().split()]
+                assert all(map(is_alive, workers))
+                (os.killpg if by == signal.SIGINT else os.kill)(run.pid, by)
+                _, errors = run.communicate(timeout=60)
+                until(lambda: not any(map(is_alive, workers)))
+            finally:
+                run.kill()
         assert errors.count("Traceback") == (1 if by == signal.SIGINT else 0)
         assert run.returncode == -by
 

@@ -76,6 +76,11 @@ def build(
     if explain:
         ctx.exit(_explain(blueprint, save, as_json))
     _check(blueprint)
+    ctx.exit(_build(blueprint, seed, device, save, as_json))
+
+
+def _build(blueprint: Blueprint, seed: int, device: str, save: Path | None, as_json: bool) -> int:
+    """Build it, run it, and say what came of it; the exit code."""
     from zoo.builder import parameters_by_block
     from zoo.checkpoint import check_directory, save_checkpoint
     from zoo.devices import resolve_device
@@ -89,8 +94,8 @@ def build(
     trial = try_out(model, blueprint, where, seed)
     if save is not None:
         save_checkpoint(save, model, blueprint, seed=seed)
+    saved = None if save is None else str(save)
     if as_json:
-        saved = None if save is None else str(save)
         print_json(
             {
                 "blueprint": blueprint.to_json(),
@@ -103,10 +108,8 @@ def build(
             }
         )
     else:
-        _print(blueprint, blocks, trial, where)
-        if save is not None:
-            click.echo(f"\nSaved in {save}.")
-    ctx.exit(0 if trial.good else 1)
+        _print(blueprint, blocks, trial, where, saved)
+    return 0 if trial.good else 1
 
 
 def _explain(blueprint: Blueprint, save: Path | None, as_json: bool) -> int:
@@ -131,7 +134,9 @@ def _check(blueprint: Blueprint) -> None:
         ) from error
 
 
-def _print(blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: torch.device) -> None:
+def _print(
+    blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: torch.device, saved: str | None
+) -> None:
     variants = chosen_variants(blueprint, get_registry())
     rows = [(axis, brief(axis, choice), variants[axis].summary) for axis, choice in blueprint.choices.items()]
     click.echo(f"{bold('Assembly')}\n{columns(rows)}")
@@ -148,6 +153,8 @@ def _print(blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: t
         ("time", f"{trial.seconds:.3f} s on {device.type}"),
     ]
     click.echo(f"\n{bold('One forward and backward pass')}\n{columns(facts)}")
+    if saved is not None:
+        click.echo(f"\nSaved in {saved}.")
 
 
 def _gradient(trial: Trial) -> str:

@@ -113,13 +113,32 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise ZooError("--json and --csv=- both want standard output: give one of them, or --csv a file.")
+    from zoo.records import check_csv, csv_text, records, write_csv
+
+    file = None if csv_path == STANDARD_OUTPUT else csv_path
+    candidates, conditions, columns = _asked(given)
+    if file is not None:
+        check_csv(file)
+    rows = _measure(candidates, conditions)
+    flat = records(rows, conditions)
+    if file is not None:
+        write_csv(file, flat)
+    if as_json:
+        print_json(flat)
+    elif csv_path == STANDARD_OUTPUT:
+        click.echo(csv_text(flat), nl=False)
+    else:
+        click.echo(comparison(rows, columns, conditions))
+
+
+def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str]]:
+    """What is to be compared, under which conditions, and what tells the rows apart."""
     task, steps, seeds = _training(given)
     batch, length, jobs, device = (given.pop(name) for name in ("batch", "length", "jobs", "device"))
     choices = axis_values(given)
 
     from zoo.compare import Conditions, combinations
     from zoo.devices import resolve_device
-    from zoo.records import check_csv, csv_text, records, write_csv
 
     bases = _bases(given, task)
     candidates = combinations(bases, choices)
@@ -133,18 +152,7 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
         steps=steps,
         jobs=jobs,
     )
-    if csv_path not in (None, STANDARD_OUTPUT):
-        check_csv(csv_path)
-    rows = _measure(candidates, conditions)
-    flat = records(rows, conditions)
-    if csv_path not in (None, STANDARD_OUTPUT):
-        write_csv(csv_path, flat)
-    if as_json:
-        print_json(flat)
-    elif csv_path == STANDARD_OUTPUT:
-        click.echo(csv_text(flat), nl=False)
-    else:
-        click.echo(comparison(rows, _columns(bases, choices), conditions))
+    return candidates, conditions, _columns(bases, choices)
 
 
 def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:

@@ -208,23 +208,34 @@ class TestJobs:
             "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from zoo.cli import main; main()"
         )
-        run = subprocess.Popen(
-            [sys.executable, "-c", code, "compare", *SMALL, "--max-len=16", "--norm=pre,post",
-             "--train", "--steps=1000000", "--jobs=2"],
+        args = (
+            "compare",
+            *SMALL,
+            "--max-len=16",
+            "--norm=pre,post",
+            "--train",
+            "--steps=1000000",
+            "--jobs=2",
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", code, *args],
             cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        until(lambda: len(workers_of(run.pid)) == 2)
-        workers = workers_of(run.pid)
-        os.killpg(run.pid, signal.SIGINT)
-        out, err = run.communicate(timeout=60)
-        assert (run.returncode, out, err.strip()) == (130, "", "Interrupted.")
-        until(lambda: not any(map(is_alive, workers)))
+        ) as run:  # fmt: skip
+            try:
+                until(lambda: len(workers_of(run.pid)) == 2)
+                workers = workers_of(run.pid)
+                os.killpg(run.pid, signal.SIGINT)
+                out, err = run.communicate(timeout=60)
+                assert (run.returncode, out, err.strip()) == (130, "", "Interrupted.")
+                until(lambda: not any(map(is_alive, workers)))
+            finally:
+                run.kill()
 
 
 def workers_of(process: int) -> list[int]:
     """Its child processes that serve calls."""
     listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
     lines = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
     return [int(pid) for pid, parent, args in lines if int(parent) == process and "spawn_main" in args]
