@@ -21,6 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import tables
+
 ROOT = Path(__file__).parent.parent
 STEP = re.compile(
     r"```console(?P<words>[^\n]*)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n"
@@ -168,7 +170,8 @@ def rewrite(page: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Rewrite the outputs in the pages."""
+    """Rewrite the tables and outputs in the pages."""
+    tables.main()
     for page, place in PAGES.items():
         folder = place()
         rewrite(page, folder)

@@ -103,8 +103,6 @@ class MultiHeadAttention(nn.Module):
                 complete one stands in for `key` and `value`. The mask is then one over all of them.
             packing: how query [1, Nq, D] and key and value [1, Nk, D] are packed, if they are; the mask is
                 that of the padded ones, and hides padding as a key.
-            packing: how query [1, Nq, D] and key and value [1, Nk, D] are packed, if they are; the mask is
-                that of the padded ones, and hides padding as a key.
 
         Returns:
             [B, Tq, D]. A fully masked row attends to nothing: its heads are 0.
