@@ -18,6 +18,8 @@ from zoo.blueprint import Blueprint, make_blueprint
 from zoo.builder import build
 from zoo.checkpoint import check_directory, load_checkpoint, save_checkpoint
 from zoo.errors import ZooError
+from zoo.plugins import get_registry
+from zoo.rules import problems
 from zoo.transformer import Transformer
 
 TINY = {
@@ -83,6 +85,107 @@ def test_weights_move_between_attentions_that_store_them_differently(tmp_path: P
     save_checkpoint(tmp_path, model, blueprint.with_choices(attention="eager"))
     src, tgt = torch.tensor([[3, 4, 5]]), torch.tensor([[1, 5]])
     torch.testing.assert_close(load_checkpoint(tmp_path).model(src, tgt), model.eval()(src, tgt))
+
+
+TIED = [v.name for v in get_registry().variants("embedding") if v.capabilities["tied"]]
+SRC, TGT = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[1, 5, 6], [1, 8, 0]])
+
+
+@pytest.mark.parametrize("embedding", TIED)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_was_tied_is_tied_again(tmp_path: Path, embedding: str, dtype: torch.dtype) -> None:
+    model, blueprint = tiny(embedding=embedding)
+    model.to(dtype).eval()
+    save_checkpoint(tmp_path, model, blueprint)
+    loaded = load_checkpoint(tmp_path).model
+    assert torch.equal(loaded(SRC, TGT), model(SRC, TGT))
+    assert loaded.head.weight is loaded.embeddings.tgt_table.weight
+    assert loaded.head.weight.dtype == dtype
+    assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in model.parameters())
+    with torch.no_grad():
+        loaded.head.weight += 1.0  # what training does to one, it does to the other
+    before = model(SRC, TGT)
+    save_checkpoint(tmp_path, loaded, blueprint)
+    assert torch.equal(load_checkpoint(tmp_path).model(SRC, TGT), loaded(SRC, TGT))
+    assert not torch.equal(loaded(SRC, TGT), before)
+
+
+def test_choices_and_options_on_every_axis_come_back(tmp_path: Path) -> None:
+    """None of them at its default, as far as they can be had together."""
+    registry, choices = get_registry(), {}
+    for axis in registry.axes:
+        for variant in registry.variants(axis.name):
+            given = {**choices, axis.name: variant.name}
+            if variant.name != axis.default and not problems(make_blueprint(**given, **TINY), registry):
+                choices = given
+    choices["norm-type"] = "rmsnorm:eps=0.125"
+    assert len(choices) >= len(registry.axes) - 2  # head and loss come as a pair
+    choices |= {"head": "log-softmax", "loss": "kl:smoothing=0.25"}
+    model, blueprint = tiny(**choices)
+    save_checkpoint(tmp_path, model.eval(), blueprint)
+    loaded = load_checkpoint(tmp_path)
+    assert loaded.blueprint == blueprint
+    assert loaded.blueprint["norm-type"].options["eps"] == 0.125
+    assert str(loaded.blueprint["loss"]).startswith("kl:smoothing=0.25")
+    assert torch.equal(loaded.model(SRC, TGT), model(SRC, TGT))
+
+
+OLD_CHOICES = {
+    "attention": {"name": "fused", "options": {"bias": True}},
+    "norm": {"name": "post", "options": {}},
+    "encoding": {"name": "sinusoidal", "options": {"base": 10000.0}},
+    "mask": {"name": "additive", "options": {}},
+    "feedforward": {"name": "gelu", "options": {}},
+    "embedding": {"name": "unscaled", "options": {"std": 0.1}},
+}
+"""A blueprint of format 1 as it was saved when there were six axes."""
+OLD_NAMES = {
+    *(f"embeddings.{side}_table.weight" for side in ("src", "tgt")),
+    *(f"head.{kind}" for kind in ("weight", "bias")),
+    *(
+        f"{side}.layers.0.{attention}.{letter}_proj.{kind}"
+        for side, attention in (
+            ("encoder", "self_attention"),
+            ("decoder", "self_attention"),
+            ("decoder", "cross_attention"),
+        )
+        for letter in ("q", "k", "v", "out")
+        for kind in ("weight", "bias")
+    ),
+    *(
+        f"{side}.layers.0.feed_forward.{way}_proj.{kind}"
+        for side in ("encoder", "decoder")
+        for way in ("up", "down")
+        for kind in ("weight", "bias")
+    ),
+    *(
+        f"{side}.layers.0.norm.norms.{number}.{kind}"
+        for side, numbers in (("encoder", 2), ("decoder", 3))
+        for number in range(numbers)
+        for kind in ("weight", "bias")
+    ),
+}
+"""The names of its weights."""
+
+
+def test_a_checkpoint_from_when_there_were_six_axes_loads(tmp_path: Path) -> None:
+    choices = {axis: one["name"] for axis, one in OLD_CHOICES.items()}
+    model, blueprint = tiny(**choices)
+    save_checkpoint(tmp_path, model.eval(), blueprint)
+    edit(tmp_path, lambda index: index["blueprint"].update(choices=OLD_CHOICES))
+    edit(tmp_path, lambda index: index["origins"].pop("masking"))
+    (weights,) = tmp_path.glob("*.safetensors")
+    assert safetensors.torch.load_file(weights).keys() == OLD_NAMES
+    loaded = load_checkpoint(tmp_path)
+    assert torch.equal(loaded.model(SRC, TGT), model(SRC, TGT))
+    meant = {axis: str(loaded.blueprint[axis]) for axis in ("norm-type", "head", "masking", "init", "loss")}
+    assert meant == {  # what the zoo did before one could choose
+        "norm-type": "torch-layernorm:eps=1e-05",
+        "head": "logits:bias=true",
+        "masking": "full",
+        "init": "xavier:tables=false",
+        "loss": "cross-entropy",
+    }
 
 
 def test_nothing_but_safetensors_and_json_is_on_the_disk(saved: Path) -> None:
@@ -318,7 +421,9 @@ def test_a_variant_that_is_not_there_is_said_with_its_plugin(saved: Path) -> Non
         index["origins"]["attention"] = "their-plugin"
 
     edit(saved, change)
-    refused(saved, "There is no attention 'of-theirs'", "It came from plugin their-plugin, which is not loaded")
+    refused(
+        saved, "There is no attention 'of-theirs'", "It came from plugin their-plugin, which is not loaded"
+    )
 
 
 PART = """
