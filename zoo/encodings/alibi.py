@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.encodings.base import Encoding, Positions
-from zoo.encodings.bias import Bias
+from zoo.encodings.bias import Bias, offsets
 
 
 class AlibiPositions(Encoding):
@@ -29,8 +29,7 @@ class AlibiPositions(Encoding):
 
     def positions(self, num_queries: int, num_keys: int, like: Tensor) -> Positions:
         """For the last `num_queries` of `num_keys` positions. Raises ValueError if num_keys > max_len."""
-        keys = torch.arange(self.check_length(num_keys), device=like.device)
-        distance = (keys[-num_queries:, None] - keys).abs().to(like)  # [Tq, 1] - [Tk] -> [Tq, Tk]
+        distance = offsets(num_queries, self.check_length(num_keys), like.device).abs().to(like)  # [Tq, Tk]
         slopes = self.slopes.to(like)[:, None, None]  # [H] -> [H, 1, 1]
         return Bias((-slopes * distance)[None])  # [H, Tq, Tk] -> [1, H, Tq, Tk]
 

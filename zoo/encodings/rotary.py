@@ -55,10 +55,11 @@ class Turned(Positions):
         self.cos, self.sin = cos, sin
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """q [B, H, T, d] and k [B, Hk, T, d], turned."""
+        """q [B, H, T, d] and k [B, Hk, T, d], turned, each in its own dtype."""
         return self._turn(q), self._turn(k)
 
     def _turn(self, x: Tensor) -> Tensor:
         first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # [B, H, T, d] -> 2 x [B, H, T, d/2]
         turned = (first * self.cos - second * self.sin, first * self.sin + second * self.cos)
-        return torch.stack(turned, dim=-1).flatten(-2)  # 2 x [B, H, T, d/2] -> [B, H, T, d]
+        back = torch.stack(turned, dim=-1).flatten(-2)  # 2 x [B, H, T, d/2] -> [B, H, T, d]
+        return back.to(x.dtype)  # under autocast the angles are float32, and x is not

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.encodings.base import Encoding, Positions
-from zoo.encodings.bias import Bias
+from zoo.encodings.bias import Bias, offsets
 
 
 class T5Positions(Encoding):
@@ -19,6 +19,8 @@ class T5Positions(Encoding):
     the right; in the decoder, which sees no later key, all are for the left. One table serves all layers of
     a stack. Raffel et al. 2020 (T5), section 2.1, arXiv:1910.10683.
     """
+
+    starts: Tensor
 
     def __init__(
         self,
@@ -48,27 +50,36 @@ class T5Positions(Encoding):
             raise ValueError(f"buckets={buckets}: expected an even number of at least 4.")
         if max_distance <= buckets:
             raise ValueError(f"max_distance={max_distance}: expected more than buckets={buckets}.")
-        self.causal, self.buckets, self.max_distance = causal, buckets, max_distance
+        self.causal = causal
+        starts = bucket_starts(buckets if causal else buckets // 2, max_distance)
+        self.register_buffer("starts", torch.tensor(starts), persistent=False)
         self.table = nn.Parameter(torch.empty(buckets, num_heads).normal_(std=std))
 
     def positions(self, num_queries: int, num_keys: int, like: Tensor) -> Positions:
         """For the last `num_queries` of `num_keys` positions. Raises ValueError if num_keys > max_len."""
-        keys = torch.arange(self.check_length(num_keys), device=like.device)
-        offset = keys - keys[-num_queries:, None]  # [Tk] - [Tq, 1] -> [Tq, Tk]
-        bias = self.table[
-            relative_bucket(offset, self.causal, self.buckets, self.max_distance)
-        ]  # [Tq, Tk, H]
+        offset = offsets(num_queries, self.check_length(num_keys), like.device)  # [Tq, Tk]
+        bias = self.table[relative_bucket(offset, self.starts, self.causal)]  # [Tq, Tk, H]
         return Bias(bias.permute(2, 0, 1)[None].to(like.dtype))  # [Tq, Tk, H] -> [1, H, Tq, Tk]
 
 
-def relative_bucket(offset: Tensor, causal: bool, buckets: int, max_distance: int) -> Tensor:
-    """The bucket of each offset j - i of a key from its query: int64, 0 .. buckets - 1."""
-    if causal:
-        shift, distance = torch.zeros_like(offset), (-offset).clamp(min=0)
-    else:
-        buckets //= 2
-        shift, distance = (offset > 0) * buckets, offset.abs()
-    exact = buckets // 2
-    steps = (distance.clamp(min=1) / exact).log() / math.log(max_distance / exact) * (buckets - exact)
-    shared = (exact + steps.long()).clamp(max=buckets - 1)
-    return shift + torch.where(distance < exact, distance, shared)
+def bucket_starts(buckets: int, max_distance: int) -> list[int]:
+    """The smallest distance of each of one side's buckets but the first: buckets - 1 of them, rising.
+
+    Distances below buckets // 2 have a bucket each; from there on starts grow by one factor up to
+    max_distance. Whole numbers, so that no rounding on a device or in a dtype moves a distance.
+    """
+    alone = buckets // 2
+    steps, growth = buckets - alone, max_distance / alone
+    shared = [math.ceil(alone * growth ** (step / steps) * (1 - 1e-12)) for step in range(steps)]
+    return [*range(1, alone), *shared]
+
+
+def relative_bucket(offset: Tensor, starts: Tensor, causal: bool) -> Tensor:
+    """The bucket of each offset j - i of a key from its query: int64.
+
+    Keys to the right of their query share the first bucket where `causal`, and have buckets of their own,
+    as many again, where not.
+    """
+    distance = (-offset).clamp(min=0) if causal else offset.abs()
+    bucket = torch.bucketize(distance, starts, right=True)
+    return bucket if causal else bucket + (offset > 0) * (starts.numel() + 1)
