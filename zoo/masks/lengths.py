@@ -7,6 +7,11 @@ from torch import Tensor
 
 from zoo.masks.base import MaskForm
 
+NO_PREFIX = (
+    "mask=lengths counts visible keys from the first, but a hidden one stands before a visible one "
+    "(padding in front or in the middle, say). Put padding at the end, or take mask=bool."
+)
+
 
 class LengthsMask(MaskForm):
     """How many keys each query may attend to, counted from the first: int64 [.., Tq, 1].
@@ -15,17 +20,18 @@ class LengthsMask(MaskForm):
     """
 
     def encode(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """keep [.., Tq, Tk] -> [.., Tq, 1].
+        """keep [.., Tq, Tk] -> [.., Tq, 1]; the last axis is Tk itself, not broadcast.
 
         Raises:
-            ValueError: a hidden key stands before a visible one; no length says that.
+            ValueError: a hidden key stands before a visible one; no length says that. What torch.compile or
+                torch.export made of it raises RuntimeError.
         """
         lengths = keep.sum(dim=-1, keepdim=True)  # [.., Tq, Tk] -> [.., Tq, 1]
-        if not torch.compiler.is_compiling() and not torch.equal(self.decode(lengths, keep.size(-1)), keep):
-            raise ValueError(
-                "mask=lengths counts visible keys from the first, but a hidden one stands before a visible one "
-                "(padding in front or in the middle, say). Put padding at the end, or take mask=bool."
-            )
+        prefix = (self.decode(lengths, keep.size(-1)) == keep).all()
+        if torch.compiler.is_compiling():  # no branch on a value there
+            torch._assert_async(prefix, NO_PREFIX)
+        elif not prefix:
+            raise ValueError(NO_PREFIX)
         return lengths
 
     def decode(self, mask: Tensor, num_keys: int) -> Tensor:
