@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from zoo.attention.eager import EagerAttention
 from zoo.plugins import get_registry
@@ -68,6 +69,10 @@ def test_it_takes_max_len_and_no_more(variant: Variant) -> None:
             encoding(torch.zeros(1, 11, D_MODEL))
         with pytest.raises(ValueError, match=message):
             encoding(torch.zeros(1, 1, D_MODEL), start=10)
+        for queries in (1, 11):
+            if variant.capabilities["acts_on"] != "embedding":
+                with pytest.raises(ValueError, match=message):
+                    encoding.positions(queries, 11, torch.zeros(1))
 
 
 @every_encoding
@@ -77,21 +82,27 @@ def test_items_of_a_batch_and_lengths_do_not_matter(variant: Variant) -> None:
 
 
 @every_encoding
-def test_later_positions_by_themselves_are_those_of_the_whole(variant: Variant) -> None:
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("start", [1, 5, 6])
+def test_later_positions_by_themselves_are_those_of_the_whole(
+    variant: Variant, start: int, causal: bool
+) -> None:
     """What cached decoding relies on."""
-    assert variant.capabilities["cacheable"]
-    encoding = make(variant, causal=True)
+    if not variant.capabilities["cacheable"]:
+        pytest.skip("declares that it places no token without the others")
+    encoding = make(variant, causal=causal)
     x = torch.randn(2, 7, D_MODEL, dtype=torch.float64)
-    torch.testing.assert_close(encoding(x[:, 4:], start=4), encoding(x)[:, 4:])
-    whole, last = encoding.positions(7, 7, x), encoding.positions(2, 7, x)
+    torch.testing.assert_close(encoding(x[:, start:], start=start), encoding(x)[:, start:])
+    whole, last = encoding.positions(7, 7, x), encoding.positions(7 - start, 7, x)
     if whole is None:
         assert last is None
         return
     q, k = torch.randn(2, 2, HEADS, 7, 4, dtype=torch.float64).unbind()
-    for all_, tail in zip(whole.rotate(q, k), last.rotate(q[:, :, 5:], k[:, :, 5:]), strict=True):
-        torch.testing.assert_close(tail, all_[:, :, 5:])
+    tails = last.rotate(q[:, :, start:], k[:, :, start:])
+    for all_, tail in zip(whole.rotate(q, k), tails, strict=True):
+        torch.testing.assert_close(tail, all_[:, :, start:])
     if whole.bias(q) is not None:
-        torch.testing.assert_close(last.bias(q[:, :, 5:]), whole.bias(q)[..., 5:, :])
+        torch.testing.assert_close(last.bias(q[:, :, start:]), whole.bias(q)[..., start:, :])
 
 
 @every_inner
@@ -129,6 +140,38 @@ def test_dtypes_stay(variant: Variant, dtype: torch.dtype, device: torch.device)
         assert {one.dtype for one in positions.rotate(q, q)} == {dtype}
         bias = positions.bias(q)
         assert bias is None or (bias.dtype, bias.device.type) == (dtype, device.type)
+
+
+@every_inner
+def test_queries_and_keys_keep_their_dtype_under_autocast(variant: Variant) -> None:
+    """There the stream is float32, and what is projected from it bfloat16."""
+    positions = make(variant).float().positions(4, 4, torch.randn(2, 4, D_MODEL))
+    q = torch.randn(2, HEADS, 4, 4, dtype=torch.bfloat16)
+    assert {one.dtype for one in positions.rotate(q, q)} == {torch.bfloat16}
+    assert positions.bias(q) is None or positions.bias(q).dtype == torch.bfloat16
+
+
+class OnMetaOnly(TorchDispatchMode):
+    """Fails where anything is computed on another device; meta itself would take tensors of the CPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        for one in out if isinstance(out, (tuple, list)) else (out,):
+            assert not isinstance(one, Tensor) or one.is_meta, f"{func} on {one.device}"
+        return out
+
+
+@every_encoding
+def test_all_of_it_moves_to_another_device(variant: Variant) -> None:
+    """To one that needs no hardware."""
+    encoding, x = make(variant).to("meta"), torch.zeros(2, 4, D_MODEL, device="meta", dtype=torch.float64)
+    q = torch.zeros(2, HEADS, 4, 4, device="meta", dtype=torch.float64)
+    with OnMetaOnly():
+        assert encoding(x, start=2).is_meta
+        positions = encoding.positions(4, 6, x)
+        if positions is not None:
+            positions.rotate(q, q)
+            positions.bias(q)
 
 
 @every_encoding

@@ -15,7 +15,7 @@ from zoo.encodings.learned import LearnedPositions
 from zoo.encodings.rotary import RotaryPositions
 from zoo.encodings.shaw import ShawPositions
 from zoo.encodings.sinusoidal import SinusoidalPositions
-from zoo.encodings.t5 import T5Positions, relative_bucket
+from zoo.encodings.t5 import T5Positions
 from zoo.errors import CombinationError
 
 LIKE = torch.zeros(1, dtype=torch.float64)
@@ -45,6 +45,13 @@ def test_sinusoidal_is_computed_in_double_precision() -> None:
 def test_what_is_fixed_has_nothing_to_train_or_save(encoding: torch.nn.Module) -> None:
     assert not list(encoding.parameters())
     assert not encoding.state_dict()
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_of_t5_and_shaw_the_table_alone_is_saved(causal: bool) -> None:
+    """So that a checkpoint does not depend on how distances are found."""
+    for encoding in (T5Positions(8, 10, 2, causal), ShawPositions(8, 10, 2)):
+        assert list(encoding.state_dict()) == ["table"]
 
 
 def test_learned() -> None:
@@ -113,13 +120,46 @@ def test_alibi() -> None:
             assert bias[0, h, row].tolist() == pytest.approx([-slope * abs(i - j) for j in range(5)])
 
 
+def buckets_of(offsets: list[int], causal: bool, buckets: int = 32, max_distance: int = 128) -> list[int]:
+    """The bucket of each offset j - i, read off a bias whose every number is its bucket's."""
+    size = max(abs(offset) for offset in offsets) + 1
+    encoding = T5Positions(1, 2 * size, 1, causal, buckets, max_distance).double()
+    with torch.no_grad():
+        encoding.table.copy_(torch.arange(buckets)[:, None])
+        bias = encoding.positions(2 * size, 2 * size, LIKE).bias(LIKE)
+    assert bias is not None
+    return [int(bias[0, 0, size, size + offset]) for offset in offsets]
+
+
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (8, 20), (4, 5)])
+@pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (8, 20), (4, 5), (6, 9), (20, 160), (64, 200)])
 def test_t5s_buckets(causal: bool, buckets: int, farthest: int) -> None:
-    offsets = torch.arange(-200, 201)
-    got = relative_bucket(offsets, causal, buckets, farthest).tolist()
-    assert got == [slow_bucket(o, causal, buckets, farthest) for o in offsets.tolist()]
-    assert set(got) == set(range(buckets)) - ({buckets // 2} if not causal else set())
+    offsets = list(range(1 - 2 * farthest, 2 * farthest))
+    got = buckets_of(offsets, causal, buckets, farthest)
+    assert got == [slow_bucket(offset, causal, buckets, farthest) for offset in offsets]
+    assert max(got) == buckets - 1
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_t5s_buckets_are_those_of_the_published_code(causal: bool) -> None:
+    """Mesh TensorFlow's, in float32, for 32 buckets up to 128."""
+    offsets = torch.arange(-600, 601)
+    side, n = (32, (-offsets).clamp(min=0)) if causal else (16, offsets.abs())
+    exact = side // 2
+    far = exact + (torch.log(n.float() / exact) / math.log(128 / exact) * (side - exact)).nan_to_num().int()
+    expected = torch.where(n < exact, n, far.clamp(max=side - 1))
+    expected = expected if causal else expected + (offsets > 0) * side
+    assert buckets_of(offsets.tolist(), causal) == expected.tolist()
+
+
+def test_t5s_buckets_are_the_same_in_a_process_that_computes_in_float64() -> None:
+    """There 10 buckets a side up to 160 come out wrong if they are computed by logarithms and cut off."""
+    expected = buckets_of(list(range(-170, 171)), False, 20, 160)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert buckets_of(list(range(-170, 171)), False, 20, 160) == expected
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def slow_bucket(offset: int, causal: bool, buckets: int, farthest: int) -> int:
@@ -139,20 +179,21 @@ def slow_bucket(offset: int, causal: bool, buckets: int, farthest: int) -> int:
 
 def test_t5s_known_buckets() -> None:
     """32 buckets up to 128, as published: the first 8 distances of each side stand alone."""
-    both = relative_bucket(torch.tensor([0, -1, -7, -8, -127, -500, 1, 7, 8, 500]), False, 32, 128)
-    assert both.tolist() == [0, 1, 7, 8, 15, 15, 17, 23, 24, 31]
-    left = relative_bucket(torch.tensor([5, 0, -1, -15, -16, -127, -128]), True, 32, 128)
-    assert left.tolist() == [0, 0, 1, 15, 16, 31, 31]
+    both = buckets_of([0, -1, -7, -8, -127, -500, 1, 7, 8, 500], causal=False)
+    assert both == [0, 1, 7, 8, 15, 15, 17, 23, 24, 31]
+    left = buckets_of([5, 0, -1, -15, -16, -127, -128], causal=True)
+    assert left == [0, 0, 1, 15, 16, 31, 31]
 
 
-def test_t5() -> None:
-    encoding = T5Positions(8, 40, num_heads=2, causal=True, buckets=8, max_distance=20)
+@pytest.mark.parametrize("causal", [True, False])
+def test_t5(causal: bool) -> None:
+    encoding = T5Positions(8, 40, num_heads=2, causal=causal, buckets=8, max_distance=20)
     bias = encoding.positions(2, 30, LIKE).bias(LIKE)
     assert bias is not None
     assert bias.shape == (1, 2, 2, 30)
     for row, i in enumerate((28, 29)):
         for j in range(30):
-            bucket = slow_bucket(j - i, True, 8, 20)
+            bucket = slow_bucket(j - i, causal, 8, 20)
             assert torch.equal(bias[0, :, row, j].float(), encoding.table[bucket])
 
 
@@ -180,6 +221,33 @@ def test_shaw() -> None:
             distance = max(-3, min(3, j - (row + 4)))
             expected = (q[:, :, row] * encoding.table[distance + 3]).sum(-1) / 2
             torch.testing.assert_close(bias[:, :, row, j], expected)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        T5Positions(64, 9, num_heads=16, causal=True, buckets=64, max_distance=128, std=0.5),
+        ShawPositions(64, 9, num_heads=2, clip=20, std=0.5),
+    ],
+)
+def test_learned_tables_start_with_the_deviation_asked_for(encoding: torch.nn.Module) -> None:
+    (table,) = encoding.parameters()
+    assert table.std().item() == pytest.approx(0.5, rel=0.1)
+    assert table.mean().item() == pytest.approx(0, abs=0.05)
+
+
+def test_one_head_and_heads_of_width_two() -> None:
+    """The narrowest there are."""
+    turned, _ = (
+        RotaryPositions(2, 4, num_heads=1)
+        .double()
+        .positions(4, 4, LIKE)
+        .rotate(*torch.ones(2, 1, 1, 4, 2, dtype=torch.float64))
+    )
+    for t in range(4):
+        expected = [math.cos(t) - math.sin(t), math.sin(t) + math.cos(t)]
+        assert turned[0, 0, t].tolist() == pytest.approx(expected, abs=1e-6)
+    assert alibi_slopes(1) == [2**-8]
 
 
 @pytest.mark.parametrize("encoding", ["rotary", "alibi", "t5", "shaw"])

@@ -75,6 +75,14 @@ def test_nothing_attends_to_what_is_not_real(variant: Variant, tokens: list[list
 
 
 @every_masking
+def test_masks_are_made_where_the_tokens_are(variant: Variant) -> None:
+    """The meta device has no numbers, and takes none from the CPU."""
+    tokens, masking = torch.zeros(2, 5, dtype=torch.long, device="meta"), variant.load()(PAD)
+    for made in (masking.src(tokens), masking.tgt(tokens, 5), masking.tgt(tokens, 2), masking.real(tokens)):
+        assert made is None or (made.is_meta and made.dtype == torch.bool)
+
+
+@every_masking
 def test_it_declares_whether_it_can_hide_everything_from_a_position(variant: Variant) -> None:
     tokens = torch.tensor([[5, 5, PAD, PAD]])
     rows_seen = whole(variant.load()(PAD).tgt(tokens, 4), 1, 4, 4).any(-1)

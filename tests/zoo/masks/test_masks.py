@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -39,6 +40,33 @@ def test_there_and_back(variant: Variant, shape: tuple[int, int, int, int], seed
 
 
 @every_form
+@given(
+    shape=st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 4), st.integers(1, 4)),
+    data=st.data(),
+)
+def test_any_mask_comes_back_as_it_was_or_is_refused(
+    variant: Variant, shape: tuple[int, int, int, int], data: st.DataObject
+) -> None:
+    size = math.prod(shape)
+    cells = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    form, keep = variant.load()(), torch.tensor(cells).view(shape)
+    try:
+        mask = form.encode(keep, torch.float32)
+    except ValueError:
+        holes = (~keep[..., :-1] & keep[..., 1:]).any()  # a hidden key, then a visible one
+        assert holes
+        return
+    assert mask.shape[:-1] == keep.shape[:-1]  # no batch, head or query is spelt out that was broadcast
+    assert torch.equal(form.decode(mask, shape[-1]), keep)
+
+
+@pytest.mark.parametrize("name", ["bool", "drop", "additive", "int"])
+def test_all_but_lengths_say_everything(name: str) -> None:
+    form, keep = get_registry().get("mask", name).load()(), torch.tensor([[[[False, True, False, True]]]])
+    assert torch.equal(form.decode(form.encode(keep, torch.float32), 4), keep)
+
+
+@every_form
 @pytest.mark.parametrize("value", [True, False])
 def test_all_hidden_and_nothing_hidden(variant: Variant, value: bool) -> None:
     form, keep = variant.load()(), torch.full((2, 1, 3, 4), value)
@@ -49,18 +77,18 @@ KEEP = torch.tensor([[True, True, False]])
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "expected", "dtype"),
     [
-        ("bool", [[True, True, False]]),
-        ("drop", [[False, False, True]]),
-        ("additive", [[0.0, 0.0, float("-inf")]]),
-        ("int", [[1, 1, 0]]),
-        ("lengths", [[2]]),
+        ("bool", [[True, True, False]], torch.bool),
+        ("drop", [[False, False, True]], torch.bool),
+        ("additive", [[0.0, 0.0, float("-inf")]], torch.float32),
+        ("int", [[1, 1, 0]], torch.int64),
+        ("lengths", [[2]], torch.int64),
     ],
 )
-def test_each_form_is_what_it_says(name: str, expected: list[Any]) -> None:
+def test_each_form_is_what_it_says(name: str, expected: list[Any], dtype: torch.dtype) -> None:
     mask = get_registry().get("mask", name).load()().encode(KEEP, torch.float32)
-    assert mask.tolist() == expected
+    assert (mask.tolist(), mask.dtype) == (expected, dtype)
 
 
 def test_an_additive_mask_has_the_dtype_of_the_scores() -> None:
@@ -73,6 +101,16 @@ def test_an_additive_mask_has_the_dtype_of_the_scores() -> None:
 def test_lengths_refuses_what_no_length_says(keep: list[bool]) -> None:
     with pytest.raises(ValueError, match=r"a hidden one stands before a visible one .* take mask=bool"):
         LengthsMask().encode(torch.tensor([[keep]]), torch.float32)
+
+
+def test_lengths_refuses_that_in_a_compiled_graph_too() -> None:
+    """Where no branch can be taken on a value."""
+    torch._dynamo.reset()
+    encode = torch.compile(LengthsMask().encode, backend="eager", fullgraph=True)
+    assert encode(KEEP, torch.float32).tolist() == [[2]]
+    with pytest.raises(RuntimeError, match=r"a hidden one stands before a visible one .* take mask=bool"):
+        encode(~KEEP, torch.float32)
+    torch._dynamo.reset()
 
 
 def test_a_model_whose_masks_travel_as_lengths_takes_padding_at_the_end_only() -> None:
