@@ -182,6 +182,9 @@ def test_the_way_to_the_zoo_and_back_keeps_everything(kind: str, option: str) ->
     back = to_torch(part)
     assert type(back) is type(module)
     same(back.state_dict(), module.state_dict())
+    src, tgt = inputs(torch.float32)
+    outputs = [real(kind, theirs(kind, one.eval(), src, tgt)) for one in (back, module)]
+    torch.testing.assert_close(*outputs, rtol=1e-5, atol=1e-5)
     same(from_torch(back, "eager").state_dict(), part.state_dict())
     assert _batch_first(back) if hasattr(back, "layers") else True
     dropouts, norms, attentions = (
