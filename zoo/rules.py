@@ -128,7 +128,7 @@ def positions(blueprint: Blueprint, variants: Variants, registry: Registry) -> s
         (v.name for v in registry.variants("attention") if place in v.capabilities["positions"]), "eager"
     )
     return (
-        f"encoding={blueprint['encoding'].name} acts on the {place} inside self-attention, which attention="
+        f"encoding={blueprint['encoding'].name} acts on {place.replace('-', ' and ')} inside self-attention, which attention="
         f"{blueprint['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )

@@ -79,7 +79,7 @@ BROKEN = {
     ),
     "positions": Broken(
         {"encoding": "odd", "attention": "torch"},
-        "encoding=odd acts on the scores inside self-attention, which attention=torch does not let it. Take "
+        "encoding=odd acts on scores inside self-attention, which attention=torch does not let it. Take "
         "attention=eager, or encoding=sinusoidal, which acts on the embedding.",
         {"attention": "eager"},
         registry_with("encoding", acts_on="scores"),
