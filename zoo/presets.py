@@ -99,12 +99,13 @@ FROM_SCRATCH = Preset(
         "decoding": "greedy",
     },
     sizes={"dropout": 0.0, "max_len": 5000},
-    corrected={"masking": "full"},
+    corrected={"masking": "full", "attention": "eager"},
     notes=(
         "Trap: the encoder has no mask at all, so padding is attended to, and an answer depends on how much padding "
         "its sentence was given. The article decodes one sentence at a time, where it does not matter. --corrected "
         "hides padding.",
-        "Its scores are filled with -1e9 where the causal mask hides them; no row is fully hidden.",
+        "Its scores are filled with -1e9 where the causal mask hides them; no row of it is fully hidden. Corrected, a "
+        "row can be, and then attends to nothing.",
         "It mentions beam search beside greedy decoding: --decoding=beam.",
         "Its vocabulary is that of a downloaded tokenizer; --src-vocab and --tgt-vocab say how large yours is.",
     ),
@@ -176,8 +177,8 @@ ASSEMBLED = Preset(
         "Trap: the encoder and the cross-attention take no mask, so padding is attended to. --corrected hides it.",
         "The causal mask is the caller's to give, in torch's form (True = may NOT be attended to), and the article's "
         "own example gives none: that decoder sees the future. Here the model always makes it.",
-        "nn.MultiheadAttention would draw its packed projection by Xavier; here all matrices are drawn as nn.Linear "
-        "draws them.",
+        "nn.MultiheadAttention would draw its packed projection by Xavier and start its biases at 0; here all "
+        "matrices and biases are drawn as nn.Linear draws them.",
     ),
 )
 
@@ -214,7 +215,8 @@ WRITE_YOUR_OWN = Preset(
         "The attention keeps its weights, for pictures: attention=eager returns them.",
         "Of its five branches only one drops (the encoder's attention), which the zoo's one number cannot say: it is 0 "
         "here, and --dropout sets it for all branches and the embedding.",
-        "d_ff is d_model. The number of layers and the recipe are not in the article's text.",
+        "d_ff is d_model. The number of layers and the recipe are not in the article's text. Its decoder keeps the "
+        "vector of padding at 0, which nothing real sees.",
     ),
 )
 
@@ -253,6 +255,7 @@ DEEP_LEARNING = Preset(
         "The loss takes log-probabilities, and the head must give them: with another head the zoo refuses to build.",
         "The article makes a stack by deep copies of one layer; Xavier then draws each copy's weights anew, so that "
         "layers start apart, as here.",
+        "Its biases keep what nn.Linear draws; here they start at 0.",
         "It names Adam, batches of 32 and 68 epochs, but no rate: 1e-4 is ours.",
     ),
 )

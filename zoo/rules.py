@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,20 +15,27 @@ Rule = Callable[[Blueprint, Variants, Registry], str]
 MOST_HEADS = 1024  # that are suggested
 
 
-def heads_divide_width(blueprint: Blueprint, _variants: Variants, _registry: Registry) -> str:
+def heads_divide_width(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
     """d_model is divisible by num_heads: every head has the same whole width."""
     width, heads = blueprint.sizes.d_model, blueprint.sizes.num_heads
     if width % heads == 0:
         return ""
-    fits = sorted(
-        (n for n in range(1, min(width, MOST_HEADS) + 1) if width % n == 0), key=lambda n: (abs(n - heads), n)
-    )[:3]
-    lower, upper = width - width % heads, width - width % heads + heads
-    widths = " or ".join(str(n) for n in (lower, upper) if n > 0)
-    return (
-        f"d_model={width} is not divisible by num_heads={heads}. Take num_heads {' or '.join(map(str, sorted(fits)))}, "
-        f"or d_model {widths}."
-    )
+    step, shared = width_multiple(variants), blueprint["attention"].options.get("num_kv_heads")
+    shared = shared if isinstance(shared, int) else 1
+    whole = [n for n in range(1, min(width, MOST_HEADS) + 1) if width % n == 0]
+    fits = [n for n in whole if width // n % step == 0 and n % shared == 0]
+    nearest = sorted(sorted(fits, key=lambda n: (abs(n - heads), n))[:3])
+    lower = width - width % (heads * step)
+    widths = [str(n) for n in (lower, lower + heads * step) if n > 0]
+    ways = [f"num_heads {' or '.join(map(str, nearest))}"] * bool(nearest) + [
+        f"d_model {' or '.join(widths)}"
+    ]
+    return f"d_model={width} is not divisible by num_heads={heads}. Take {', or '.join(ways)}."
+
+
+def width_multiple(variants: Variants) -> int:
+    """What the width of a head must be a multiple of, for attention and encoding."""
+    return math.prod(int(variants[axis].capabilities["head_multiple"]) for axis in ("attention", "encoding"))
 
 
 def one_vocabulary(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
@@ -44,10 +52,7 @@ def one_vocabulary(blueprint: Blueprint, variants: Variants, _registry: Registry
 def head_width(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
     """The width of a head is a multiple of what attention and encoding need: pairs to turn, halves to part."""
     sizes = blueprint.sizes
-    needed = (
-        variants["attention"].capabilities["head_multiple"]
-        * variants["encoding"].capabilities["head_multiple"]
-    )
+    needed = width_multiple(variants)
     width = sizes.d_model // sizes.num_heads
     if sizes.d_model % sizes.num_heads or width % needed == 0:
         return ""
@@ -124,11 +129,12 @@ def positions(blueprint: Blueprint, variants: Variants, registry: Registry) -> s
     place = variants["encoding"].capabilities["acts_on"]
     if place == "embedding" or place in variants["attention"].capabilities["positions"]:
         return ""
+    where = place.replace("-", " and ")
     good = next(
         (v.name for v in registry.variants("attention") if place in v.capabilities["positions"]), "eager"
     )
     return (
-        f"encoding={blueprint['encoding'].name} acts on {place.replace('-', ' and ')} inside self-attention, which attention="
+        f"encoding={blueprint['encoding'].name} acts on {where} inside self-attention, which attention="
         f"{blueprint['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )
@@ -142,9 +148,13 @@ def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) 
     head = next((v.name for v in registry.variants("head") if v.capabilities["output"] == taken), "")
     loss = next((v.name for v in registry.variants("loss") if v.capabilities["takes"] == given), "")
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
+    why = {
+        "log-probs": "the loss would fall without end, and nothing be learned",
+        "logits": "the softmax would be taken twice, for nothing",
+    }.get(taken, "they do not fit")
     return (
-        f"loss={blueprint['loss'].name} takes {taken}, but head={blueprint['head'].name} gives {given}: training "
-        f"would run, and stop improving at a plateau. Take {' or '.join(ways)}."
+        f"loss={blueprint['loss'].name} takes {taken}, but head={blueprint['head'].name} gives {given}: {why}. "
+        f"Take {' or '.join(ways)}."
     )
 
 

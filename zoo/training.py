@@ -160,6 +160,11 @@ def train(
                 )
             if on_step is not None:
                 on_step(step + 1, losses[-1])
+    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
+        raise DivergedError(
+            f"The last step of {recipe.steps} left weights that are not finite. A lower learning rate (now "
+            f"{recipe.lr:g}) may help."
+        )
     return losses
 
 

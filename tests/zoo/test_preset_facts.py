@@ -237,7 +237,7 @@ class TestDeepLearningFromScratch:
 
     def test_another_head_is_refused(self) -> None:
         blueprint = get_preset("deep-learning-from-scratch").blueprint().with_choices(head="logits")
-        assert "plateau" in problems(blueprint, get_registry())["loss-and-head"]
+        assert "fall without end" in problems(blueprint, get_registry())["loss-and-head"]
         with pytest.raises(CombinationError, match="head=log-softmax or loss="):
             build(blueprint)
 

@@ -86,8 +86,8 @@ BROKEN = {
     ),
     "loss-and-head": Broken(
         {"loss": "odd"},
-        "loss=odd takes log-probs, but head=logits gives logits: training would run, and stop improving at a "
-        "plateau. Take head=log-softmax or loss=cross-entropy.",
+        "loss=odd takes log-probs, but head=logits gives logits: the loss would fall without end, and nothing be "
+        "learned. Take head=log-softmax or loss=cross-entropy.",
         {"head": "log-softmax"},
         registry_with("loss", takes="log-probs"),
     ),
@@ -177,6 +177,13 @@ def heads_advice(blueprint: Blueprint) -> str:
 )
 def test_the_advice_on_heads_works(width: int, heads: int, advice: str) -> None:
     assert advice in heads_advice(make_blueprint(d_model=width, num_heads=heads))
+
+
+def test_the_advice_on_heads_fits_what_turns_pairs() -> None:
+    blueprint = make_blueprint(encoding="rotary", d_model=512, num_heads=7)
+    assert "or d_model 504 or 518." in heads_advice(blueprint)
+    for width in (504, 518):
+        assert problems(blueprint.with_sizes(d_model=width), get_registry()) == {}
 
 
 def test_good_combinations_break_no_rule() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from zoo.cli.options import VariantType, device_option, json_option, seed_option
+from zoo.cli.options import VariantType, device_option, json_option
 from zoo.cli.text import columns, print_json
 from zoo.errors import ZooError
 from zoo.plugins import get_registry
@@ -24,7 +24,7 @@ from zoo.plugins import get_registry
     help="How answers are chosen: "
     f"{', '.join(v.name for v in get_registry().variants('decoding'))}.  [default: the model's]",
 )
-@seed_option
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of decodings that draw.")
 @click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
 @device_option
 @json_option

@@ -146,6 +146,7 @@ def train(
         start = time.perf_counter()
         _train(run, model, data)
         seconds = time.perf_counter() - start
+        run.keep(model)
         score = exact_match(
             model, data, decoding=build_decoding(blueprint), seed=recipe.seed, device=run.device
         )

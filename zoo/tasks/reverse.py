@@ -52,6 +52,6 @@ class Reverse(TaskData):
         return [LETTERS.index(letter) + FIRST for letter in answer]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Letters up to EOS; PAD or SOS among them shows as "?"."""
+        """Letters up to EOS; an id that is no letter shows as "?"."""
         ended = list(ids).index(EOS) if EOS in ids else len(ids)
-        return "".join(LETTERS[i - FIRST] if i >= FIRST else "?" for i in ids[:ended])
+        return "".join(LETTERS[i - FIRST] if 0 <= i - FIRST < len(LETTERS) else "?" for i in ids[:ended])

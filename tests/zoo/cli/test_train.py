@@ -91,7 +91,7 @@ def test_it_saves_at_intervals(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("zoo.checkpoint.save_checkpoint", saved)
     zoo(*QUICK, "--steps=5", "--save", str(tmp_path))
-    assert steps == [2, 4, 5]
+    assert steps == [2, 4, 5, 5]  # before it is scored, and with its score
 
 
 def test_a_loss_that_is_not_finite_is_said(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,3 +94,8 @@ def test_sizes_are_enough_for_the_longest_word(task: Reverse) -> None:
 def test_other_words_are_refused(task: Reverse, word: str, reason: str) -> None:
     with pytest.raises(ZooError, match=reason):
         task.encode(word)
+
+
+def test_ids_of_no_letter_show_as_a_question_mark() -> None:
+    """A model may have a larger vocabulary than the task."""
+    assert Reverse().decode([3, 29, 0, 500, 28, 2, 4]) == "a???z"
