@@ -59,24 +59,7 @@ def build(
         initialise(model, assembly.make("init"), skip=("head.weight", "head.inner.weight") if tied else ())
         for layer in (*model.encoder.layers, *model.decoder.layers):
             scale_branches(layer, getattr(layer.norm, "gain", 1.0))
-    _store_by_column(model)
     return model
-
-
-def _store_by_column(model: Transformer) -> None:
-    """Store the weights [out, in] of wide linear maps, out >= in, column by column.
-
-    Nothing but their place in memory changes. Decoding token by token multiplies one vector with each of
-    them, and is as fast as memory can be read: up to twice as fast in long runs (tests/bench). A table that
-    is looked up by row stays as it is, and so do parts from a user's own file. What writes tensors as they lie
-    in memory (safetensors, but not `zoo.checkpoint`) must be handed `.contiguous()` ones.
-    """
-    tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
-    for name, module in model.named_modules():
-        if not isinstance(module, nn.Linear) or ".inner" in name or id(module.weight) in tables:
-            continue
-        if module.out_features >= module.in_features:
-            module.weight.data = module.weight.data.t().contiguous().t()
 
 
 def build_loss(blueprint: Blueprint, registry: Registry | None = None) -> SequenceLoss:

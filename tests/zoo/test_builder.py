@@ -74,17 +74,6 @@ def test_initial_weights_are_xavier_and_biases_zero() -> None:
     assert torch.all(state["encoder.layers.0.norm.norms.0.weight"] == 1)
 
 
-@pytest.mark.parametrize("embedding", ["scaled", "tied"])
-def test_wide_matrices_are_stored_by_column_and_tables_by_row(embedding: str) -> None:
-    model = build(blueprint(attention="fused", embedding=embedding), seed=0)
-    layer: Any = model.encoder.layers[0]
-    by_column = [layer.self_attention.qkv_proj, layer.self_attention.out_proj, layer.feed_forward.up_proj]
-    assert all(one.weight.stride() == (1, one.out_features) for one in by_column)
-    assert layer.feed_forward.down_proj.weight.is_contiguous()
-    assert model.embeddings.tgt_table.weight.is_contiguous()  # type: ignore[union-attr]
-    assert model.head.weight.is_contiguous() == (embedding == "tied")  # type: ignore[union-attr,operator]
-
-
 def test_layers_share_nothing() -> None:
     model = build(blueprint())
     assert len({id(p) for p in model.parameters()}) == len(
