@@ -98,7 +98,7 @@ VARIANTS = (
         "a large negative number at masked places: a fully masked row attends evenly to all that is hidden",
         formula="softmax(fill where masked, else Q K^T / sqrt(d)) V",
         paper="Rush 2018 (The Annotated Transformer)",
-        options=(*COMMON, Option("fill", float, -1e9, "the score of a masked place; negative")),
+        options=(*COMMON, Option("fill", float, -1e9, "the score of a masked place", maximum=-1)),
         capabilities={**FULL, "packs": False, "returns_weights": True, "blanks_rows": False},
     ),
     Variant(
@@ -184,7 +184,10 @@ VARIANTS = (
         "the difference of two attentions, so that their noise goes away",
         formula="(1 - l_init) RMSNorm((softmax(Q_1 K_1^T / sqrt(d/2)) - l softmax(Q_2 K_2^T / sqrt(d/2))) V)",
         paper="Ye et al. 2024, section 2.1, arXiv:2410.05258",
-        options=(*COMMON, Option("lambda_init", float, 0.8, "lambda l to begin with, below 1", minimum=0)),
+        options=(
+            *COMMON,
+            Option("lambda_init", float, 0.8, "lambda l to begin with", minimum=0, maximum=0.999),
+        ),
         capabilities={**FULL, "returns_weights": True, "head_multiple": 2},
     ),
     Variant(

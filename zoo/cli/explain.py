@@ -39,7 +39,8 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 def explanation_text(found: Explanation) -> str:
     """The verdict, then axis by axis what else would fit and what would not, then the rules."""
     verdict = "\n".join(wrapped(f"{sentence} (rule {name})") for name, sentence in found.broken.items())
-    first = f"{bold('Refused')}\n{verdict}" if found.broken else f"{bold('Possible')}: every rule is kept."
+    good = wrapped("No rule refuses it. What a part itself cannot take, it says when it is built.")
+    first = f"{bold('Refused')}\n{verdict}" if found.broken else good
     axes = "\n".join(line for one in found.axes for line in _axis(one, found.broken))
     rules = [("broken" if name in found.broken else "kept", name, text) for name, text in found.rules.items()]
     return f"{first}\n\n{bold('Axis by axis')}\n{axes}\n\n{bold('Rules')}\n{columns(rules)}"

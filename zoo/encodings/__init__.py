@@ -16,6 +16,16 @@ VARIANTS = (
     ),
     Variant(
         "encoding",
+        "sinusoidal-concat",
+        "zoo.encodings.sinusoidal_concat:ConcatSinusoidalPositions",
+        "the same sines, then the cosines, in place of one after the other",
+        formula="PE[t, i] = sin(t / base^(2i/D)), PE[t, D/2 + i] = cos(t / base^(2i/D))",
+        paper="Vaswani et al. 2017, section 3.5, arXiv:1706.03762; the layout of tensor2tensor",
+        options=(Option("base", float, 10000.0, "wavelengths run from 2 pi to base * 2 pi", minimum=1),),
+        capabilities={"cacheable": True},
+    ),
+    Variant(
+        "encoding",
         "learned",
         "zoo.encodings.learned:LearnedPositions",
         "one learned vector a position, up to max_len",

@@ -4,7 +4,7 @@ from zoo.hookspecs import hookimpl
 from zoo.registry import Option, Variant
 
 SMOOTHING = Option(
-    "smoothing", float, 0.1, "mass that the label loses to the other tokens, below 1", minimum=0, maximum=1
+    "smoothing", float, 0.1, "mass that the label loses to the other tokens", minimum=0, maximum=0.999
 )
 SMOOTHED_LABELS = "q(y) = 1 - smoothing, q(pad) = 0, q(k) = smoothing / (V - 2) for all others"
 

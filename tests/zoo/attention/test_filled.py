@@ -9,8 +9,7 @@ from tests.zoo.attention.support import MASKS, assert_same, in_form, keep_mask, 
 from zoo.attention.eager import EagerAttention
 from zoo.attention.filled import FilledAttention
 from zoo.blueprint import make_blueprint
-from zoo.builder import build
-from zoo.errors import CombinationError
+from zoo.errors import ZooError
 
 
 @pytest.mark.parametrize("kind", MASKS)
@@ -49,6 +48,6 @@ def test_a_fill_that_is_no_negative_number_is_refused(fill: float) -> None:
         FilledAttention(8, 2, fill=fill)
 
 
-def test_the_builder_says_so_too() -> None:
-    with pytest.raises(CombinationError, match=r"attention=filled: fill=1\.0: expected a negative number"):
-        build(make_blueprint(attention="filled:fill=1", d_model=8, num_heads=2))
+def test_a_users_fill_that_is_none_is_a_sentence() -> None:
+    with pytest.raises(ZooError, match=r"Option fill=1\.0: expected a number of at most -1"):
+        make_blueprint(attention="filled:fill=1")

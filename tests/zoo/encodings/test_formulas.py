@@ -15,6 +15,7 @@ from zoo.encodings.learned import LearnedPositions
 from zoo.encodings.rotary import RotaryPositions
 from zoo.encodings.shaw import ShawPositions
 from zoo.encodings.sinusoidal import SinusoidalPositions
+from zoo.encodings.sinusoidal_concat import ConcatSinusoidalPositions
 from zoo.encodings.t5 import T5Positions
 from zoo.errors import CombinationError
 
@@ -30,6 +31,16 @@ def test_sinusoidal(d_model: int, base: float) -> None:
             angle = t / base ** ((column - column % 2) / d_model)
             expected = math.cos(angle) if column % 2 else math.sin(angle)
             assert got[t, column].item() == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("d_model", [1, 2, 5, 6])
+def test_sinusoidal_concat(d_model: int) -> None:
+    got = ConcatSinusoidalPositions(d_model, 50, 100.0)(torch.zeros(1, 50, d_model))[0]
+    sines = (d_model + 1) // 2
+    for t in (0, 1, 7, 49):
+        angles = [t / 100.0 ** (2 * i / d_model) for i in range(sines)]
+        expected = [math.sin(a) for a in angles] + [math.cos(a) for a in angles[: d_model - sines]]
+        assert got[t].tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_sinusoidal_is_computed_in_double_precision() -> None:
