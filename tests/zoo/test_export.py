@@ -31,7 +31,7 @@ def export(model: Transformer, given: Batch, open_: tuple[int, ...] = ()) -> Any
 def same(program: Any, model: Transformer, given: Batch) -> None:
     """The program's output is the model's."""
     got: Tensor = program.module()(*given)
-    torch.testing.assert_close(got[given.real], model(*given)[given.real], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(got[given.real], model(*given)[given.real], rtol=1e-9, atol=1e-9)
 
 
 @every_variant

@@ -16,15 +16,17 @@ from zoo.transformer import Transformer
 
 PAD, VOCAB = 0, 11
 SIZES = {
-    "d_model": 8,
+    "d_model": 32,
     "num_heads": 2,
-    "d_ff": 12,
+    "d_ff": 48,
     "num_encoder_layers": 1,
     "num_decoder_layers": 1,
     "src_vocab": VOCAB,
     "tgt_vocab": VOCAB,
     "max_len": 16,
 }
+NOISE = 0.1
+"""On all parameters: none stays at a value that hides anything (0 or 1)."""
 AROUND = ("init", "loss", "schedule", "decoding")
 """Axes that have no part in a forward pass."""
 
@@ -71,13 +73,13 @@ def covering(*left_out: str) -> list[str]:
     return found
 
 
-def make(case: str, dropout: float = 0.0) -> Transformer:
-    """The model in train mode, no parameter of it at a value that hides anything (0 or 1)."""
-    model = build(blueprint_of(case, dropout), seed=0)
+def make(case: str, dropout: float = 0.0, dtype: torch.dtype = torch.float64) -> Transformer:
+    """The model in train mode, its parameters a bit off what they start with."""
+    model = build(blueprint_of(case, dropout), seed=0).to(dtype)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += 0.3 * torch.randn(parameter.shape, generator=generator)
+            parameter += NOISE * torch.randn(parameter.shape, generator=generator, dtype=dtype)
     return model
 
 
