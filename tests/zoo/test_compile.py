@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.zoo.torch_features import AROUND, Batch, batch, cases, covering, make, pairs, run
+from tests.zoo.torch_features import AROUND, Batch, batch, cases, covering, make, run
 from zoo.decoding.generate import generate
 from zoo.decoding.greedy import GreedyDecoding
 from zoo.dropout import Dropout
@@ -19,9 +19,6 @@ from zoo.transformer import Transformer
 COMPILER = shutil.which(os.environ.get("CXX", "g++"))
 every_variant = pytest.mark.parametrize("case", covering(*AROUND))
 every_model = pytest.mark.parametrize("case", cases(*AROUND))
-every_model_and_pair = pytest.mark.parametrize(
-    "case", [*cases(*AROUND), *pairs("attention", "mask", "encoding")]
-)
 
 
 @pytest.fixture(autouse=True)
@@ -48,14 +45,14 @@ def test_every_variant_becomes_one_graph_that_equals_it(case: str) -> None:
 
 
 @pytest.mark.slow
-@every_model_and_pair
+@every_model
 def test_every_model_becomes_one_graph_that_equals_it(case: str) -> None:
     model = make(case)
     same(model, torch.compile(model, backend="eager", fullgraph=True), batch())
 
 
 @pytest.mark.slow
-@every_model
+@every_variant
 def test_other_shapes_are_compiled_too(case: str) -> None:
     """Twice: at the second change torch takes sizes for variables."""
     model = make(case)
@@ -65,7 +62,7 @@ def test_other_shapes_are_compiled_too(case: str) -> None:
 
 
 @pytest.mark.slow
-@every_model
+@every_variant
 def test_training_with_dropout_is_one_graph_too(case: str) -> None:
     model = make(case, dropout=0.3)
     compiled = torch.compile(model, backend="eager", fullgraph=True)

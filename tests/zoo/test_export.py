@@ -9,16 +9,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.zoo.torch_features import AROUND, Batch, batch, blueprint_of, cases, covering, make, pairs
+from tests.zoo.torch_features import AROUND, Batch, batch, blueprint_of, cases, covering, make
 from zoo.plugins import get_registry
 from zoo.transformer import Transformer
 
 ANY = torch.export.Dim.DYNAMIC
 every_variant = pytest.mark.parametrize("case", covering(*AROUND))
 every_model = pytest.mark.parametrize("case", cases(*AROUND))
-every_model_and_pair = pytest.mark.parametrize(
-    "case", [*cases(*AROUND), *pairs("attention", "mask", "encoding")]
-)
 
 
 def export(model: Transformer, given: Batch, open_: tuple[int, ...] = ()) -> Any:
@@ -44,14 +41,14 @@ def test_every_variant_can_be_exported(case: str) -> None:
 
 
 @pytest.mark.slow
-@every_model_and_pair
+@every_model
 def test_every_model_can_be_exported(case: str) -> None:
     model = make(case)
     same(export(model, batch()), model, batch(seed=1))
 
 
 @pytest.mark.slow
-@every_model
+@every_variant
 def test_the_number_of_rows_can_be_left_open(case: str) -> None:
     model = make(case)
     program = export(model, batch(), (0,))
@@ -60,7 +57,7 @@ def test_the_number_of_rows_can_be_left_open(case: str) -> None:
 
 
 @pytest.mark.slow
-@every_model
+@every_variant
 def test_lengths_can_be_left_open(case: str) -> None:
     model = make(case)
     attention = get_registry().get("attention", blueprint_of(case)["attention"].name)
