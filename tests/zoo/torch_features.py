@@ -41,6 +41,18 @@ def blueprint_of(case: str, dropout: float = 0.0) -> Blueprint:
     return fitting(dict(part.split("=") for part in case.split(",")), dropout=dropout, **SIZES)
 
 
+def pairs(first: str, *others: str) -> list[str]:
+    """Every variant of one axis with every one of some others, where no rule is against it."""
+    registry = get_registry()
+    found = [
+        f"{first}={one.name},{axis}={other.name}"
+        for one in registry.variants(first)
+        for axis in others
+        for other in registry.variants(axis)
+    ]
+    return [case for case in found if not problems(blueprint_of(case), registry)]
+
+
 def covering(*left_out: str) -> list[str]:
     """As few models as it takes for every variant to be in one of them, but those of some axes."""
     registry, found = get_registry(), []
