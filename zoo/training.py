@@ -153,19 +153,27 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = recipe.lr * schedule(step)
             losses.append(_step(model, loss, optimizer, next(batches), device))
-            if not math.isfinite(losses[-1]):
-                raise DivergedError(
-                    f"The loss became {losses[-1]} at step {step + 1} of {recipe.steps} and training stopped. "
-                    f"A lower learning rate (now {recipe.lr:g}) may help, unless a part computes NaN."
-                )
+            _check_loss(losses[-1], step, recipe)
             if on_step is not None:
                 on_step(step + 1, losses[-1])
+    _check_weights(model, recipe)
+    return losses
+
+
+def _check_loss(loss: float, step: int, recipe: Recipe) -> None:
+    if not math.isfinite(loss):
+        raise DivergedError(
+            f"The loss became {loss} at step {step + 1} of {recipe.steps} and training stopped. "
+            f"A lower learning rate (now {recipe.lr:g}) may help, unless a part computes NaN."
+        )
+
+
+def _check_weights(model: nn.Module, recipe: Recipe) -> None:
     if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
         raise DivergedError(
             f"The last step of {recipe.steps} left weights that are not finite. A lower learning rate (now "
             f"{recipe.lr:g}) may help."
         )
-    return losses
 
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:

@@ -158,10 +158,7 @@ def train(
         click.echo(wrapped(f"\nInterrupted after {len(run.losses)} steps.{run.kept()}"), err=True)
         ctx.exit(INTERRUPTED)
     run.keep(model, correct=score.correct, total=score.total)
-    if as_json:
-        print_json(_record(run, score, seconds))
-    else:
-        _print(run, score, seconds)
+    print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
 
 
 def _recipe(preset: Preset, asked: dict[str, Any]) -> Recipe:
