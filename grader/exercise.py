@@ -7,6 +7,7 @@ import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ class Exercise:
         reference: module handed to the tests as the fixture `reference`.
         solution: module of the shipped solution, which must get all points.
         next: name of the exercise to do after this one, or "".
+        template: the file as a learner finds it, "package:file" ("grader.templates:attention.py").
+        hints: "package.module:ATTRIBUTE", a mapping from each of `components` to its hints, from gentle to plain.
     """
 
     name: str
@@ -41,6 +44,29 @@ class Exercise:
     reference: str
     solution: str
     next: str = ""
+    template: str = ""
+    hints: str = ""
+
+    def template_text(self) -> str:
+        """The file as a learner finds it. Raises PluginError if it is not installed."""
+        package, _, name = self.template.partition(":")
+        try:
+            return (resources.files(package) / name).read_text(encoding="utf-8")
+        except (ImportError, OSError, ValueError) as error:
+            raise PluginError(
+                f"The template of exercise '{self.name}' ({self.template}) is not installed."
+            ) from error
+
+    def all_hints(self) -> Mapping[str, Sequence[str]]:
+        """Hints by component, from gentle to plain. Raises PluginError if they are not installed."""
+        module, _, attribute = self.hints.partition(":")
+        try:
+            hints: Mapping[str, Sequence[str]] = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise PluginError(
+                f"The hints of exercise '{self.name}' ({self.hints}) are not installed."
+            ) from error
+        return hints
 
     def test_files(self) -> list[Path]:
         """Paths of the suite's files, in order.

@@ -43,6 +43,8 @@ def zoo_exercises() -> Iterable[Exercise]:
             tests=("test_function.py", "test_class.py", "test_training.py"),
             reference="grader.reference.attention",
             solution="grader.solutions.attention",
+            template="grader.templates:attention.py",
+            hints="grader.hints.attention:HINTS",
         )
     ]
 

@@ -1,0 +1,1 @@
+"""Hints for each exercise: for each function and class that the learner writes, from gentle to plain."""

@@ -1,0 +1,1 @@
+"""The exercise files as a learner finds them; `exercises/` is a copy of them."""
