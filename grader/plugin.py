@@ -31,29 +31,17 @@ def zoo_commands(cli: click.Group) -> None:
 
 @hookimpl
 def zoo_exercises() -> Iterable[Exercise]:
-    from grader.exercise import Exercise
+    from grader.manifest import EXERCISES
 
-    return [
-        Exercise(
-            name="attention",
-            title="Scaled dot-product attention and multi-head attention",
-            file="attention.py",
-            components=("scaled_dot_product_attention", "MultiHeadAttention"),
-            suite="grader.suites.attention",
-            tests=("test_function.py", "test_class.py", "test_training.py"),
-            reference="grader.reference.attention",
-            solution="grader.solutions.attention",
-            template="grader.templates:attention.py",
-            hints="grader.hints.attention:HINTS",
-        )
-    ]
+    return EXERCISES
 
 
 @hookimpl
 def zoo_mistakes() -> Iterable[MistakeCollection]:
     from grader.exercise import MistakeCollection
+    from grader.manifest import EXERCISES
 
-    return [MistakeCollection("attention", "grader.mistakes.attention:MISTAKES")]
+    return [MistakeCollection(one.name, f"grader.mistakes.{one.name}:MISTAKES") for one in EXERCISES]
 
 
 @hookimpl

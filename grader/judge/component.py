@@ -102,8 +102,14 @@ class Function(Protocol):
         kwargs: Mapping[str, Any] | None = None,
         *,
         grad: Sequence[int | str] = (),
+        method: str = "",
     ) -> Outcome:
-        """Call it. `grad` names the tensor arguments (position or keyword) that require a gradient.
+        """Call it, or a method of it. Instances of the same submission may be among the arguments.
+
+        Args:
+            args, kwargs: trees of tensors, plain values and instances.
+            grad: the tensor arguments (position or keyword) that require a gradient.
+            method: the instance's method to call ("encode"); its forward if there is none.
 
         Raises:
             SubmissionError: whatever went wrong on the submission's side.
@@ -148,6 +154,9 @@ class Submission(Protocol):
         Raises:
             SubmissionError: the constructor's exception, or the result is no nn.Module.
         """
+
+    def part(self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Instance:
+        """One of the judge's own parts (`grader.worker.parts`), made where the submission runs, to be handed to it."""
 
     def seed(self, seed: int) -> None:
         """Seed torch's and Python's random generators where the submission runs."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judge.component import Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
-from grader.worker import calls, components, failures, source, values
+from grader.worker import calls, components, failures, parts, source, values
 
 
 class LocalSubmission:
@@ -62,8 +62,18 @@ class LocalSubmission:
     ) -> LocalInstance:
         """Instantiate the class `name`. Raises SubmissionError."""
         with _as_submission_error(self._filename):
-            module = components.construct(self._namespace, name, args, kwargs or {}, self._device)
+            given, named = _given(list(args)), _given(dict(kwargs or {}))
+            module = components.construct(self._namespace, name, given, named, self._device)
             return LocalInstance(module, self._filename, self._device)
+
+    def part(
+        self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> LocalInstance:
+        """One of the judge's own parts."""
+        module = components.construct(
+            parts.PARTS, kind, _given(list(args)), _given(dict(kwargs or {})), self._device
+        )
+        return LocalInstance(module, self._filename, self._device)
 
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
@@ -88,9 +98,12 @@ class LocalFunction:
         kwargs: Mapping[str, Any] | None = None,
         *,
         grad: Sequence[int | str] = (),
+        method: str = "",
     ) -> Outcome:
         with _as_submission_error(self._filename):
-            answer = calls.call(self._function, args, kwargs or {}, grad, device=self._device)
+            function = getattr(self._function, method) if method else self._function
+            given, named = _given(list(args)), _given(dict(kwargs or {}))
+            answer = calls.call(function, given, named, grad, device=self._device)
         handle = None
         if answer.graph is not None:
             handle = self._calls = self._calls + 1
@@ -114,25 +127,25 @@ class LocalInstance(LocalFunction):
 
     def __init__(self, module: nn.Module, filename: str | None, device: str) -> None:
         super().__init__(module, filename, device)
-        self._instance = module
+        self.module = module
 
     def parameters(self) -> dict[str, ParameterInfo]:
-        return self._infos(self._instance.named_parameters())
+        return self._infos(self.module.named_parameters())
 
     def buffers(self) -> dict[str, ParameterInfo]:
-        return self._infos(self._instance.named_buffers())
+        return self._infos(self.module.named_buffers())
 
     def load(self, values: Mapping[str, Tensor]) -> None:
         with _as_submission_error(self._filename):
-            calls.load(self._instance, values)
+            calls.load(self.module, values)
 
     def train(self, mode: bool = True) -> None:
         with _as_submission_error(self._filename):
-            self._instance.train(mode)
+            self.module.train(mode)
 
     def to(self, dtype: torch.dtype) -> None:
         with _as_submission_error(self._filename):
-            self._instance.to(dtype)
+            self.module.to(dtype)
 
     def close(self) -> None:
         self._graphs.clear()
@@ -156,6 +169,15 @@ def _as_submission_error(filename: str | None) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         raise SubmissionError(**failures.describe(error, filename).fields()) from error
+
+
+def _given(value: Any) -> Any:
+    """The same tree with what each instance stands for."""
+    if isinstance(value, LocalInstance):
+        return parts.handed(value.module)
+    if isinstance(value, dict):
+        return {key: _given(item) for key, item in value.items()}
+    return type(value)(_given(item) for item in value) if isinstance(value, (tuple, list)) else value
 
 
 def _own(value: Any) -> Any:

@@ -22,7 +22,7 @@ from grader.judge.component import (
     tensors,
 )
 from grader.judge.process import Worker
-from grader.worker.values import NAMES, Packer, unpack, unpack_named, unpack_tensors
+from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named, unpack_tensors
 
 T = TypeVar("T")
 Reader = Callable[[dict[str, Any], list[Tensor]], T]
@@ -71,8 +71,19 @@ class RemoteSubmission:
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
     ) -> RemoteInstance:
         """Instantiate the class `name`. Raises SubmissionError."""
+        return self._made(name, args, kwargs, part=False)
+
+    def part(
+        self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> RemoteInstance:
+        """One of the judge's own parts, to be handed to the submission."""
+        return self._made(kind, args, kwargs, part=True)
+
+    def _made(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None, *, part: bool
+    ) -> RemoteInstance:
         packer = Packer()
-        request = {"op": "construct", "name": name, **_arguments(packer, args, kwargs or {})}
+        request = {"op": "construct", "name": name, "part": part, **_arguments(packer, args, kwargs or {})}
         instance = self._link.ask(
             request, f"constructing {name}", lambda answer, _: _whole(answer["instance"]), packer
         )
@@ -101,6 +112,7 @@ class RemoteFunction:
         kwargs: Mapping[str, Any] | None = None,
         *,
         grad: Sequence[int | str] = (),
+        method: str = "",
         record: bool = True,
         watch: bool = True,
         values: Mapping[str, Tensor] | None = None,
@@ -119,6 +131,7 @@ class RemoteFunction:
             **self._target,
             **_arguments(packer, args, kwargs),
             "grad": list(grad),
+            "method": method,
             "record": record,
             "watch": watch,
         }
@@ -182,12 +195,12 @@ class RemoteFunction:
         return {}
 
 
-class RemoteInstance(RemoteFunction):
-    """An `nn.Module` in a worker."""
+class RemoteInstance(RemoteFunction, Handed):
+    """An `nn.Module` in a worker. As an argument of a call it stands for itself."""
 
     def __init__(self, link: _Link, target: dict[str, Any], doing: str) -> None:
         super().__init__(link, target, doing)
-        self.device = link.worker.device
+        self.device, self.number = link.worker.device, target["instance"]
         self._known: dict[str, torch.Size] = {}
 
     def parameters(self) -> dict[str, ParameterInfo]:

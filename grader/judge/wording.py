@@ -31,10 +31,11 @@ def _difference(name: str, right: Observation, got: Observation) -> str:
         name = next(n for n, x in right.values.items() if n in got.values and x.shape != got.values[n].shape)
     if name not in got.values:
         return f"expected {name}, got nothing of that name."
-    return _values(name, right.values[name], got.values[name])
+    return values_in_words(name, right.values[name], got.values[name])
 
 
-def _values(name: str, right: Tensor, got: Tensor) -> str:
+def values_in_words(name: str, right: Tensor, got: Tensor) -> str:
+    """Two values of one name that differ: shape, dtype, or an excerpt of each."""
     if right.shape != got.shape:
         return f"expected {name} of shape {list(right.shape)}, got {list(got.shape)}."
     if right.dtype != got.dtype:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from grader.judge.verdict import Named
 
-Part = Literal["function", "class"]
+Part = (
+    str  # "function" or "class" in attention, the component's name elsewhere; no part at all means every one
+)
 S = TypeVar("S")
 BOTH: tuple[Part, ...] = ("function", "class")
 CLASS: tuple[Part, ...] = ("class",)
@@ -39,9 +41,14 @@ class Mistake(Generic[S]):
 
 
 class Collection(Generic[S]):
-    """The known mistakes of one exercise, in the order in which they are tried."""
+    """The known mistakes of one exercise, in the order in which they are tried.
 
-    def __init__(self) -> None:
+    Args:
+        parts: that a mistake can be made in unless it says otherwise; every one if none is given.
+    """
+
+    def __init__(self, parts: tuple[Part, ...] = ()) -> None:
+        self._parts = parts
         self.mistakes: list[Mistake[S]] = []
 
     def __call__(
@@ -52,14 +59,18 @@ class Collection(Generic[S]):
         formula: str = "",
         hint: str = "",
         source: str = "",
-        parts: tuple[Part, ...] = BOTH,
+        parts: tuple[Part, ...] | None = None,
     ) -> Callable[[Callable[[S], S | Iterable[S]]], Callable[[S], S | Iterable[S]]]:
         """Decorate the function that makes the mistake. It may give several variants of it."""
         if any(known.id == id for known in self.mistakes):
             raise ValueError(f"two mistakes are called {id!r}; make them variants of one, or rename one")
 
         def keep(patch: Callable[[S], S | Iterable[S]]) -> Callable[[S], S | Iterable[S]]:
-            self.mistakes.append(Mistake(Named(id, text, formula, hint, source), patch, parts))
+            self.mistakes.append(
+                Mistake(
+                    Named(id, text, formula, hint, source), patch, self._parts if parts is None else parts
+                )
+            )
             return patch
 
         return keep

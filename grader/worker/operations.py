@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from . import calls, components, source
 from .failures import FailureError
+from .parts import PARTS, handed
 from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
 
 MAX_GRAPHS = 256  # the oldest is dropped beyond; a training step of six layers keeps 18
@@ -63,7 +64,7 @@ class Operations:
             self._found = []
 
     def _unpack(self, packed: Any) -> Any:
-        return unpack(packed, self._found, Opaque)
+        return unpack(packed, self._found, Opaque, instance=lambda number: handed(self._instances[number]))
 
     def _named(self, packed: Any) -> dict[str, Tensor]:
         return {name: value for name, value in unpack_named(packed, self._found).items() if value is not None}
@@ -73,7 +74,8 @@ class Operations:
 
     def _construct(self, request: _Request, packer: Packer) -> _Answer:
         args, kwargs = self._unpack(request["args"]), self._unpack(request["kwargs"])
-        module = components.construct(self._namespace, request["name"], args, kwargs, self._device)
+        namespace = PARTS if request.get("part") else self._namespace
+        module = components.construct(namespace, request["name"], args, kwargs, self._device)
         self._made += 1
         self._instances[self._made] = module
         return {"instance": self._made}
@@ -104,7 +106,7 @@ class Operations:
             module = self._instances[request["instance"]]
             if "values" in request:
                 calls.load(module, self._named(request["values"]))
-            function: Callable[..., Any] = module
+            function: Callable[..., Any] = getattr(module, request["method"]) if request["method"] else module
         else:
             function = components.get(self._namespace, request["name"])
         answer = calls.call(

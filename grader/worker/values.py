@@ -105,6 +105,12 @@ def tensors(value: Any) -> Iterator[Tensor]:
             yield from tensors(item)
 
 
+class Handed:
+    """What stands for an instance in the worker when it is an argument of a call."""
+
+    number: int
+
+
 class Packer:
     """Writes values down as JSON, and collects their tensors. A tensor met twice is collected once."""
 
@@ -116,7 +122,8 @@ class Packer:
         self._originals: list[Tensor] = []  # alive, so that no id is used twice
 
     def pack(self, value: Any) -> Any:
-        """The JSON form: scalars as they are; {"t": tensor}, {"u": tuple}, {"l": list}, {"d": pairs}, {"o": type}."""
+        """The JSON form: scalars as they are; {"t": tensor}, {"u": tuple}, {"l": list}, {"d": pairs}, {"i": instance},
+        {"o": type}."""
         if isinstance(value, Tensor):
             return {"t": self._place(value)}
         if isinstance(value, Mapping):
@@ -127,6 +134,8 @@ class Packer:
             return {"l": [self.pack(item) for item in value]}
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
+        if isinstance(value, Handed):
+            return {"i": value.number}
         return {"o": value.type_name if hasattr(value, "type_name") else _type_name(value)}
 
     def pack_named(self, named: Mapping[str, Tensor | None]) -> list[Any]:
@@ -214,8 +223,20 @@ def _view(body: bytearray, dtype: torch.dtype, shape: list[int], offset: int) ->
     return _frombuffer(body, dtype=dtype, count=count, offset=offset).reshape(shape)
 
 
-def unpack(packed: Any, found: list[Tensor], opaque: Callable[[str], Any], depth: int = 0) -> Any:
+def unpack(
+    packed: Any,
+    found: list[Tensor],
+    opaque: Callable[[str], Any],
+    depth: int = 0,
+    *,
+    instance: Callable[[int], Any] | None = None,
+) -> Any:
     """The value that `Packer.pack` wrote down.
+
+    Args:
+        found: the frame's tensors.
+        opaque: makes the stand-in for what has no plain value, from its type's name.
+        instance: finds the instance of a number; no instance is allowed if there is none.
 
     Raises:
         ValueError: nothing that `pack` writes.
@@ -229,13 +250,18 @@ def unpack(packed: Any, found: list[Tensor], opaque: Callable[[str], Any], depth
         return found[content]
     if kind == "o" and isinstance(content, str):
         return opaque(content[:200])
+    if kind == "i" and instance is not None and type(content) is int:
+        return instance(content)
     if not isinstance(content, list):
         raise ValueError("not a packed value")
     if kind == "d":
-        return {_checked_key(pair): unpack(pair[1], found, opaque, depth + 1) for pair in content}
+        return {
+            _checked_key(pair): unpack(pair[1], found, opaque, depth + 1, instance=instance)
+            for pair in content
+        }
     if kind not in ("u", "l"):
         raise ValueError("not a packed value")
-    parts = [unpack(part, found, opaque, depth + 1) for part in content]
+    parts = [unpack(part, found, opaque, depth + 1, instance=instance) for part in content]
     return tuple(parts) if kind == "u" else parts
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from grader.mistakes import Collection
+from grader.mistakes import BOTH, Collection
 from grader.reference.attention import Steps
 
-mistake: Collection[Steps] = Collection()
+mistake: Collection[Steps] = Collection(BOTH)
 
 SOFTMAX = "softmax(Q K^T / sqrt(d_k)) V"
 HEADS = "Concat(head_1, ..., head_h) W_O"

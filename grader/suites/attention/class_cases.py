@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from grader.judge.cases import Case, Inputs, Observation, finite_only, without_empty_rows
-from grader.suites.attention.draws import Draws, causal
 from grader.suites.attention.function_cases import _both_kinds, as_additive
+from grader.suites.draws import Draws, causal
 
 Shapes = Mapping[str, tuple[int, ...]]
 SIZES = ((8, 2), (12, 3), (6, 1))  # d_model, num_heads

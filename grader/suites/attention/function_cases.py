@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from grader.judge.cases import Case, finite_only, without_empty_rows
-from grader.suites.attention.draws import Draws, additive, causal
+from grader.suites.draws import Draws, additive, causal
 
 WIDTH, VALUE_WIDTH = 8, 6
 

@@ -1,0 +1,98 @@
+"""Whether two answers to a scenario are the same, and if not, expected and got in a few lines."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from grader.judge.compare import GRADIENT, UNITS, deviation
+from grader.judge.explain import place
+from grader.judge.scenario import Scenario, Seen
+from grader.judge.wording import values_in_words
+
+MAP_NAMES = "influence"
+LARGEST_MAP = 12
+
+
+def bound(scenario: Scenario, name: str, expected: Tensor) -> float:
+    """How far a value may be from what is expected, see `grader.judge.compare`."""
+    if not expected.is_floating_point():
+        return 0.0
+    finite = expected[expected.isfinite()]
+    size = float(finite.abs().max()) if finite.numel() else 0.0
+    factor = GRADIENT if name.startswith("gradient") else 1.0
+    return UNITS.get(expected.dtype, UNITS[scenario.dtype]) * factor * scenario.slack * (1 + size)
+
+
+def same(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> bool:
+    """Whether two answers agree, up to rounding (times `loose`); two errors of one type agree."""
+    if right.error is not None or got.error is not None:
+        return (
+            right.error is not None
+            and got.error is not None
+            and (right.error.kind, right.error.type_name) == (got.error.kind, got.error.type_name)
+        )
+    return not differing(scenario, right, got, loose=loose)
+
+
+def differing(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> list[str]:
+    """Names of what differs: "error", facts, values; the right answer's first, in its order."""
+    if right.error is not None or got.error is not None:
+        return [] if same(scenario, right, got) else ["error"]
+    facts = [n for n in {**right.facts, **got.facts} if right.facts.get(n) != got.facts.get(n)]
+    values = [
+        name
+        for name, value in right.values.items()
+        if name not in got.values
+        or value.dtype != got.values[name].dtype
+        or not deviation(value, got.values[name]) <= loose * bound(scenario, name, value)
+    ]
+    extra = [name for name in got.values if name not in right.values]
+    return [*values, *facts, *extra]
+
+
+def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tuple[str, str]:
+    """What a test says about one wrong scenario, and a picture if one says more."""
+    head = f"{scenario.component}, {scenario.title}:"
+    if got.error is not None:
+        where = place(got.error)
+        expected = "a result" if right.error is None else f"a {right.error.type_name}"
+        return (
+            f"{head} expected {expected}, got {got.error.type_name}: {got.error.message} {where}".rstrip(),
+            "",
+        )
+    if right.error is not None:
+        return f"{head} expected a {right.error.type_name}, got no error.", ""
+    maps = [n for n in names if n.startswith(MAP_NAMES) and n in got.values and n in right.values]
+    name = names[0]
+    picture = influence_map(maps[0], right.values[maps[0]], got.values[maps[0]]) if maps else ""
+    if name in right.values and name in got.values:
+        return f"{head} {values_in_words(name, right.values[name], got.values[name])}", picture
+    return f"{head} {name}: expected {_said(name, right)}, got {_said(name, got)}.", picture
+
+
+def _said(name: str, seen: Seen) -> str:
+    if name in seen.facts:
+        return seen.facts[name]
+    if name in seen.values:
+        return f"a tensor of shape {list(seen.values[name].shape)}"
+    return "none"
+
+
+def influence_map(title: str, right: Tensor, got: Tensor) -> str:
+    """Two bool matrices side by side: x where the input position (column) reaches the output position (row)."""
+    if right.shape != got.shape or right.dim() != 2 or max(right.shape) > LARGEST_MAP:
+        return ""
+    rows = [f"{_row(a)}      {_row(b)}" for a, b in zip(right.tolist(), got.tolist(), strict=True)]
+    gap = " " * max(1, 2 * right.size(1) - 1 - len("right") + 6)
+    return "\n".join([f"{title}: x where the input position (column) reaches the output position (row)",
+                      f"right{gap}yours", *rows])  # fmt: skip
+
+
+def _row(cells: list[bool]) -> str:
+    return " ".join("x" if cell else "." for cell in cells)
+
+
+def as_bool(x: Tensor) -> Tensor:
+    """For influence maps: what moved at all."""
+    return x.abs() > 1e-5 if x.dtype != torch.bool else x

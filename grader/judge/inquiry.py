@@ -1,0 +1,233 @@
+"""One submission's exam in any exercise that is asked by scenarios: asks, compares, and names what is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from grader.judge.component import Submission, SubmissionError
+from grader.judge.conclusions import conclude
+from grader.judge.contrast import contrast, differing, same
+from grader.judge.desk import Desk
+from grader.judge.local import LocalSubmission
+from grader.judge.naming import Account, Findings, Namer
+from grader.judge.readings import Reading
+from grader.judge.scenario import Scenario, Seen, scenarios_of, seen
+from grader.judge.verdict import Failed, Named
+from grader.mistakes import Mistake
+
+Namespace = Callable[[Any], Mapping[str, Any]]
+Conclude = Callable[[Findings], Named | None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an exercise's suite brings along.
+
+    Attributes:
+        scenarios: makes all scenarios from a seed, in the order of the tests.
+        bases: right ways to do it (`Steps` of the exercise's reference), the reference first; mistakes are tried on
+            top of each.
+        namespace: what a file written with given steps defines.
+        mistakes: the known mistakes.
+        conclude: a name for what none of them explains, from the exercise's own properties; None passes on.
+    """
+
+    scenarios: Callable[[int], Sequence[Scenario]]
+    bases: Sequence[Any]
+    namespace: Namespace
+    mistakes: Sequence[Mistake[Any]]
+    conclude: Conclude = lambda _findings: None
+
+
+def run(
+    scenario: Scenario, submission: Submission, *, exact: bool = False, pick: Any = None, seed: int = 0
+) -> Seen:
+    """Put a scenario to a submission; what its code raises is an observation too.
+
+    Args:
+        exact: compute in float64, and give the results in the scenario's dtype: the right answer.
+        pick: see `Desk`.
+
+    Raises:
+        SubmissionError: the worker is gone, or the code is not written, or not there.
+    """
+    dtype = torch.float64 if exact else scenario.dtype
+    picked = {} if pick is None else {"pick": pick}
+    with torch.random.fork_rng(devices=[]):
+        desk = Desk(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, **picked)
+        try:
+            found = seen(scenario.ask(desk))
+        except SubmissionError as error:
+            if error.fatal or error.kind in ("not_written", "missing"):
+                raise
+            return Seen(error=error)
+        else:
+            if not exact:
+                return found
+            cast = {
+                name: x.to(scenario.dtype) if x.dtype == torch.float64 else x
+                for name, x in found.values.items()
+            }
+            return replace(found, values=cast)
+        finally:
+            with contextlib.suppress(SubmissionError):  # it is gone, which the next call says
+                desk.close()
+
+
+class Inquiry:
+    """Asks each scenario once, and names the mistakes of each component once, however many tests look.
+
+    Args:
+        submission: the code under test.
+        subject: the exercise.
+        seed: every random draw derives from it.
+    """
+
+    def __init__(self, submission: Submission, subject: Subject, seed: int) -> None:
+        self.submission, self.subject, self.seed = submission, subject, seed
+        self.scenarios = list(subject.scenarios(seed))
+        self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
+        self._got: dict[Scenario, Seen] = {}
+        self._right: dict[Scenario, Seen] = {}
+        self._reading: dict[str, int] = {}
+        self._readings: dict[str, int] = {}
+        self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
+
+    def got(self, scenario: Scenario) -> Seen:
+        """The submission's answer."""
+        if scenario not in self._got:
+            self._settle(scenario)
+        return self._got[scenario]
+
+    def right(self, scenario: Scenario) -> Seen:
+        """The right answer."""
+        if scenario not in self._right:
+            self._right[scenario] = run(scenario, self._right_code, exact=True, seed=self.seed)
+        return self._right[scenario]
+
+    def _ask(self, scenario: Scenario) -> Seen:
+        return run(scenario, self.submission, pick=self._pick, seed=self.seed)
+
+    def _pick(self, component: str, found: Sequence[Reading]) -> Reading:
+        self._readings[component] = max(len(found), self._readings.get(component, 0))
+        return found[min(self._reading.get(component, 0), len(found) - 1)]
+
+    def _settle(self, scenario: Scenario) -> None:
+        """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right."""
+        first = self._got[scenario] = self._ask(scenario)
+        component = scenario.component
+        count = self._readings.get(component, 1)
+        if component in self._reading or count < 2:
+            return
+        self._reading[component] = 0
+        if same(scenario, self.right(scenario), first):
+            return
+        for number in range(1, count):
+            self._reading[component] = number
+            again = self._ask(scenario)
+            if same(scenario, self.right(scenario), again):
+                self._got[scenario] = again
+                return
+        self._reading[component] = 0
+
+    def check(self, component: str, *groups: str, only: Callable[[str], bool] | None = None) -> None:
+        """Raise Failed if the submission is wrong in a scenario of these groups.
+
+        Args:
+            component: the function or class.
+            groups: which scenarios; all of the component's if none is named.
+            only: which differences count, by the value's name ("output", "changed in place", "error").
+        """
+        asked = scenarios_of(self.scenarios, component, groups)
+        assert asked, f"there is no scenario of {component} in {groups}"
+        wrong: list[tuple[Scenario, list[str]]] = []
+        for scenario in asked:
+            names = differing(scenario, self.right(scenario), self.got(scenario))
+            names = [name for name in names if only is None or name == "error" or only(name)]
+            if names:
+                wrong.append((scenario, names))
+        if wrong:
+            self._fail(component, wrong, len(asked))
+
+    def _fail(self, component: str, wrong: list[tuple[Scenario, list[str]]], asked: int) -> None:
+        findings, accounts = self.explained(component)
+        here = {i for i, scenario in enumerate(findings.scenarios) if scenario in {w for w, _ in wrong}}
+        blamed = [a for a in accounts if a.scenarios & here]
+        named = list({a.named.id: a.named for a in blamed}.values())
+        scenario, names = wrong[0]
+        error = self.got(scenario).error
+        if not named and error is not None:
+            raise error
+        message, picture = contrast(scenario, names, self.right(scenario), self.got(scenario))
+        count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
+        proof = [a.proof for a in blamed[:1] if a.proof]
+        raise Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
+
+    def explained(self, component: str) -> tuple[Findings, list[Account]]:
+        """All that was found on one component, and the mistakes behind it."""
+        if component not in self._accounts:
+            findings = self._findings(component)
+            accounts = self._account(component, findings)
+            if not accounts and findings.wrong:
+                findings, accounts = self._other_readings(component, findings)
+            left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
+            if left:
+                again = replace(findings, wrong=left)
+                named = self.subject.conclude(again) or conclude(again, lambda s: self._ask(s))
+                accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
+            self._accounts[component] = findings, accounts
+        return self._accounts[component]
+
+    def _account(self, component: str, findings: Findings) -> list[Account]:
+        return Namer(
+            findings, self.subject.mistakes, self.subject.bases, self.subject.namespace, self.seed
+        ).accounts()
+
+    def _other_readings(self, component: str, findings: Findings) -> tuple[Findings, list[Account]]:
+        """Whether a mistake explains it if the weights are read another way."""
+        before = dict(self._got)
+        for number in range(1, min(self._readings.get(component, 1), 8)):
+            self._reading[component] = number
+            for scenario in scenarios_of(self.scenarios, component):
+                self._got.pop(scenario, None)
+            other = self._findings(component)
+            accounts = self._account(component, other)
+            if accounts:
+                return other, accounts
+        self._reading[component] = 0
+        self._got = before
+        return findings, []
+
+    def _findings(self, component: str) -> Findings:
+        """Every scenario's answer; up to the one, if any, that ends the worker."""
+        asked, got = scenarios_of(self.scenarios, component), []
+        for scenario in asked:
+            try:
+                got.append(self.got(scenario))
+            except SubmissionError as error:
+                if error.kind in ("not_written", "missing"):
+                    return Findings([], [], [], [])
+                break
+        asked = asked[: len(got)]
+        right = [self.right(scenario) for scenario in asked]
+        wrong = [i for i, s in enumerate(asked) if not same(s, right[i], got[i])]
+        return Findings(asked, got, right, wrong)
+
+
+_inquiries: weakref.WeakKeyDictionary[Submission, dict[tuple[int, int], Inquiry]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def inquiry_of(submission: Submission, seed: int, subject: Subject) -> Inquiry:
+    """The inquiry into this submission: the same one for every test that asks."""
+    known = _inquiries.setdefault(submission, {})
+    if (seed, id(subject)) not in known:
+        known[seed, id(subject)] = Inquiry(submission, subject, seed)
+    return known[seed, id(subject)]

@@ -1,0 +1,36 @@
+"""The exercises that come with the grader, in the order in which a learner does them. Metadata only."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from grader.exercise import Exercise
+
+# Name, title, what the learner writes, the suite's files (training tests come last by themselves).
+_LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        "attention",
+        "Scaled dot-product attention and multi-head attention",
+        ("scaled_dot_product_attention", "MultiHeadAttention"),
+        ("test_function.py", "test_class.py", "test_training.py"),
+    ),
+    ("feedforward", "The feed-forward network", ("FeedForward",), ("test_class.py",)),
+)
+_NEXT = dict(pairwise(name for name, *_ in _LIST))
+
+EXERCISES: tuple[Exercise, ...] = tuple(
+    Exercise(
+        name=name,
+        title=title,
+        file=f"{name}.py",
+        components=components,
+        suite=f"grader.suites.{name}",
+        tests=tests,
+        reference=f"grader.reference.{name}",
+        solution=f"grader.solutions.{name}",
+        template=f"grader.templates:{name}.py",
+        hints=f"grader.hints.{name}:HINTS",
+        next=_NEXT.get(name, ""),
+    )
+    for name, title, components, tests in _LIST
+)

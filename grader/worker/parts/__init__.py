@@ -1,0 +1,24 @@
+"""The judge's own parts, which are handed to a submission: an attention for its encoder layer, a model to decode with.
+
+They run beside the submission, so nothing rests on them alone: what they note (`Part.recorded`) helps to name a
+mistake, and whether the submission is right is told by the numbers, which depend on weights that only the judge knows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from .base import Part
+from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer
+
+PARTS: dict[str, type[nn.Module]] = {
+    part.__name__: part
+    for part in (Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer)
+}
+
+
+def handed(module: nn.Module) -> Any:
+    """What a submission is given when this module is an argument: a part may stand for something else."""
+    return module.handed() if isinstance(module, Part) else module

@@ -1,0 +1,42 @@
+"""What all of the judge's parts have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+MOST_CALLS = 64  # noted; an honest submission makes a few
+
+
+def weight(*shape: int) -> nn.Parameter:
+    """A weight, to be kept under a name that begins with `judge_`."""
+    return nn.Parameter(torch.zeros(shape))
+
+
+class Part(nn.Module):
+    """A part that notes what it was called with.
+
+    Its weights are called `judge_...`, so that the judge tells them from the submission's own among the parameters of
+    what they were handed to. They are 0 until the judge loads others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: list[dict[str, Tensor]] = []
+
+    def note(self, **tensors: Tensor | None) -> None:
+        """Keep a copy of a call's tensors; None is left out."""
+        if len(self._calls) < MOST_CALLS:
+            kept = {name: x.detach().clone() for name, x in tensors.items() if isinstance(x, Tensor)}
+            self._calls.append(kept)
+
+    def recorded(self) -> list[dict[str, Tensor]]:
+        """What was noted since the last time, call by call."""
+        calls, self._calls = self._calls, []
+        return calls
+
+    def handed(self) -> Any:
+        """What the submission is given in its place."""
+        return self

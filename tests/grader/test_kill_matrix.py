@@ -1,0 +1,94 @@
+"""Every exercise that is asked by scenarios: each known mistake is killed and named, and nothing right is failed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from grader.exercise import get_exercise, get_exercises, get_mistakes
+from grader.judge.component import Submission
+from grader.judge.local import LocalSubmission
+from grader.judge.results import Result
+from grader.judge.session import Session
+
+WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
+NAMES = [name for name in get_exercises() if name != "attention"]  # which has a test file of its own
+RIGHT_FILES = Path(__file__).parent / "right"
+MISTAKES = [(name, mistake) for name in NAMES for mistake in get_mistakes(name)]
+KILLS: dict[str, set[str]] = {}
+
+
+def right_files(exercise: str) -> dict[str, str]:
+    """Correct but unusual submissions, by name; the shipped solution is one of them."""
+    spec = importlib.util.find_spec(get_exercise(exercise).solution)
+    solution = Path(str(spec.origin)).read_text(encoding="utf-8") if spec is not None else "missing"
+    found = (
+        importlib.import_module(f"right.{exercise}").RIGHT
+        if (RIGHT_FILES / f"{exercise}.py").exists()
+        else {}
+    )
+    return {"solution": solution, **found}
+
+
+RIGHT = [(name, title) for name in NAMES for title in right_files(name)]
+
+
+def graded(exercise: str, submission: Submission, seed: int = 3) -> list[Result]:
+    return Session(get_exercise(exercise), lambda: submission, seed=seed).run(WITHOUT_TRAINING)
+
+
+def failures(results: list[Result]) -> dict[str, set[str]]:
+    """Ids of the mistakes named, by failed test."""
+    assert not [(r.name, r.message) for r in results if r.status == "error"]
+    return {r.name: {m.id for m in r.mistakes} for r in results if r.status == "failed"}
+
+
+def wrong(exercise: str, mistake: str, variant: int) -> LocalSubmission:
+    reference = importlib.import_module(get_exercise(exercise).reference)
+    known = next(m for m in get_mistakes(exercise) if m.id == mistake)
+    return LocalSubmission(reference.namespace(known.variants(reference.REFERENCE)[variant]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_gets_all_points(name: str) -> None:
+    reference = importlib.import_module(get_exercise(name).reference)
+    for seed in range(3):
+        results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)), seed)
+        assert [(r.name, r.message) for r in results if r.status != "passed"] == []
+
+
+@pytest.mark.parametrize(("name", "mistake"), [(n, m.id) for n, m in MISTAKES], ids=lambda x: x)
+def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
+    reference = importlib.import_module(get_exercise(name).reference)
+    known = next(m for m in get_mistakes(name) if m.id == mistake)
+    for variant in range(len(known.variants(reference.REFERENCE))):
+        found = failures(graded(name, wrong(name, mistake, variant)))
+        for test in found:
+            KILLS.setdefault(name, set()).add(test)
+        assert list(found.values()) == [{mistake}], f"variant {variant}: one failure, under its own name"
+
+
+@pytest.mark.parametrize(("name", "title"), RIGHT, ids=lambda x: x)
+def test_right_file_passes(name: str, title: str) -> None:
+    for seed in (0, 1):
+        submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
+        assert failures(graded(name, submission, seed)) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_titles_fit_one_line_of_the_report(name: str) -> None:
+    reference = importlib.import_module(get_exercise(name).reference)
+    results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)))
+    assert [r.title for r in results if len(r.title) > 44] == []
+
+
+@pytest.mark.parametrize(("name", "mistake"), [(n, m.id) for n, m in MISTAKES], ids=lambda x: x)
+def test_mistake_says_what_and_what_next(name: str, mistake: str) -> None:
+    named = next(m.named for m in get_mistakes(name) if m.id == mistake)
+    assert named.text.endswith((".", ")"))
+    assert len(named.text) > 30
+    assert named.hint
