@@ -14,7 +14,7 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("scaled_dot_product_attention", "MultiHeadAttention"),
         ("test_function.py", "test_class.py", "test_training.py"),
     ),
-    ("feedforward", "The feed-forward network", ("FeedForward",), ("test_class.py",)),
+    ("feedforward", "The feed-forward network", ("FeedForward",), ("test_class.py", "test_training.py")),
 )
 _NEXT = dict(pairwise(name for name, *_ in _LIST))
 

@@ -32,7 +32,7 @@ class Oracle(Protocol):
     """What the part should have computed."""
 
     def forward(
-        self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
     ) -> Tensor:
         """The output, differentiable in `inputs` and `parameters` (those of `comparable`)."""
 
@@ -59,7 +59,7 @@ class _Call:
     what: str
     inputs: list[Tensor]
     order: list[int]
-    mask: Tensor | None
+    masks: Sequence[Tensor | None]
     parameters: dict[str, Tensor]
     output: Tensor
     oracle: _Answer | None = None
@@ -69,7 +69,7 @@ class _Call:
 
 
 class SpotChecked(nn.Module):
-    """A part under watch. Call it like the part, part(*tensors, mask); call `settle()` when all is done.
+    """A part under watch. Call it like the part: tensors first, then bool masks or None; in the end call `settle()`.
 
     Args:
         part: the part.
@@ -105,14 +105,15 @@ class SpotChecked(nn.Module):
         drawn = self._draw(training)
         if training or drawn:
             self._close()
-        *inputs, mask = arguments
+        inputs = [x for x in arguments if x is not None and x.is_floating_point()]
+        masks = arguments[len(inputs) :]
         if training and not drawn:
             return self.inner(*arguments)  # type: ignore[no-any-return]
-        given, order = _distinct([x for x in inputs if x is not None])
-        output: Tensor = self.inner(*(given[i] for i in order), mask)
+        given, order = _distinct(inputs)
+        output: Tensor = self.inner(*(given[i] for i in order), *masks)
         what = f"In training step {self._calls[True]}" if training else "While spelling words"
         frozen = [x.detach() for x in given]
-        call = _Call(f"{what}, {self.title}", frozen, order, mask, self._snapshot(), output.detach())
+        call = _Call(f"{what}, {self.title}", frozen, order, masks, self._snapshot(), output.detach())
         if drawn:
             self._compare_forward(call)
         if training:
@@ -155,7 +156,7 @@ class SpotChecked(nn.Module):
             for name, parameter in self._oracle.comparable(call.parameters).items()
         }
         with torch.enable_grad():
-            output = self._oracle.forward([inputs[i] for i in call.order], call.mask, parameters)
+            output = self._oracle.forward([inputs[i] for i in call.order], call.masks, parameters)
         return _Answer(inputs, parameters, output)
 
     def _compare_backward(self, call: _Call) -> None:
@@ -209,7 +210,7 @@ def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
     )
     if far > TOLERANCE * scale:
         raise Failed(
-            f"{what} than attention gives on the same inputs and weights: up to {far:.2g} off, where the "
+            f"{what} than the exercise asks for on the same inputs and weights: up to {far:.2g} off, where the "
             f"largest number expected is {scale:.2g}.",
             mistakes=[OTHER_RULE],
         )

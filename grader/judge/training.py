@@ -8,15 +8,18 @@ spells nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from grader.judge.pytest_plugin import Progress
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.verdict import Failed
 from zoo.blueprint import get_preset
 from zoo.builder import build
+from zoo.losses.base import SequenceLoss
 from zoo.tasks import get_task
 from zoo.training import DivergedError, Recipe, Score, exact_match, load_task, train
+from zoo.transformer import Transformer
 
 TASK = "reverse"
 WORDS = 500
@@ -29,6 +32,10 @@ PLACES = {
     "encoder.layers.0.self_attention": "the encoder's self-attention",
     "decoder.layers.0.self_attention": "the decoder's self-attention",
     "decoder.layers.0.cross_attention": "the decoder's attention to the encoder",
+    "encoder.layers.0.feed_forward": "the encoder's feed-forward network",
+    "decoder.layers.0.feed_forward": "the decoder's feed-forward network",
+    "src_positions": "the positions of the source",
+    "tgt_positions": "the positions of the target",
 }
 
 
@@ -55,20 +62,54 @@ def train_to_reverse(
         Failed: the loss became NaN, or a spot-check found another function than the oracle's.
         SubmissionError: the part's own code failed.
     """
-    recipe = recipe or Recipe(seed=seed)
-    task = load_task(TASK)
-    model = build(get_preset(get_task(TASK).preset).blueprint(), seed=seed, parts={axis: make_part})
-    parts = [(name, module) for name, module in model.named_modules() if isinstance(module, SpotChecked)]
-    for name, part in parts:
+    model = reverser(seed, {axis: make_part})
+    for name, part in _watched(model):
         part.title = PLACES.get(name, part.title)
+    return train_model(model, seed=seed, progress=progress, recipe=recipe, words=words)
+
+
+def reverser(seed: int, parts: Mapping[str, Callable[..., Any]] | None = None) -> Transformer:
+    """The zoo's model for the task, with parts that stand in for its own, by axis."""
+    return build(get_preset(get_task(TASK).preset).blueprint(), seed=seed, parts=parts)
+
+
+def train_model(
+    model: Transformer,
+    *,
+    seed: int,
+    progress: Progress,
+    recipe: Recipe | None = None,
+    loss: SequenceLoss | None = None,
+    words: int = WORDS,
+) -> Score:
+    """Train a model that has the learner's code in it, and let it spell unseen words.
+
+    Args:
+        loss: the zoo's cross-entropy, if not given.
+
+    Raises:
+        Failed: the loss became NaN, or a spot-check found another function than the oracle's.
+        SubmissionError: the learner's code failed.
+    """
+    recipe, task = recipe or Recipe(seed=seed), load_task(TASK)
     try:
-        train(model, task, recipe, on_step=lambda step, _loss: progress("training", step, recipe.steps))
+        train(
+            model,
+            task,
+            recipe,
+            loss=loss,
+            on_step=lambda step, _loss: progress("training", step, recipe.steps),
+        )
     except DivergedError as error:
         raise Failed(f"A Transformer with your code in it could not be trained. {error}") from error
     score = exact_match(model, task, task.held_out[:words])
-    for _, part in parts:
+    for _, part in _watched(model):
         part.settle()
     return score
+
+
+def _watched(model: Transformer) -> list[tuple[str, SpotChecked]]:
+    return [(name, module) for name, module in model.named_modules() if isinstance(module, SpotChecked)]
 
 
 def require(score: Score, bar: float = BAR) -> None:

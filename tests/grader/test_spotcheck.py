@@ -22,17 +22,17 @@ class Part(nn.Module):
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         self.calls += 1
-        output = TanhOracle().forward([query, key, value], mask, {"w": self.weight})
+        output = TanhOracle().forward([query, key, value], [mask], {"w": self.weight})
         return self.wrong(self.calls, self.training, output) if self.wrong else output
 
 
 class TanhOracle:
     def forward(
-        self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
     ) -> Tensor:
         query, key, value = inputs
         output = torch.tanh(query @ parameters["w"]) * value + key
-        return output if mask is None else output * mask
+        return output if masks[0] is None else output * masks[0]
 
     def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
         given = values.get("w")
@@ -113,7 +113,7 @@ def test_gradients_of_parameters_alone_are_looked_at() -> None:
     class Sly(Part):
         def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
             weight: Tensor = Halved.apply(self.weight)  # type: ignore[no-untyped-call]
-            return TanhOracle().forward([query, key, value], mask, {"w": weight})
+            return TanhOracle().forward([query, key, value], [mask], {"w": weight})
 
     checked = SpotChecked(Sly(), {"weight": "w"}, TanhOracle(), "the part", 5)
     x = torch.randn(2, 4, 3, requires_grad=True)

@@ -29,10 +29,10 @@ class AttentionOracle:
         self._layout, self._heads = layout, num_heads
 
     def forward(
-        self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
     ) -> Tensor:
-        """query, key, value [B, T, D] -> [B, Tq, D]; mask bool, True = may be attended to."""
-        query, key, value = inputs
+        """query, key, value [B, T, D] -> [B, Tq, D]; one mask, bool, True = may be attended to."""
+        (query, key, value), (mask,) = inputs, masks
         output: Tensor = REFERENCE.multi_head(Call(query, key, value, mask, self._heads, parameters))
         return output
 

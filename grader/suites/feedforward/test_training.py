@@ -1,0 +1,46 @@
+"""The training test of feedforward: a Transformer with the learner's network in it spells words backwards."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from grader.judge.component import Submission
+from grader.judge.plugged import plugged
+from grader.judge.pytest_plugin import Progress
+from grader.judge.spotcheck import SpotChecked
+from grader.judge.training import require, train_to_reverse
+from grader.reference.feedforward import REFERENCE, namespace, wanted
+from grader.suites.feedforward.scenarios import NAME
+from zoo.training import Recipe
+
+
+@pytest.mark.grade(
+    category="training",
+    points=5,
+    title="a Transformer with it reverses words",
+    needs=("shape", "numerics", "gradients", "parameters", "behaviour"),
+)
+def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
+    recipe, generator = Recipe(seed=seed), torch.Generator().manual_seed(seed)
+
+    def make(d_model: int, d_ff: int, dropout: float) -> SpotChecked:
+        sizes = wanted(d_model, d_ff)
+        initial = {one.name: torch.zeros(one.shape) for one in sizes}
+        for value in initial.values():
+            if value.dim() == 2:
+                torch.nn.init.xavier_uniform_(value, generator=generator)
+        reference = namespace(REFERENCE)[NAME](d_model, d_ff, dropout)
+        args = (d_model, d_ff, dropout)
+        return plugged(
+            component,
+            NAME,
+            args,
+            reference,
+            sizes,
+            initial,
+            title="the feed-forward network",
+            steps=recipe.steps,
+        )
+
+    require(train_to_reverse("feedforward", make, seed=seed, progress=progress, recipe=recipe))
