@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -22,13 +22,20 @@ class RemoteModule(nn.Module):
     Args:
         instance: what to mirror. It is driven through this module from now on.
         title: what it is, in words, for errors.
+        gives: the result's shape, from the first argument; the same shape if not said.
 
     Attributes:
         names: for each parameter's name here, its name in the worker (dots cannot be kept).
     """
 
-    def __init__(self, instance: RemoteInstance, title: str = "your class") -> None:
+    def __init__(
+        self,
+        instance: RemoteInstance,
+        title: str = "your class",
+        gives: Callable[[Tensor], tuple[int, ...]] = lambda first: tuple(first.shape),
+    ) -> None:
         super().__init__()
+        self._gives = gives
         self.names: dict[str, str] = {}
         self._instance, self._title = instance, title
         self._mode: bool | None = None
@@ -42,7 +49,7 @@ class RemoteModule(nn.Module):
         """The instance's own answer to these arguments; of a tuple, the first element.
 
         Returns:
-            A tensor of the shape and dtype of the first argument.
+            A tensor of the shape that `gives` says, in the dtype of the first argument (float32 for token ids).
 
         Raises:
             SubmissionError: the instance failed, or gave anything else.
@@ -79,18 +86,19 @@ class RemoteModule(nn.Module):
         }
 
     def _checked(self, outcome: Outcome, first: Tensor) -> Tensor:
-        value = outcome.value
+        value, shape = outcome.value, torch.Size(self._gives(first))
+        dtype = first.dtype if first.is_floating_point() else torch.float32
         if isinstance(value, tuple) and value:
             value = value[0]
-        expected = f"{list(first.shape)} of {first.dtype} on {first.device.type}"
+        expected = f"{list(shape)} of {dtype} on {first.device.type}"
         if not isinstance(value, Tensor):
             got = getattr(value, "type_name", "None" if value is None else type(value).__name__)
             raise SubmissionError(
                 "protocol", f"In a model, {self._title} must give a tensor {expected}, and gave {got}."
             )
         if (value.shape, value.dtype, outcome.devices[0]) != (
-            first.shape,
-            first.dtype,
+            shape,
+            dtype,
             self._instance.device,
         ):
             got = f"{list(value.shape)} of {value.dtype} on {outcome.devices[0]}"

@@ -12,10 +12,31 @@ from torch import nn
 
 from .base import Part
 from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer
+from .working import (
+    Reverser,
+    Trainer,
+    WorkingAttention,
+    WorkingDecoder,
+    WorkingEmbedding,
+    WorkingEncoder,
+    WorkingFeedForward,
+    WorkingPositions,
+)
+
+_WORKING = (
+    Reverser,
+    Trainer,
+    WorkingAttention,
+    WorkingDecoder,
+    WorkingEmbedding,
+    WorkingEncoder,
+    WorkingFeedForward,
+    WorkingPositions,
+)
 
 PARTS: dict[str, type[nn.Module]] = {
     part.__name__: part
-    for part in (Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer)
+    for part in (Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer, *_WORKING)
 }
 
 
