@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from grader.judge.component import Function, SubmissionError
+from grader.judge.component import Function, Instance, Submission, SubmissionError
 from grader.judge.proxy import RemoteModule
 from grader.judge.remote import RemoteInstance
 from grader.judge.training import reverser
@@ -136,6 +136,11 @@ def load_from(part: RemoteInstance, weights: Mapping[str, Tensor], prefix: str =
     """Give a working part the weights of the zoo's model whose names begin with `prefix`."""
     own = part.parameters()
     part.load({name: weights[prefix + name].detach() for name in own})
+
+
+def reverser_part(submission: Submission) -> Instance:
+    """The whole model, as a part that can be handed to the submission."""
+    return submission.part("Reverser", (VOCAB, D_MODEL, NUM_HEADS, D_FF, MAX_LEN))
 
 
 def remote(instance: Any) -> RemoteInstance:

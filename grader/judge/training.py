@@ -8,7 +8,7 @@ spells nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from grader.judge.pytest_plugin import Progress
@@ -18,7 +18,8 @@ from zoo.blueprint import get_preset
 from zoo.builder import build
 from zoo.losses.base import SequenceLoss
 from zoo.tasks import get_task
-from zoo.training import DivergedError, Recipe, Score, exact_match, load_task, train
+from zoo.tasks.base import TaskData
+from zoo.training import DivergedError, Example, Recipe, Score, exact_match, load_task, train
 from zoo.transformer import Transformer
 
 TASK = "reverse"
@@ -112,7 +113,19 @@ def _watched(model: Transformer) -> list[tuple[str, SpotChecked]]:
     return [(name, module) for name, module in model.named_modules() if isinstance(module, SpotChecked)]
 
 
-def require(score: Score, bar: float = BAR) -> None:
+def spelled(task: TaskData, texts: Sequence[str], rows: Sequence[Any]) -> Score:
+    """The score of rows of token ids, one a text; what is missing counts as an empty answer."""
+    answers = [row if isinstance(row, list) else [] for row in rows[: len(texts)]]
+    answers += [[] for _ in range(len(texts) - len(answers))]
+    pairs = zip(texts, answers, strict=True)
+    return Score(tuple(Example(text, task.decode(row), task.answer(text)) for text, row in pairs))
+
+
+def require(
+    score: Score,
+    bar: float = BAR,
+    what: str = "A Transformer with your code in it was trained to spell words backwards",
+) -> None:
     """Raise Failed, with some of the words, if too few are right."""
     if score.share >= bar:
         return
@@ -120,6 +133,6 @@ def require(score: Score, bar: float = BAR) -> None:
     width = max(len(example.text) for example in wrong)
     shown = "\n".join(f"  {e.text:<{width}}  expected {e.expected:<{width}}  got {e.got}" for e in wrong)
     raise Failed(
-        f"A Transformer with your code in it was trained to spell words backwards, and got {score.correct} of "
+        f"{what}, and got {score.correct} of "
         f"{score.total} unseen words right; expected at least {bar:.0%}.\n{shown}"
     )

@@ -1,0 +1,43 @@
+"""The training test of decoding: a model that the judge has trained, and the learner's decoding spells with it."""
+
+from __future__ import annotations
+
+import pytest
+from torch import Tensor
+
+from grader.judge.component import Submission
+from grader.judge.pytest_plugin import Progress
+from grader.judge.stand_ins import load_from, remote, reverser_part
+from grader.judge.training import TASK, WORDS, require, reverser, spelled, train_model
+from zoo.training import Score, load_task
+
+BEAM_WORDS = 100
+
+
+@pytest.mark.grade(
+    category="training",
+    points=5,
+    title="spells words backwards with a trained model",
+    needs=("shape", "masking", "numerics", "behaviour"),
+)
+def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
+    model = reverser(seed)
+    train_model(model, seed=seed, progress=progress, words=1)
+    part = reverser_part(component)
+    load_from(remote(part), model.state_dict())
+    part.train(False)
+    task = load_task(TASK)
+
+    def score(name: str, words: int, *beam: int) -> Score:
+        texts = task.held_out[:words]
+        outcome = component.function(name).call([part, task.batch(texts).src, *beam, task.max_len])
+        rows = outcome.value.tolist() if isinstance(outcome.value, Tensor) else []
+        return spelled(task, texts, rows)
+
+    require(
+        score("greedy_decode", WORDS), what="A trained Transformer spelled words backwards with greedy_decode"
+    )
+    require(
+        score("beam_search", BEAM_WORDS, 3),
+        what="A trained Transformer spelled words backwards with beam_search",
+    )

@@ -1,0 +1,21 @@
+"""The training test of loss: a Transformer that is trained by the learner's loss spells words backwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.judge.component import Submission
+from grader.judge.pytest_plugin import Progress
+from grader.judge.stand_ins import LearnersLoss
+from grader.judge.training import require, reverser, train_model
+
+
+@pytest.mark.grade(
+    category="training",
+    points=5,
+    title="a Transformer trained by it reverses words",
+    needs=("shape", "masking", "numerics", "gradients", "behaviour"),
+)
+def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
+    loss = LearnersLoss(component.function("sequence_loss"))
+    require(train_model(reverser(seed), seed=seed, progress=progress, loss=loss))

@@ -1,0 +1,23 @@
+"""The training test of masks: a Transformer that sees through the learner's masks spells words backwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.judge.component import Submission
+from grader.judge.pytest_plugin import Progress
+from grader.judge.stand_ins import LearnersMasks
+from grader.judge.training import require, reverser, train_model
+
+
+@pytest.mark.grade(
+    category="training",
+    points=5,
+    title="a Transformer with them reverses words",
+    needs=("shape", "masking", "numerics", "behaviour"),
+)
+def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
+    model = reverser(seed)
+    model.masking = LearnersMasks(component.function("padding_mask"), component.function("decoder_mask"))
+    model.cacheable = model.packable = False
+    require(train_model(model, seed=seed, progress=progress))
