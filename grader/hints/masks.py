@@ -1,0 +1,35 @@
+"""Hints for `masks.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+HINTS: Mapping[str, Sequence[str]] = {
+    "padding_mask": (
+        "It asks one question of every token: is this something else than padding? The answer is a boolean "
+        "tensor of the tokens' own shape. The rest is putting it where the keys are.",
+        "A comparison of the tensor with `pad` gives bool [B, T]. Two dimensions of size 1 go between B and T, "
+        "for heads and queries, so that T stays last.",
+        "(tokens != pad) is [B, T]; index it with [:, None, None, :] (or unsqueeze(1) twice) for [B, 1, 1, T].",
+    ),
+    "causal_mask": (
+        "Draw it for size 3: the first query sees one key, the last sees three. It is a triangle, and the "
+        "diagonal belongs to it.",
+        "torch.tril keeps the triangle below the diagonal, the diagonal included; torch.triu keeps the other. Or "
+        "compare positions: key j is allowed for query i if j <= i.",
+        "torch.ones(size, size, dtype=torch.bool, device=device).tril(), with two dimensions of size 1 in front: "
+        "[None, None].",
+    ),
+    "decoder_mask": (
+        "You have both halves already. A look is allowed if neither of them forbids it.",
+        "One half is [B, 1, 1, T], the other [1, 1, T, T]; combined element by element they broadcast to "
+        "[B, 1, T, T]. The causal one needs the length and the device of the tokens.",
+        "causal_mask(tokens.size(1), tokens.device) & padding_mask(tokens, pad).",
+    ),
+    "to_additive": (
+        "Start from a tensor of zeros, and write -inf where the mask is False.",
+        "The zeros take the shape and the device of the mask, and the dtype that was asked for. Fill or choose, do "
+        "not multiply: 0 times -inf is NaN.",
+        "torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, float('-inf')).",
+    ),
+}
