@@ -24,8 +24,10 @@ def zoo_addhooks(manager: pluggy.PluginManager) -> None:
 
 @hookimpl
 def zoo_commands(cli: click.Group) -> None:
+    from grader.cli.dev import dev
     from grader.cli.grade import grade
 
+    cli.add_command(dev)
     cli.add_command(grade)
 
 

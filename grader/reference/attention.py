@@ -286,3 +286,8 @@ def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, An
         "scaled_dot_product_attention": scaled_dot_product_attention,
         "MultiHeadAttention": MultiHeadAttention,
     }
+
+
+def with_mistake(steps: Steps, parts: Sequence[str]) -> dict[str, Any]:
+    """A file that has the mistake in these parts ("function", "class") and is right in the others."""
+    return namespace(steps if "class" in parts else REFERENCE, steps if "function" in parts else REFERENCE)

@@ -1,0 +1,109 @@
+"""The kill matrix: every known mistake of an exercise against its hidden tests, without the training test."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.exercise import CATEGORIES, Exercise, get_mistakes
+from grader.judge.component import Submission
+from grader.judge.local import LocalSubmission
+from grader.judge.results import Result
+from grader.judge.session import Session
+from grader.mistakes import Mistake
+
+WITHOUT_TRAINING = tuple(category for category in CATEGORIES if category != "training")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way of making one mistake, and what became of it.
+
+    Attributes:
+        exercise, mistake: their names.
+        variant: which way of writing it, counted from 0.
+        killed_by: the test that failed first, or "".
+        named: ids that the failed tests gave.
+        seen_by: all tests that failed for it, also those that were skipped because it was reported already.
+        problem: what is not as it must be, or "".
+    """
+
+    exercise: str
+    mistake: str
+    variant: int
+    killed_by: str
+    named: tuple[str, ...]
+    seen_by: tuple[str, ...]
+    problem: str
+
+
+def graded(exercise: Exercise, submission: Submission, seed: int) -> list[Result]:
+    """The results of all tests but training ones."""
+    return Session(exercise, lambda: submission, seed=seed).run(WITHOUT_TRAINING)
+
+
+def wrong_code(exercise: Exercise, mistake: Mistake[Any], variant: int) -> Submission:
+    """The reference with one mistake in it, in the parts in which it can be made."""
+    reference = importlib.import_module(exercise.reference)
+    make: Callable[..., Any] = getattr(
+        reference, "with_mistake", lambda steps, _parts: reference.namespace(steps)
+    )
+    return LocalSubmission(make(mistake.variants(reference.REFERENCE)[variant], mistake.parts))
+
+
+def variants(exercise: Exercise, mistake: Mistake[Any]) -> int:
+    """How many ways of writing a mistake there are."""
+    return len(mistake.variants(importlib.import_module(exercise.reference).REFERENCE))
+
+
+def row(exercise: Exercise, mistake: Mistake[Any], variant: int, seed: int) -> Row:
+    """Grade one mistake."""
+    results = graded(exercise, wrong_code(exercise, mistake, variant), seed)
+    failed = [r for r in results if r.status == "failed"]
+    named = tuple(sorted({one.id for r in failed for one in r.mistakes}))
+    echoes = [r.name for r in results if r.status == "skipped" and r.message.startswith("same cause as")]
+    return Row(
+        exercise.name,
+        mistake.id,
+        variant,
+        failed[0].name if failed else "",
+        named,
+        (*(r.name for r in failed), *echoes),
+        _problem(mistake.id, results, failed, named),
+    )
+
+
+def _problem(
+    mistake: str, results: Sequence[Result], failed: Sequence[Result], named: tuple[str, ...]
+) -> str:
+    broken = [r for r in results if r.status == "error"]
+    if broken:
+        return f"the test {broken[0].name} broke: {broken[0].message}"
+    if not failed:
+        return "it survives: no test failed"
+    if named != (mistake,):
+        return f"it is named {', '.join(named) or 'nothing'}"
+    if len(failed) > 1:
+        return f"it fails {len(failed)} tests, where one mistake is one failure"
+    return ""
+
+
+def matrix(exercise: Exercise, seed: int, done: Callable[[], object] = lambda: None) -> list[Row]:
+    """All rows of an exercise. `done` is called after each mistake."""
+    rows = []
+    for mistake in get_mistakes(exercise.name):
+        rows += [row(exercise, mistake, variant, seed) for variant in range(variants(exercise, mistake))]
+        done()
+    return rows
+
+
+def idle_tests(exercise: Exercise, rows: Sequence[Row], seed: int) -> list[str]:
+    """Tests that no known mistake fails: they prove nothing, or their mistake is missing."""
+    reference = importlib.import_module(exercise.reference)
+    names = [
+        r.name for r in graded(exercise, LocalSubmission(reference.namespace(reference.REFERENCE)), seed)
+    ]
+    seen = {name for one in rows for name in one.seen_by}
+    return [name for name in names if name not in seen]

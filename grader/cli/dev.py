@@ -1,0 +1,126 @@
+"""`zoo dev`: for people who write exercises."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.options import SomeOf
+from zoo.cli.text import wrapped
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from grader.author.proofs import Examined
+
+
+@click.group()
+def dev() -> None:
+    """For people who write exercises: prove one, begin a new one."""
+
+
+def _names() -> list[str]:
+    from grader.exercise import get_exercises
+
+    return list(get_exercises())
+
+
+@dev.command()
+@click.argument("exercises", type=SomeOf("exercise", _names), required=False, metavar="[EXERCISE,...]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the tests' draws.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the kill matrix as CSV: mistake, killed by, named, problem.",
+)
+@click.pass_context
+def check(ctx: click.Context, exercises: str | None, seed: int, output: Path | None) -> None:
+    """Prove exercises, all of them or those named: built in, or of a plugin.
+
+    Each must fail as shipped and pass with its solution; each known mistake must be killed by exactly one
+    test, under its own name; each test must kill a mistake; each part must have its hints. Training tests are
+    left out. Exit code: 0 if all holds, 1 if something does not.
+
+    \b
+    Examples:
+      zoo dev check
+      zoo dev check masks,loss --output matrix.csv
+    """
+    from grader.author.proofs import examine
+    from grader.exercise import get_exercise, get_mistakes
+
+    wanted = [get_exercise(name) for name in (exercises.split(",") if exercises else _names())]
+    if output is not None and not output.absolute().parent.is_dir():
+        raise click.UsageError(f"There is no folder '{output.parent}' to write '{output.name}' to.")
+    from tqdm import tqdm
+
+    examined = []
+    total = sum(len(get_mistakes(one.name)) for one in wanted)
+    with tqdm(total=total, disable=None, leave=False, unit="mistake") as bar:
+        for exercise in wanted:
+            bar.set_description(exercise.name)
+            examined.append(examine(exercise, seed, bar.update))
+            with tqdm.external_write_mode():
+                click.echo("\n".join(_page(examined[-1])))
+    if output is not None:
+        _write(output, examined)
+    failed = [one.exercise for one in examined if not one.holds]
+    rows = sum(len(one.rows) for one in examined)
+    click.echo(wrapped(f"{len(wanted)} exercises, {total} known mistakes written in {rows} ways."))
+    if failed:
+        click.echo(click.style(wrapped(f"Something does not hold in: {', '.join(failed)}."), fg="red"))
+        ctx.exit(1)
+    click.echo(click.style("All of it holds.", fg="green"))
+
+
+def _page(one: Examined) -> Iterator[str]:
+    yield click.style(one.exercise, bold=True)
+    for proof in one.proofs:
+        mark = click.style("fails", fg="red") if proof.problems else click.style("holds", fg="green")
+        yield f"  {mark}  {proof.claim}"
+        for problem in proof.problems:
+            yield wrapped(problem, indent="         ")
+
+
+def _write(output: Path, examined: list[Examined]) -> None:
+    """The matrix, written beside its place and then moved there."""
+    fields = ("exercise", "mistake", "variant", "killed_by", "named", "seen_by", "problem")
+    beside = output.with_name(f".{output.name}.part")
+    try:
+        with beside.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(fields)
+            for row in (row for one in examined for row in one.rows):
+                named, seen = " ".join(row.named), " ".join(row.seen_by)
+                writer.writerow(
+                    [row.exercise, row.mistake, row.variant, row.killed_by, named, seen, row.problem]
+                )
+        beside.replace(output)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ZooError(f"The kill matrix cannot be written to '{output}': {error.strerror}.") from error
+
+
+@dev.command("new-exercise")
+@click.argument("name")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default="the current folder",
+    help="Folder in which the package's folder is made.",
+)
+def new_exercise(name: str, into: Path) -> None:
+    """Write a package with an exercise called NAME, complete and working, to be changed into your own.
+
+    NAME is a Python name in small letters, such as rms_norm. The package brings template, solution, reference,
+    mistakes, hidden tests and hints of a small exercise; `zoo dev check NAME` proves it from the start.
+    """
+    from grader.author.skeleton import write
+
+    folder = write(name, into)
+    click.echo(wrapped(f"Wrote '{folder}'. Install it, and prove it:"))
+    click.echo(f"  pip install -e {folder}\n  zoo dev check {name}")
