@@ -1,0 +1,1 @@
+"""Right answers in unusual styles, exercise by exercise: none of these may fail a hidden test."""
