@@ -172,7 +172,7 @@ def _read(file: Path) -> bytes:
 
 
 def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices) -> Grade:
-    from grader.cli.progress import ProgressBar
+    from grader.cli.bar import ProgressBar
     from grader.judge.run import Request, grade_file
 
     progress = ProgressBar()
