@@ -8,7 +8,8 @@ HINTS: Mapping[str, Sequence[str]] = {
     "shift_right": (
         "Write the two rows of the worked example above one another: each token moves one place to the right, and "
         "the place that is free in front is for SOS.",
-        "All columns but the last, with a new first column of SOS in front: a concatenation along the second dimension.",
+        "All columns but the last, with a new first column of SOS in front: a concatenation along the second "
+        "dimension.",
         "torch.cat([torch.full_like(target[:, :1], sos), target[:, :-1]], dim=1).",
     ),
     "sequence_loss": (

@@ -12,7 +12,8 @@ HINTS: Mapping[str, Sequence[str]] = {
         "nn.Parameters of d_model ones and zeros. Square the deviations themselves: a difference of two means of "
         "squares loses all digits for large numbers.",
         "centred = x - x.mean(-1, keepdim=True); var = centred.square().mean(-1, keepdim=True); return self.gain * "
-        "centred / torch.sqrt(var + self.eps) + self.bias. For bfloat16, calculate in x.float() and return .to(x.dtype).",
+        "centred / torch.sqrt(var + self.eps) + self.bias. For bfloat16, calculate in x.float() and return "
+        ".to(x.dtype).",
     ),
     "PreNorm": (
         "The norm stands on the way into the sublayer only. What is added at the end is the x that came in.",

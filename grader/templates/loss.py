@@ -56,7 +56,7 @@ That is what `cross_entropy` calls label_smoothing. Targets that are PAD still c
     [0, 0, 0, 3]                    0.139                                0.364
     [5, 0, 0, 0]                    (PAD: not counted)                   (not counted)
 
-    sequence_loss                   (0.494 + 0.139) / 2 = 0.316          0.491
+    sequence_loss                   (0.494 + 0.139) / 2 = 0.317          0.492
 
 
 4. What people trip over

@@ -27,9 +27,8 @@ column: gain [D] starts at 1, bias [D] at 0, and both are trained.
 The variance is the biased one: the mean of the squared deviations, divided by D and not by D - 1. eps
 stands inside the root. Each position is normed by itself; sentences and positions never meet.
 
-The result is finite also where x is not kind: a row of equal numbers (its variance is 0), numbers that
-are large and close together (near 10000, say), and bfloat16, which keeps about 3 digits. The first of
-these is what eps is for.
+The result is finite also for a row of equal numbers (its variance is 0; that is what eps is for), for
+numbers that are large and close together (near 10000, say), and in bfloat16, which keeps 3 digits or less.
 
 
 2. A worked example
@@ -49,14 +48,13 @@ Around each sublayer f (attention, or feed-forward) stand a residual sum, a norm
     post    norm(x + drop(f(x)))            as in the paper: the sum is normed
     pre     x + drop(f(norm(x)))            newer: the sublayer's input is normed, the stream x never is
 
-Post-norm is the original. In deep stacks pre-norm trains more easily, since x passes all layers untouched.
+In deep stacks pre-norm trains more easily, since x passes through all layers untouched.
 Dropout falls on the sublayer's output, before the sum, and in training mode only (section 5.4); what is
 left is scaled by 1 / (1 - dropout), as torch's own dropout does.
 
 `PreNorm(norm, sublayer, dropout)` and `PostNorm(norm, sublayer, dropout)` are handed two ready-made
-modules. They are registered themselves, not as copies, so that their parameters are those of the wrapper,
-and each is called exactly once in a forward pass. `norm` is called with one tensor. `sublayer` gets its
-input first, and then whatever else `forward` was given, as it came:
+modules. Register these themselves, not copies of them; each is called exactly once in a forward pass. `norm`
+is called with one tensor. `sublayer` gets its input first, then whatever else `forward` was given:
 
     forward(x, *args, **kwargs)  ->  sublayer(input, *args, **kwargs)
 
@@ -70,7 +68,7 @@ A worked example, with a sublayer that squares each number, a fresh LayerNorm, a
 4. What people trip over
 ------------------------------------------------------------------------------------------------------
 
-- torch's `var` and `std` divide by D - 1 unless they are told otherwise. With large D nobody notices.
+- torch's `var` and `std` divide by D - 1 unless they are told otherwise.
 - sqrt(var + eps) is not sqrt(var) + eps: for rows that hardly vary they differ by far, and the gradient
   of a root at 0 is infinite.
 - mean(x^2) - mean(x)^2 is the variance on paper only: for numbers near 10000 their difference is noise.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 RIGHT: Mapping[str, str] = {
-    "sequential": '''
+    "sequential": """
 from torch import nn
 
 
@@ -16,8 +16,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x):
         return self.net(x)
-''',
-    "subclass_of_sequential_with_extra_argument": '''
+""",
+    "subclass_of_sequential_with_extra_argument": """
 import warnings
 
 from torch import nn
@@ -29,8 +29,8 @@ class FeedForward(nn.Sequential):
             warnings.warn("narrow in the middle", stacklevel=2)
         super().__init__(nn.Linear(d_model, d_ff), activation(inplace=True), nn.Dropout(dropout, inplace=True),
                          nn.Linear(d_ff, d_model))
-''',
-    "bare_parameters_as_in_the_formula": '''
+""",
+    "bare_parameters_as_in_the_formula": """
 import math
 
 import torch
@@ -50,8 +50,8 @@ class FeedForward(nn.Module):
     def forward(self, x):
         hidden = torch.clamp(x @ self.W_1 + self.b_1, min=0)
         return F.dropout(hidden, self.p, training=self.training) @ self.W_2 + self.b_2
-''',
-    "made_in_the_other_order_with_einsum": '''
+""",
+    "made_in_the_other_order_with_einsum": """
 import torch
 from torch import nn
 
@@ -69,7 +69,7 @@ class FeedForward(nn.Module):
         h = torch.einsum("...d,df->...f", x, self.into) + self.shift_in
         h = torch.maximum(h, torch.zeros_like(h))
         return torch.einsum("...f,df->...d", self.drop(h), self.out) + self.shift_out
-''',
+""",
     "convolutions_of_width_one": '''
 import torch
 from torch import nn
@@ -88,7 +88,7 @@ class FeedForward(nn.Module):
         h = self.conv1(x.transpose(1, 2)).relu()
         return self.conv2(self.dropout(h)).transpose(1, 2)
 ''',
-    "position_by_position": '''
+    "position_by_position": """
 import torch
 from torch import nn
 
@@ -120,8 +120,8 @@ class FeedForward(nn.Module):
     def forward(self, x):
         columns = [self.down(self._drop(self.up(x[:, t]) * (self.up(x[:, t]) > 0))) for t in range(x.size(1))]
         return torch.stack(columns, dim=1)
-''',
-    "gate_of_two_signs": '''
+""",
+    "gate_of_two_signs": """
 from torch import nn
 from torch.nn import functional as F
 
@@ -144,5 +144,5 @@ class FeedForward(nn.Module):
             if debug:
                 print(x.shape)
         return x
-''',
+""",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SHIFT = '''
+SHIFT = """
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -14,16 +14,16 @@ def shift_right(target, sos=1):
     out = target.new_full(target.shape, sos)
     out[:, 1:] = target[:, :-1]
     return out
-'''
+"""
 
 RIGHT: Mapping[str, str] = {
     "ids_in_second_place": SHIFT
-    + '''
+    + """
 
 def sequence_loss(logits, target, pad=0, smoothing=0.0):
     return F.cross_entropy(logits.transpose(1, 2), target, ignore_index=pad, label_smoothing=smoothing)
-''',
-    "the_loss_as_a_module": '''
+""",
+    "the_loss_as_a_module": """
 from torch import nn
 from torch.nn import functional as F
 
@@ -36,8 +36,8 @@ def sequence_loss(logits, target, pad=0, smoothing=0.0, weight=None):
     criterion = nn.CrossEntropyLoss(weight=weight, ignore_index=pad, label_smoothing=smoothing)
     B, L, V = logits.shape
     return criterion(logits.reshape(B * L, V), target.reshape(B * L))
-''',
-    "log_softmax_and_gather": '''
+""",
+    "log_softmax_and_gather": """
 import torch
 
 
@@ -53,8 +53,8 @@ def sequence_loss(logits, target, pad=0, smoothing=0.0):
     token = -(1 - smoothing) * right - smoothing * logp.mean(-1)
     real = target != pad
     return torch.where(real, token, 0).sum() / real.sum()
-''',
-    "selected_rows_and_logsumexp": '''
+""",
+    "selected_rows_and_logsumexp": """
 import torch
 
 
@@ -65,13 +65,13 @@ def shift_right(target, sos=1):
 
 def sequence_loss(logits, target, pad=0, smoothing=0.0):
     real = target.ne(pad)
-    rows, ids = logits[real], target[real]  # [N, V], [N]
+    rows, ids = logits[real].double(), target[real]  # [N, V], [N]
     surprise = rows.logsumexp(-1, keepdim=True) - rows
     right = surprise[torch.arange(len(ids), device=ids.device), ids]
-    return ((1 - smoothing) * right + smoothing * surprise.mean(-1)).mean()
-''',
+    return ((1 - smoothing) * right + smoothing * surprise.mean(-1)).mean().to(logits.dtype)
+""",
     "divergence_from_wanted_shares": SHIFT
-    + '''
+    + """
 import warnings
 
 
@@ -87,8 +87,8 @@ def sequence_loss(logits, target, pad=0, smoothing=0.0):
     each = -torch.einsum("blv,blv->bl", shares, logits.log_softmax(2))
     keep = (target != pad).to(logits.dtype)
     return (each * keep).sum() / keep.sum()
-''',
-    "loops_over_sentences": '''
+""",
+    "loops_over_sentences": """
 import torch
 from torch.nn import functional as F
 
@@ -107,24 +107,24 @@ def sequence_loss(logits, target, pad=0, smoothing=0.0):
             total = total + F.cross_entropy(row, token, label_smoothing=smoothing)
             count += 1
     return total / count
-''',
+""",
     "sum_divided_in_float32": SHIFT
-    + '''
+    + """
 
 def sequence_loss(logits, target, pad=0, smoothing=0.0):
     logits32 = logits.float() if logits.dtype is torch.bfloat16 else logits
     total = F.cross_entropy(logits32.flatten(end_dim=1), target.flatten(), ignore_index=pad,
                             label_smoothing=smoothing, reduction="sum")
     return (total / (target != pad).count_nonzero()).type_as(logits)
-''',
+""",
     "ignored_by_minus_100": SHIFT
-    + '''
+    + """
 
 def sequence_loss(logits, target, pad=0, smoothing=0.0):
     labels = target.clone()
     labels[labels == pad] = -100
-    each = F.cross_entropy(logits.reshape(-1, logits.size(-1)), labels.view(-1), label_smoothing=smoothing,
+    each = F.cross_entropy(logits.reshape(-1, logits.size(-1)), labels.reshape(-1), label_smoothing=smoothing,
                            reduction="none")
     return each.sum().div((labels != -100).sum())
-''',
+""",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 RIGHT: Mapping[str, str] = {
-    "index_comparisons": '''
+    "index_comparisons": """
 import torch
 
 
@@ -26,8 +26,8 @@ def decoder_mask(tokens, pad=0):
 def to_additive(mask, dtype=torch.float32):
     keep = torch.zeros((), dtype=dtype, device=mask.device)
     return torch.where(mask, keep, torch.full_like(keep, float("-inf")))
-''',
-    "loops_over_cells": '''
+""",
+    "loops_over_cells": """
 import torch
 
 
@@ -59,8 +59,8 @@ def to_additive(mask, dtype=torch.float32):
     out[mask] = 0.0
     out[~mask] = -torch.inf
     return out
-''',
-    "forbidden_first": '''
+""",
+    "forbidden_first": """
 import math
 
 import torch
@@ -91,8 +91,8 @@ def decoder_mask(tokens, pad=0):
 
 def to_additive(mask, dtype=torch.float32):
     return torch.zeros_like(mask, dtype=dtype).masked_fill_(mask.logical_not(), -math.inf)
-''',
-    "expanded_views_and_further_arguments": '''
+""",
+    "expanded_views_and_further_arguments": """
 import warnings
 
 import torch
@@ -119,8 +119,8 @@ def decoder_mask(tokens, pad=0, extra=None):
 
 def to_additive(mask, dtype=torch.float32):
     return mask.to(dtype).log()  # log 1 = 0, log 0 = -inf
-''',
-    "cumulative_sums": '''
+""",
+    "cumulative_sums": """
 import torch
 from torch import Tensor
 
@@ -141,8 +141,8 @@ def decoder_mask(tokens: Tensor, pad: int = 0) -> Tensor:
 def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     table = torch.tensor([float("-inf"), 0.0], dtype=dtype, device=mask.device)
     return table[mask.long()]
-''',
-    "lambdas_and_numpy_free_einsum": '''
+""",
+    "lambdas_and_numpy_free_einsum": """
 import torch
 
 padding_mask = lambda tokens, pad=0: (tokens != pad)[:, None, None]
@@ -157,5 +157,5 @@ def decoder_mask(tokens, pad=0):
 
 def to_additive(mask, dtype=torch.float32):
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device) - torch.where(mask, 0.0, torch.inf).to(dtype)
-''',
+""",
 }

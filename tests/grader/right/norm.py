@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-WRAPPERS = '''
+WRAPPERS = """
 
 class PreNorm(nn.Module):
     def __init__(self, norm, sublayer, dropout=0.0):
@@ -22,9 +22,9 @@ class PostNorm(nn.Module):
 
     def forward(self, x, *args, **kwargs):
         return self.norm(x + self.drop(self.sublayer(x, *args, **kwargs)))
-'''
+"""
 
-NORM = '''
+NORM = """
 
 class LayerNorm(nn.Module):
     def __init__(self, d_model, eps=1e-5):
@@ -37,25 +37,25 @@ class LayerNorm(nn.Module):
         mean = x.mean(dim=-1, keepdim=True)
         var = x.var(dim=-1, keepdim=True, unbiased=False)
         return self.weight * ((x - mean) / torch.sqrt(var + self.eps)) + self.bias
-'''
+"""
 
-HEAD = '''
+HEAD = """
 import torch
 from torch import nn
 from torch.nn import functional as F
-'''
+"""
 
 RIGHT: Mapping[str, str] = {
     "torch_var": HEAD + NORM + WRAPPERS,
     "by_the_library": HEAD
-    + '''
+    + """
 
 class LayerNorm(nn.LayerNorm):
     pass
-'''
+"""
     + WRAPPERS,
     "functional_with_rows_of_one_parameter": HEAD
-    + '''
+    + """
 
 class LayerNorm(nn.Module):
     def __init__(self, d_model, eps=1e-5, elementwise_affine=True):
@@ -66,10 +66,10 @@ class LayerNorm(nn.Module):
 
     def forward(self, x):
         return F.layer_norm(x, self.d_model, self.a_2, self.b_2, self.eps)
-'''
+"""
     + WRAPPERS,
     "sums_and_einsum": HEAD
-    + '''
+    + """
 
 class LayerNorm(nn.Module):
     def __init__(self, d_model, eps=1e-5):
@@ -84,14 +84,14 @@ class LayerNorm(nn.Module):
         variance = torch.einsum("...d,...d->...", d, d) / wide.shape[-1]
         x_hat = d * (variance + self.eps).pow(-0.5).unsqueeze(-1)
         return torch.addcmul(self.beta, x_hat.to(x.dtype), self.gamma)
-'''
+"""
     + WRAPPERS,
     "base_class_and_functional_dropout": HEAD
-    + '''
+    + """
 import warnings
-'''
+"""
     + NORM
-    + '''
+    + """
 
 class Sublayer(nn.Module):
     def __init__(self, norm, sublayer, dropout=0.0, *, name="sublayer"):
@@ -115,7 +115,7 @@ class PreNorm(Sublayer):
 class PostNorm(Sublayer):
     def forward(self, x, *rest, **named):
         return self.parts[1](self.around(x, x, rest, named))
-''',
+""",
     "centred_by_a_matrix": HEAD
     + '''
 
@@ -159,7 +159,7 @@ class PostNorm(PreNorm):
         return self.before(y + x)
 ''',
     "row_by_row": HEAD
-    + '''
+    + """
 
 class LayerNorm(nn.Module):
     def __init__(self, d_model, eps=1e-5):
@@ -175,6 +175,6 @@ class LayerNorm(nn.Module):
     def forward(self, x):
         rows = torch.stack([self.one(row) for row in x.reshape(-1, x.size(-1))])
         return rows.reshape(x.shape) * self.g + self.b
-'''
+"""
     + WRAPPERS,
 }

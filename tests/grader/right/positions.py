@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-HEAD = '''
+HEAD = """
 import math
 
 import torch
 from torch import nn
-'''
+"""
 
-EMBEDDING = '''
+EMBEDDING = """
 
 class LearnedPositions(nn.Module):
     def __init__(self, d_model, max_len=512):
@@ -23,11 +23,11 @@ class LearnedPositions(nn.Module):
         if T > self.emb.num_embeddings:
             raise ValueError(f"too long: {T} > {self.emb.num_embeddings}")
         return x + self.emb(torch.arange(T, device=x.device))
-'''
+"""
 
 RIGHT: Mapping[str, str] = {
     "on_the_fly": HEAD
-    + '''
+    + """
 
 class SinusoidalPositions(nn.Module):
     def __init__(self, d_model, max_len=5000):
@@ -39,10 +39,10 @@ class SinusoidalPositions(nn.Module):
         if T > self.max_len:
             raise ValueError(f"{T} positions, at most {self.max_len}")
         t = torch.arange(T, device=x.device, dtype=torch.float64)[:, None]
-        c = torch.arange(D, device=x.device)[None]
+        c = torch.arange(D, device=x.device, dtype=torch.float64)[None]
         angle = t / 10000.0 ** ((c - c % 2) / D)
         return x + torch.where(c % 2 == 0, angle.sin(), angle.cos()).to(x.dtype)
-'''
+"""
     + EMBEDDING,
     "plain_loops_with_math": HEAD
     + '''
@@ -78,7 +78,7 @@ class LearnedPositions(nn.Module):
         return x + torch.stack([self.rows[t] for t in range(x.size(1))])
 ''',
     "exp_of_logs": HEAD
-    + '''
+    + """
 
 class SinusoidalPositions(nn.Module):
     def __init__(self, d_model, max_len=5000):
@@ -105,9 +105,9 @@ class LearnedPositions(nn.Module):
         if x.size(1) > self.pos_embedding.size(1):
             raise ValueError("too long")
         return x + self.pos_embedding[:, : x.size(1), :]
-''',
+""",
     "frozen_embedding_subclasses": HEAD
-    + '''
+    + """
 import warnings
 
 
@@ -140,7 +140,7 @@ class LearnedPositions(nn.Embedding):
         if x.size(1) == self.num_embeddings:
             warnings.warn("that is just long enough", stacklevel=2)
         return x + super().forward(torch.arange(x.size(1), device=x.device).repeat(x.size(0), 1))
-''',
+""",
     "complex_rotation_and_cache": HEAD
     + '''
 
@@ -192,7 +192,7 @@ class LearnedPositions(Base):
         return self.columns.t()
 ''',
     "one_hot_product": HEAD
-    + '''
+    + """
 
 class SinusoidalPositions(nn.Module):
     def __init__(self, d_model: int, max_len: int = 5000) -> None:
@@ -223,5 +223,5 @@ class LearnedPositions(nn.Module):
             raise ValueError("too long")
         one_hot = torch.eye(n, device=x.device, dtype=x.dtype)[: x.size(1)]
         return x + self.linear(one_hot)
-''',
+""",
 }
