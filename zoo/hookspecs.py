@@ -68,3 +68,13 @@ def zoo_commands(cli: click.Group) -> None:
         cli: the group `zoo`; add to it with `cli.add_command` or `@cli.command()`. A command that the
             group already holds is an error of the plugin, which is then skipped.
     """
+
+
+@hookspec
+def zoo_extend_command(name: str, command: click.Command) -> None:
+    """Add options to another plugin's command. Called when the command is about to run, before its line is parsed.
+
+    Args:
+        name: as typed after `zoo`.
+        command: the command; append to its `params`.
+    """

@@ -274,7 +274,7 @@ class Registry:
 
 def _class_of_file(path: Path, name: str) -> Callable[..., Any]:
     """Import a user's own file and return one of its names, with sentences for what can go wrong."""
-    module = _module_of_file(path)
+    module = module_of_file(path)
     if not hasattr(module, name):
         public = [
             key for key, value in vars(module).items() if isinstance(value, type) and not key.startswith("_")
@@ -283,7 +283,8 @@ def _class_of_file(path: Path, name: str) -> Callable[..., Any]:
     return getattr(module, name)  # type: ignore[no-any-return]
 
 
-def _module_of_file(path: Path) -> ModuleType:
+def module_of_file(path: Path) -> ModuleType:
+    """A user's own file, imported. Raises ZooError with a sentence if that fails."""
     spec = importlib.util.spec_from_file_location(f"zoo_file_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ZooError(f"'{path}' cannot be read as a Python file.")

@@ -44,10 +44,11 @@ class ZooGroup(click.Group):
     """A group that refuses a second command of the same name and knows which plugin each came from."""
 
     origins: dict[str, str]
+    extended: set[str]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.origins = {}
+        self.origins, self.extended = {}, set()
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add a command. Raises PluginError if there is one of this name."""
@@ -81,7 +82,11 @@ class ZooGroup(click.Group):
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
             raise unknown_name("command", name, self.commands, "zoo --help")
         found, command, rest = super().resolve_command(ctx, args)
-        return found, command.load() if isinstance(command, LazyCommand) else command, rest
+        command = command.load() if isinstance(command, LazyCommand) else command
+        if command is not None and name not in self.extended:
+            self.extended.add(name)
+            get_plugins().each("zoo_extend_command", lambda _p, _r: None, name=name, command=command)
+        return found, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what a user got wrong and Ctrl-C end in a sentence and an exit code."""
