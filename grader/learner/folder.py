@@ -1,0 +1,137 @@
+"""Where a learner's exercises are, and which of them is next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.exercise import Exercise, exercise_for, get_exercise, get_exercises
+from grader.learner import record
+from grader.learner.files import is_file
+from zoo.errors import ZooError
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder of a learner's exercises.
+
+    Attributes:
+        path: as a command can name it from here.
+    """
+
+    path: Path
+
+    def file(self, exercise: Exercise) -> Path:
+        """Where the file of `exercise` is, or would be."""
+        return self.path / exercise.file
+
+    def has(self, exercise: Exercise) -> bool:
+        """Whether the file of `exercise` is there."""
+        return is_file(self.file(exercise))
+
+    def record(self) -> record.Record:
+        """The learner's progress. Raises ZooError if it cannot be read."""
+        return record.read(self.path)
+
+    def unsolved(self) -> list[Exercise]:
+        """The exercises that are here and not solved, in order. Raises ZooError as `record` does."""
+        known = self.record()
+        return [
+            one
+            for one in get_exercises().values()
+            if self.has(one) and known.entry(one.name).state != "solved"
+        ]
+
+    def current(self) -> Exercise:
+        """The first exercise that is not solved.
+
+        Raises:
+            ZooError: all that are here are solved, or none is here.
+        """
+        unsolved = self.unsolved()
+        if unsolved:
+            return unsolved[0]
+        missing = [one.file for one in get_exercises().values() if not self.has(one)]
+        if missing:
+            raise ZooError(
+                f"Every exercise in {self.path} is solved, and {len(missing)} of them are not there "
+                f"({', '.join(missing)}). `zoo start {self.path}` copies what is missing."
+            )
+        raise ZooError("All exercises are solved. Name a file to grade it once more.")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether `path` is a learner's folder: it holds a progress file, or exercises that are no package."""
+    if record.is_record(path / record.FILE_NAME):
+        return True
+    if is_file(path / "__init__.py"):  # somebody's program, with a file that happens to have such a name
+        return False
+    return any(is_file(path / one.file) for one in get_exercises().values())
+
+
+def _places(start: Path) -> Iterator[Path]:
+    """Where to look: `start`, its exercises/, and the same of each folder above."""
+    for one in (start, *start.parents):
+        yield one
+        yield one / "exercises"
+
+
+def find_folder(start: Path | None = None) -> Folder | None:
+    """The learner's folder: the current directory, its exercises/, or the same in a folder above; else None.
+
+    Args:
+        start: look from here instead of the current directory.
+    """
+    here = Path(os.path.abspath(start or Path()))
+    return next((Folder(short(place)) for place in _places(here) if is_folder(place)), None)
+
+
+def folder_of(file: Path) -> Folder | None:
+    """The learner's folder that `file` lies in, or None if its folder is none."""
+    return Folder(short(file.parent)) if is_folder(file.parent) else None
+
+
+def need_folder(start: Path | None = None) -> Folder:
+    """`find_folder`. Raises ZooError if there is none."""
+    found = find_folder(start)
+    if found is None:
+        raise ZooError(
+            f"There are no exercises in {_said(start)}, in its exercises/, or in a folder above. "
+            "`zoo start DIR` copies them to a folder of your own."
+        )
+    return found
+
+
+def locate(given: str | None) -> tuple[Folder | None, Exercise]:
+    """What a command's EXERCISE means: a name, a file, or the current exercise where nothing is given.
+
+    Returns:
+        The learner's folder, or None where there is none, and the exercise.
+
+    Raises:
+        ZooError: there is no such exercise, or no folder in which one could be current.
+    """
+    if given is None:
+        folder = need_folder()
+        return folder, folder.current()
+    file = Path(given)
+    if file.suffix == ".py" or file.parent != Path():
+        exercise = exercise_for(file)
+        return folder_of(file) if file.parent != Path() or is_file(file) else find_folder(), exercise
+    return find_folder(), get_exercise(given)
+
+
+def short(path: Path) -> Path:
+    """`path` as it is named from the current directory, where that is shorter."""
+    full = os.path.abspath(path)
+    try:
+        near = os.path.relpath(full)
+    except (OSError, ValueError):  # the current directory is gone, or on another drive
+        return Path(full)
+    return Path(near) if len(near) < len(full) else Path(full)
+
+
+def _said(start: Path | None) -> str:
+    return "the current directory" if start is None else f"'{start}'"

@@ -1,0 +1,60 @@
+"""Hints, one level at a time: first on the mistake named last, then on the component that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader.exercise import Exercise
+from grader.learner.record import Entry
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One hint.
+
+    Attributes:
+        about: the id of a mistake, or the name of a component.
+        level: 1 for the gentlest on this subject.
+        levels: how many there are.
+        text: the hint itself.
+    """
+
+    about: str
+    level: int
+    levels: int
+    text: str
+
+
+def all_hints(exercise: Exercise, entry: Entry) -> list[Hint]:
+    """All hints in the order in which they are shown.
+
+    First that of the mistake named last, then those of the component that failed, from gentle to plain, then those
+    of the others in the order of the exercise.
+
+    Raises:
+        PluginError: the exercise's hints are not installed.
+    """
+    given = exercise.all_hints()
+    names = [one for one in (entry.component, *exercise.components) if one in given]
+    found = [Hint(entry.mistakes[0], 1, 1, entry.advice)] if entry.mistakes and entry.advice else []
+    for name in dict.fromkeys(names):
+        found += _of(name, given[name])
+    return found
+
+
+def _of(about: str, texts: Sequence[str]) -> list[Hint]:
+    return [Hint(about, level, len(texts), text) for level, text in enumerate(texts, start=1)]
+
+
+def next_hint(hints: Sequence[Hint], entry: Entry) -> Hint | None:
+    """The first of `hints` that was not shown yet, or None if all were."""
+    return next((one for one in hints if one.level > entry.hints.get(one.about, 0)), None)
+
+
+def shown(entry: Entry, *hints: Hint) -> Entry:
+    """The entry once these hints were shown."""
+    levels = dict(entry.hints)
+    for one in hints:
+        levels[one.about] = max(levels.get(one.about, 0), one.level)
+    return replace(entry, hints=levels)
