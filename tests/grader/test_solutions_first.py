@@ -289,6 +289,8 @@ def test_the_loss_is_the_mean_over_tokens_one_by_one(smoothing: float, pad: int,
     logits = random(3, 7, 4).transpose(1, 2)
     if contiguous:
         logits = logits.contiguous()
+    else:
+        target = target.T.contiguous().T
     logits.requires_grad_()
     each = [
         F.cross_entropy(logits[b, i], target[b, i], label_smoothing=smoothing)
