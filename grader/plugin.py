@@ -24,11 +24,19 @@ def zoo_addhooks(manager: pluggy.PluginManager) -> None:
 
 @hookimpl
 def zoo_commands(cli: click.Group) -> None:
+    from grader.cli.commands import add_to
     from grader.cli.dev import dev
-    from grader.cli.grade import grade
 
+    add_to(cli)
     cli.add_command(dev)
-    cli.add_command(grade)
+
+
+@hookimpl
+def zoo_extend_command(name: str, command: click.Command) -> None:
+    if name == "build":
+        from grader.cli.mine import add_to
+
+        add_to(command)
 
 
 @hookimpl

@@ -1,0 +1,116 @@
+"""`zoo dev check` and `zoo dev new-exercise`."""
+
+import csv
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from grader.author.matrix import matrix
+from grader.author.proofs import Examined, examine
+from grader.exercise import get_exercise, get_exercises, get_mistakes
+from zoo.cli.root import make_cli
+from zoo.plugins import get_plugins
+
+
+def zoo(*arguments: str) -> Result:
+    return CliRunner().invoke(make_cli(get_plugins()), arguments, prog_name="zoo")
+
+
+def failing(one: Examined) -> dict[str, tuple[str, ...]]:
+    return {proof.claim: proof.problems for proof in one.proofs if proof.problems}
+
+
+def test_an_exercise_holds_and_its_matrix_is_written(tmp_path: Path) -> None:
+    result = zoo("dev", "check", "feedforward", "--output", str(tmp_path / "matrix.csv"))
+    assert result.exit_code == 0, result.output
+    assert "All of it holds." in result.output
+    with (tmp_path / "matrix.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["mistake"] for row in rows} == {m.id for m in get_mistakes("feedforward")}
+    assert all(row["killed_by"] and row["named"] == row["mistake"] and not row["problem"] for row in rows)
+    assert [p.name for p in tmp_path.iterdir()] == ["matrix.csv"]
+
+
+def test_a_surviving_and_a_misnamed_mistake_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = get_mistakes("feedforward")
+    harmless = replace(known[0], named=replace(known[0].named, id="harmless"), patch=lambda steps: steps)
+    other = replace(known[1], named=replace(known[1].named, id="other-name"))
+    monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: (harmless, other))
+    rows = matrix(get_exercise("feedforward"), seed=0)
+    assert [row.problem for row in rows] == ["it survives: no test failed", f"it is named {known[1].id}"]
+
+
+def test_a_test_that_kills_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = [m for m in get_mistakes("feedforward") if m.id == "bias-missing"]
+    monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: only)
+    found = failing(examine(get_exercise("feedforward"), seed=0))
+    assert list(found) == ["every test kills a mistake"]
+    assert "class.test_input_left_alone" in found["every test kills a mistake"]
+
+
+def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = get_exercise("feedforward")
+    monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: ())
+    odd = replace(real, template="grader.solutions:feedforward.py", hints="grader.hints.attention:HINTS")
+    found = failing(examine(odd, seed=0))
+    assert any(
+        "passes on the untouched template" in problem
+        for problem in found.popitem()[1] + sum(found.values(), ())
+    )
+    assert any("FeedForward has 0 hints" in problem for problem in failing(examine(odd, seed=0)).popitem()[1])
+
+
+def test_a_broken_solution_is_found() -> None:
+    odd = replace(get_exercise("feedforward"), solution="grader.solutions.attention")
+    assert any("FeedForward" in problem for problem in sum(failing(examine(odd, seed=0)).values(), ()))
+
+
+@pytest.mark.parametrize("name", ["Norm", "2d", "class", "rms-norm", "x", ""])
+def test_a_name_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
+    result = zoo("dev", "new-exercise", "--into", str(tmp_path), "--", name)
+    assert result.exit_code == 2
+    assert "expected a Python name" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_taken_name_and_a_taken_folder_are_refused(tmp_path: Path) -> None:
+    assert "already" in zoo("dev", "new-exercise", "attention", "--into", str(tmp_path)).output
+    (tmp_path / "zoo-fresh-one").mkdir()
+    assert "already" in zoo("dev", "new-exercise", "fresh_one", "--into", str(tmp_path)).output
+    assert not list((tmp_path / "zoo-fresh-one").iterdir())
+
+
+def test_the_new_exercise_holds_from_the_start(tmp_path: Path) -> None:
+    assert zoo("dev", "new-exercise", "rms_norm", "--into", str(tmp_path)).exit_code == 0
+    package = tmp_path / "zoo-rms-norm"
+    info = package / "zoo_rms_norm-0.1.0.dist-info"  # what pip would write
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: zoo-rms_norm\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[zoo]\nrms_norm = zoo_rms_norm\n")
+    ran = subprocess.run(
+        [sys.executable, "-c", "from zoo.cli import main; main()", "dev", "check", "rms_norm"],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "All of it holds." in ran.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(get_exercises()))
+def test_every_exercise_holds(name: str) -> None:
+    assert failing(examine(get_exercise(name), seed=1)) == {}
+
+
+def test_unwritable_matrix_is_a_sentence(tmp_path: Path) -> None:
+    result = zoo("dev", "check", "feedforward", "--output", str(tmp_path / "none" / "m.csv"))
+    assert result.exit_code == 2
+    assert "There is no folder" in result.output
