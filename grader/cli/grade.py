@@ -77,7 +77,7 @@ class Choices:
 
 
 @click.command(short_help="Grade a learner's file, and name its mistakes.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option(
     "--exercise",
     type=OneOf("exercise", _exercises),
@@ -113,6 +113,9 @@ def grade(
 ) -> None:
     """Grade FILE against the hidden tests of its exercise, and name the mistakes in it.
 
+    Without FILE, the first exercise that is not solved is graded, in the current directory, its exercises/, or
+    a folder above. What is solved is noted in progress.txt beside the exercises.
+
     Categories: shape, masking, numerics, gradients, parameters, behaviour, training.
 
     Exit code: 0 all passed, 1 something failed (also when the file cannot be loaded, or its code has to be
@@ -120,6 +123,7 @@ def grade(
 
     \b
     Examples:
+      zoo grade
       zoo grade exercises/attention.py
       zoo grade exercises/attention.py --quick --only masking,numerics
       zoo grade anna.py ben.py --exercise attention --format json
@@ -138,15 +142,18 @@ def grade(
 
 
 def _grade_all(files: tuple[Path, ...], format_name: str, choices: Choices) -> bool:
+    from grader.cli.exercises import chosen_file, remember
     from grader.reports import get_format
 
     choices.categories()
+    files = files or (chosen_file(choices.exercise),)
     work = [(file, _read(file), _exercise(file, choices)) for file in files]
     report = get_format(format_name).load()
     grades = []
     for file, source, exercise in work:
         grades.append(_grade_one(file, exercise, source, choices))
         report.add(grades[-1])
+        remember(file, exercise, grades[-1], alone=len({one.parent for one in files}) == 1)
     report.close(grades)
     return all(one.passed for one in grades)
 

@@ -58,11 +58,17 @@ class Entry:
         hints = ", ".join(f"{of} {count}" for of, count in self.hints.items() if count)
         parts = [
             self.state,
-            *(f"{word} {value}" for word, value in (("points", self.points), ("at", self.component)) if value),
+            *(
+                f"{word} {value}"
+                for word, value in (("points", self.points), ("at", self.component))
+                if value
+            ),
             *([f"mistakes {', '.join(self.mistakes)}"] if self.mistakes else []),
             *([f"hints {hints}"] if hints else []),
             *self.more,
-            *([f"advice {' '.join(self.advice.split())}"] if self.advice else []),  # last: may hold a semicolon
+            *(
+                [f"advice {' '.join(self.advice.split())}"] if self.advice else []
+            ),  # last: may hold a semicolon
         ]
         return f"{name}: {'; '.join(parts)}"
 
@@ -101,7 +107,9 @@ class Record:
         self._entries: dict[str, tuple[int, Entry]] = {}
         for number, line in enumerate(self._lines):
             match = _LINE.fullmatch(line)
-            if match is not None and match["name"] not in self._entries:  # a second line of the same name is kept
+            if (
+                match is not None and match["name"] not in self._entries
+            ):  # a second line of the same name is kept
                 self._entries[match["name"]] = number, _entry(match["state"], match["rest"])
 
     def entry(self, name: str) -> Entry:
@@ -155,11 +163,6 @@ def update(folder: Path, name: str, change: Callable[[Entry], Entry]) -> Entry:
     Raises:
         ZooError: the file cannot be read or written.
     """
-    return update_all(folder, {name: change})[name]
-
-
-def update_all(folder: Path, changes: Mapping[str, Callable[[Entry], Entry]]) -> dict[str, Entry]:
-    """`update` for several exercises at once."""
     import filelock
 
     path = Path(os.path.realpath(folder / FILE_NAME))  # a link stays one
@@ -168,11 +171,10 @@ def update_all(folder: Path, changes: Mapping[str, Callable[[Entry], Entry]]) ->
         with lock:
             content = _content(path)
             record = Record() if content is None else _parse(content)
-            for name, change in changes.items():
-                record.set(name, change(record.entry(name)))
+            record.set(name, change(record.entry(name)))
             if record.content() != content:
                 files.replace(path, record.content())
-            return {name: record.entry(name) for name in changes}
+            return record.entry(name)
     except filelock.Timeout as error:
         raise ZooError(
             f"'{path}' was not written: something else has held it for {PATIENCE:.0f} seconds."
@@ -189,7 +191,9 @@ def _content(path: Path) -> bytes | None:
         if not path.is_file():
             raise ZooError(f"'{path}' is no file, so progress cannot be kept there. Move it away.")
         if path.stat().st_size > MAX_SIZE:
-            raise ZooError(f"'{path}' is too large for a progress file. Move it away; a new one is begun then.")
+            raise ZooError(
+                f"'{path}' is too large for a progress file. Move it away; a new one is begun then."
+            )
         return path.read_bytes()
     except OSError as error:
         raise ZooError(f"'{path}' cannot be read: {error.strerror or error}.") from error

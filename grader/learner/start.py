@@ -102,7 +102,9 @@ def reset(folder: Folder, exercise: Exercise) -> Path | None:
     except FileNotFoundError:
         old = None
     except OSError as error:
-        raise ZooError(f"'{file}' cannot be read, so it was left as it is: {error.strerror or error}.") from error
+        raise ZooError(
+            f"'{file}' cannot be read, so it was left as it is: {error.strerror or error}."
+        ) from error
     if old == fresh:
         return None
     aside = None

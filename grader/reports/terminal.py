@@ -7,10 +7,12 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 from tabulate import tabulate
 
+from grader.exercise import get_exercises
 from grader.judge.results import Grade, Result, clean
 from grader.judge.verdict import Named
 
@@ -133,8 +135,10 @@ def _closing(grade: Grade) -> Iterator[str]:
         yield from _wrap(f"All of these passed: {points} points. Next, all tests:")
         yield f"  zoo grade {file}{grade.options}"
     elif grade.passed:
-        after = f" Next: exercises/{grade.next_exercise}" if grade.next_exercise else ""
-        yield click.style(f"All passed: {points} points.", fg="green", bold=True) + after
+        yield click.style(f"All passed: {points} points.", fg="green", bold=True)
+        if grade.next_exercise:
+            yield f"Next: {_beside(grade)}"
+        yield f"To compare with yours: zoo solution {_named(grade)}"
     else:
         first = next((result for result in grade.results if result.status == "failed"), grade.results[0])
         if first.name in ("load", "rules"):
@@ -145,6 +149,25 @@ def _closing(grade: Grade) -> Iterator[str]:
         yield f"  zoo grade {file}{grade.options} --only {first.category}"
         yield "The same grade once more, number by number:"
         yield f"  zoo grade {file}{grade.options}{grade.selection} --seed {grade.seed}"
+        yield "Stuck? A hint, and a little more each time:"
+        yield f"  zoo hint {_named(grade)}"
+
+
+def _in_place(grade: Grade) -> bool:
+    """Whether the file has the name by which its exercise is known."""
+    exercise = get_exercises().get(grade.exercise)
+    return exercise is not None and Path(grade.file).name == exercise.file
+
+
+def _named(grade: Grade) -> str:
+    """The exercise, as a further command is told of it."""
+    return shlex.quote(clean(grade.file)) if _in_place(grade) else grade.exercise
+
+
+def _beside(grade: Grade) -> str:
+    """The file of the exercise to do next."""
+    folder = Path(grade.file).parent if _in_place(grade) else Path("exercises")
+    return clean(str(folder / grade.next_exercise))
 
 
 def _status(status: str) -> str:

@@ -1,0 +1,89 @@
+"""What the commands of a learner share: the argument EXERCISE, the list of exercises, the record after a grade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from grader.learner.folder import Folder
+from zoo.cli.text import bold, columns, wrapped
+from zoo.errors import ZooError
+
+if TYPE_CHECKING:
+    from grader.exercise import Exercise
+    from grader.judge.results import Grade
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MOST_MISTAKES = 2  # named in a list
+
+
+def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from grader.exercise import get_exercises
+
+    found = [
+        CompletionItem(one.name, help=one.title)
+        for one in get_exercises().values()
+        if one.name.startswith(incomplete)
+    ]
+    return [CompletionItem(incomplete, type="file"), *found]
+
+
+def exercise_argument(required: bool) -> Callable[[F], F]:
+    """The argument EXERCISE: a name, or the file."""
+    metavar = "EXERCISE" if required else "[EXERCISE]"
+    return click.argument("exercise", metavar=metavar, required=required, shell_complete=_complete)
+
+
+def overview(folder: Folder) -> str:
+    """All exercises of a folder with what is known of them. Raises ZooError if the record cannot be read."""
+    from grader.exercise import get_exercises
+
+    record, exercises = folder.record(), list(get_exercises().values())
+    unsolved = folder.unsolved()
+    rows = []
+    for one in exercises:
+        entry = record.entry(one.name)
+        state = entry.state if folder.has(one) else f"{entry.state}, no file"
+        named = ", ".join(entry.mistakes[:MOST_MISTAKES])
+        more = len(entry.mistakes) - MOST_MISTAKES
+        named += f" and {more} more" if more > 0 else ""
+        mark = ">" if unsolved[:1] == [one] else " "
+        rows.append((mark, one.file, state, entry.points, named))
+    solved = sum(record.entry(one.name).state == "solved" for one in exercises)
+    where = "this folder" if folder.path == Path() else str(folder.path)
+    head = wrapped(f"{solved} of {len(exercises)} exercises in {where} are solved.")
+    header = ("", "exercise", "", "points", "last mistakes")
+    return f"{bold(head)}\n\n{columns([header, *rows])}"
+
+
+def remember(file: Path, exercise: Exercise, grade: Grade, *, alone: bool) -> None:
+    """Write a grade into the learner's record, if the file lies in a learner's folder.
+
+    Where that fails, one sentence on standard error says why; the grade itself was shown.
+    """
+    from grader.learner.grading import home_of, keep
+
+    try:
+        folder = home_of(file, exercise, alone=alone)
+        if folder is not None:
+            keep(folder, grade)
+    except ZooError as error:
+        click.echo(wrapped(f"The grade is as shown, but your progress was not written. {error}"), err=True)
+
+
+def chosen_file(exercise: str | None) -> Path:
+    """The file to grade where none was named: of the exercise `exercise`, or of the current one.
+
+    Raises:
+        ZooError: there are no exercises here, or all are solved.
+    """
+    from grader.exercise import get_exercise
+    from grader.learner.folder import need_folder
+
+    folder = need_folder()
+    return folder.file(get_exercise(exercise) if exercise else folder.current())

@@ -1,0 +1,91 @@
+"""`zoo hint [EXERCISE]`."""
+
+from __future__ import annotations
+
+import click
+
+from grader.cli.exercises import exercise_argument
+from grader.exercise import Exercise
+from grader.learner import hints as ladder
+from grader.learner.folder import Folder, locate
+from grader.learner.hints import Hint
+from grader.learner.record import Entry, update
+from zoo.cli.text import bold, wrapped
+from zoo.errors import ZooError
+
+
+@click.command()
+@exercise_argument(required=False)
+@click.option("--all", "everything", is_flag=True, help="All hints at once.")
+def hint(exercise: str | None, everything: bool) -> None:
+    """What to look at next, and a little more each time you ask.
+
+    First comes the hint on the mistake that the last grade named, then those on the function or class that
+    failed, from gentle to plain, then those on the rest of the exercise. EXERCISE is a name or a file; the
+    current exercise else.
+
+    \b
+    Examples:
+      zoo hint
+      zoo hint attention
+      zoo hint attention --all
+    """
+    folder, which = locate(exercise)
+    show_hint(folder, which, everything)
+
+
+def show_hint(folder: Folder | None, exercise: Exercise, everything: bool = False) -> None:
+    """Print the next hint, or all, and note in the folder's record what was shown.
+
+    Raises:
+        ZooError: the hints are not installed, or the record cannot be read.
+    """
+    entry = folder.record().entry(exercise.name) if folder is not None else Entry()
+    found = ladder.all_hints(exercise, entry)
+    if not found:
+        click.echo(f"There are no hints for {exercise.name}.")
+        return
+    if everything:
+        for one in found:
+            _print(one)
+        _note(folder, exercise, found)
+        return
+    one = ladder.next_hint(found, entry)
+    if one is None:
+        click.echo(
+            wrapped(
+                f"All hints for {exercise.name} were shown; `zoo hint {exercise.name} --all` repeats them."
+            )
+        )
+        return
+    solved = entry.state == "solved"
+    if solved:
+        click.echo(f"{exercise.name} is solved. A hint all the same:\n")
+    _print(one)
+    noted = _note(folder, exercise, [one])
+    left = ladder.next_hint(found, ladder.shown(entry, one)) is not None
+    if not noted and left:
+        click.echo(
+            wrapped(
+                f"No progress is kept here, so this is the first hint each time; `zoo hint {exercise.name} --all` shows all."
+            )
+        )
+    elif left and not solved:
+        click.echo("Try it, and grade again. `zoo hint` says more.")
+
+
+def _print(one: Hint) -> None:
+    number = f" (hint {one.level} of {one.levels})" if one.levels > 1 else ""
+    click.echo(f"{bold(one.about)}{number}\n{wrapped(one.text, '  ')}\n")
+
+
+def _note(folder: Folder | None, exercise: Exercise, hints: list[Hint]) -> bool:
+    """Write into the record that these were shown; whether that was possible."""
+    if folder is None:
+        return False
+    try:
+        update(folder.path, exercise.name, lambda entry: ladder.shown(entry, *hints))
+    except ZooError as error:
+        click.echo(wrapped(f"It was not noted that you saw this. {error}"), err=True)
+        return False
+    return True

@@ -1,0 +1,34 @@
+"""`zoo progress`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.exercises import overview
+from grader.learner.folder import need_folder
+from zoo.cli.text import wrapped
+from zoo.errors import ZooError
+
+
+@click.command()
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+def progress(directory: Path | None) -> None:
+    """Which exercises are solved, and which is next.
+
+    Looks in DIR, else in the current directory, in its exercises/, and the same in the folders above.
+
+    \b
+    Examples:
+      zoo progress
+      zoo progress my-transformer
+    """
+    folder = need_folder(directory)
+    click.echo(overview(folder))
+    try:
+        current = folder.current()
+    except ZooError as error:
+        click.echo(f"\n{wrapped(str(error))}")
+        return
+    click.echo(f"\nNext: `zoo grade {folder.file(current)}`. Stuck? `zoo hint {folder.file(current)}`")

@@ -1,0 +1,70 @@
+"""`zoo start DIR`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from grader.exercise import Exercise, get_exercises
+from grader.learner.folder import Folder, short
+from grader.learner.record import FILE_NAME
+from grader.learner.start import README, Started
+from grader.learner.start import start as begin
+from zoo.cli.text import bold, columns, wrapped
+from zoo.errors import ZooError
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.pass_context
+def start(ctx: click.Context, directory: Path) -> None:
+    """Copy the exercises to DIR, a folder of your own, new or not.
+
+    Each is a file that explains, with what you write below it. No file that is there is touched, so the same
+    command also adds what is missing. Exit code 1 if an exercise could not be copied.
+
+    \b
+    Examples:
+      zoo start my-transformer
+      zoo start .
+    """
+    done = begin(directory)
+    folder = Folder(short(directory))
+    exercises = [one for one in get_exercises().values() if one.file in done.copied]
+    if exercises:
+        count = f"{len(exercises)} exercise{'s' if len(exercises) > 1 else ''}"
+        click.echo(wrapped(f"Copied {count} to {_said(folder)}, to be done in this order:"))
+        click.echo(f"\n{columns([(one.file, one.title) for one in exercises])}\n")
+    kept = [name for name in done.kept if name not in (README, FILE_NAME)]
+    if kept:
+        click.echo(wrapped(f"Left as they were, since they were there: {', '.join(kept)}.") + "\n")
+    _next(folder)
+    for sentence in done.missing:
+        click.echo(wrapped(f"Not copied. {sentence}"), err=True)
+    ctx.exit(1 if done.missing else 0)
+
+
+def _said(folder: Folder) -> str:
+    return "this folder" if folder.path == Path() else f"{folder.path}"
+
+
+def _next(folder: Folder) -> None:
+    """Say what to do now."""
+    try:
+        current = folder.current()
+    except ZooError as error:  # all solved, or a record that cannot be read
+        click.echo(wrapped(str(error)))
+        return
+    click.echo(bold("Next"))
+    steps = [] if folder.path == Path() else [(f"cd {shlex.quote(str(folder.path))}", "")]
+    steps += [
+        ("zoo watch", f"grades {_file(current)} each time you save it"),
+        (f"$EDITOR {_file(current)}", "in a second terminal: it begins with a page that explains"),
+    ]
+    click.echo(columns(steps))
+
+
+def _file(exercise: Exercise) -> str:
+    return exercise.file
