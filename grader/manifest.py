@@ -9,6 +9,12 @@ from grader.exercise import Exercise
 # Name, title, what the learner writes, the suite's files (training tests come last by themselves).
 _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     (
+        "masks",
+        "Padding masks, causal masks, and the additive form",
+        ("padding_mask", "causal_mask", "decoder_mask", "to_additive"),
+        ("test_functions.py", "test_training.py"),
+    ),
+    (
         "attention",
         "Scaled dot-product attention and multi-head attention",
         ("scaled_dot_product_attention", "MultiHeadAttention"),

@@ -10,7 +10,12 @@ from grader.judge.explain import place
 from grader.judge.scenario import Scenario, Seen
 from grader.judge.wording import values_in_words
 
-MAP_NAMES = "influence"
+# Bool matrices that are drawn side by side: how their names begin, and what an x says.
+MAPS = {
+    "influence": "x where the input position (column) reaches the output position (row)",
+    "looks": "x where the query (row) may look at the key (column)",
+    "keys": "x where a key may be looked at; a row for each sentence",
+}
 LARGEST_MAP = 12
 
 
@@ -63,7 +68,7 @@ def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tu
         )
     if right.error is not None:
         return f"{head} expected a {right.error.type_name}, got no error.", ""
-    maps = [n for n in names if n.startswith(MAP_NAMES) and n in got.values and n in right.values]
+    maps = [n for n in names if n.startswith(tuple(MAPS)) and n in got.values and n in right.values]
     name = names[0]
     picture = influence_map(maps[0], right.values[maps[0]], got.values[maps[0]]) if maps else ""
     if name in right.values and name in got.values:
@@ -80,13 +85,13 @@ def _said(name: str, seen: Seen) -> str:
 
 
 def influence_map(title: str, right: Tensor, got: Tensor) -> str:
-    """Two bool matrices side by side: x where the input position (column) reaches the output position (row)."""
+    """Two bool matrices side by side, see `MAPS`."""
     if right.shape != got.shape or right.dim() != 2 or max(right.shape) > LARGEST_MAP:
         return ""
     rows = [f"{_row(a)}      {_row(b)}" for a, b in zip(right.tolist(), got.tolist(), strict=True)]
     gap = " " * max(1, 2 * right.size(1) - 1 - len("right") + 6)
-    return "\n".join([f"{title}: x where the input position (column) reaches the output position (row)",
-                      f"right{gap}yours", *rows])  # fmt: skip
+    legend = next((said for start, said in MAPS.items() if title.startswith(start)), "x for True")
+    return "\n".join([f"{title}: {legend}", f"right{gap}yours", *rows])
 
 
 def _row(cells: list[bool]) -> str:

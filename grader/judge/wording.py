@@ -9,6 +9,7 @@ from grader.judge.cases import Case, Observation
 from grader.judge.compare import deviation
 
 ROWS, COLUMNS = 2, 3
+HUGE = 1e300
 CALLED = {"function": "scaled_dot_product_attention", "class": "MultiHeadAttention"}
 
 
@@ -40,10 +41,17 @@ def values_in_words(name: str, right: Tensor, got: Tensor) -> str:
         return f"expected {name} of shape {list(right.shape)}, got {list(got.shape)}."
     if right.dtype != got.dtype:
         return f"expected {name} in {right.dtype}, got {got.dtype}."
+    if right.dim() == 0 and right.dtype == torch.bool:  # see `grader.judge.cases.finite_only`
+        said = {True: "finite", False: "NaN or infinite"}
+        return f"{name}: expected {said[bool(right)]}, got {said[bool(got)]}."
     if right.dim() == 0:
         return f"{name}: expected {_number(right)}, got {_number(got)}."
     place, where = _worst(right, got)
-    note = f", largest difference {deviation(right, got):.2g}"
+    off = deviation(right, got)
+    countable = (
+        right.dtype != torch.bool and off < HUGE
+    )  # between a number and infinity there is no difference
+    note = f", largest difference {off:.2g}" if countable else ""
     return f"{name}{where}{note}\n  expected {_excerpt(right[place])}\n  got      {_excerpt(got[place])}"
 
 
@@ -70,7 +78,7 @@ def _more(x: Tensor, shown: int = COLUMNS) -> str:
 
 def _number(x: Tensor) -> str:
     if x.dtype == torch.bool:
-        return "finite" if bool(x) else "NaN or infinite"
+        return str(bool(x))
     return f"{float(x):.4g}"
 
 

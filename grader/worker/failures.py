@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import linecache
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 MAX_MESSAGE = 2_000  # characters of a message that travel
 OUTPUT_LIMIT = 16 * 2**20  # bytes that a submission may print
+# NotImplementedErrors that torch raises from an operator, in a line of the submission's.
+_TORCHS_OWN = re.compile(r"Could not run|\"\w+\" not implemented for ")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def describe(error: BaseException, filename: str | None) -> Failure:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         limit = f"your code printed more than {OUTPUT_LIMIT // 2**20} MB"
         return Failure("limit", limit, "", line, source_line)
-    if isinstance(error, NotImplementedError) and own and not message.startswith("Could not run"):
+    if isinstance(error, NotImplementedError) and own and not _TORCHS_OWN.match(message):
         return Failure("not_written", message, type_name, line, source_line)
     return Failure("exception", message, type_name, line, source_line)
 

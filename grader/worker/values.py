@@ -123,7 +123,7 @@ class Packer:
 
     def pack(self, value: Any) -> Any:
         """The JSON form: scalars as they are; {"t": tensor}, {"u": tuple}, {"l": list}, {"d": pairs}, {"i": instance},
-        {"o": type}."""
+        {"y": dtype}, {"o": type}."""
         if isinstance(value, Tensor):
             return {"t": self._place(value)}
         if isinstance(value, Mapping):
@@ -136,6 +136,8 @@ class Packer:
             return value
         if isinstance(value, Handed):
             return {"i": value.number}
+        if isinstance(value, torch.dtype) and value in NAMES:
+            return {"y": NAMES[value]}
         return {"o": value.type_name if hasattr(value, "type_name") else _type_name(value)}
 
     def pack_named(self, named: Mapping[str, Tensor | None]) -> list[Any]:
@@ -248,6 +250,8 @@ def unpack(
     kind, content = next(iter(packed.items()))
     if kind == "t" and type(content) is int and 0 <= content < len(found):
         return found[content]
+    if kind == "y" and isinstance(content, str) and content in DTYPES:
+        return DTYPES[content]
     if kind == "o" and isinstance(content, str):
         return opaque(content[:200])
     if kind == "i" and instance is not None and type(content) is int:

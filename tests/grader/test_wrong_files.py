@@ -1,0 +1,27 @@
+"""Wrong submissions as learners write them (`wrong/`): each is failed, and what is named is within what is allowed."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+from test_kill_matrix import failures, graded
+
+from grader.judge.local import LocalSubmission
+
+MODULES = sorted(
+    file.stem for file in (Path(__file__).parent / "wrong").glob("*.py") if file.stem != "__init__"
+)
+FILES = {name: importlib.import_module(f"wrong.{name}").WRONG for name in MODULES}
+CASES = [(name, title) for name, files in FILES.items() for title in files]
+
+
+@pytest.mark.parametrize(("name", "title"), CASES, ids=lambda x: x)
+def test_wrong_file_is_failed_and_named(name: str, title: str) -> None:
+    allowed, source = FILES[name][title]
+    found = failures(graded(name, LocalSubmission.from_source(source, filename=f"{name}.py")))
+    assert found, "something must fail"
+    named = set().union(*found.values())
+    assert named <= allowed
+    assert named or not allowed, "it has a name"

@@ -1,0 +1,1 @@
+"""Wrong submissions as learners write them: each must be failed, and named within what is allowed."""
