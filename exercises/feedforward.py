@@ -70,7 +70,8 @@ The second hidden number was negative, so the row [5, 5] has no say.
 - The input is not changed in place. The result has the dtype and the device of x.
 
 Names, the order in which layers are made, and whether you use ready-made linear layers or matrices of
-your own, either way round, are free.
+your own, either way round, are free; further arguments with defaults may follow those named. Module and
+input have one dtype: float32, float64 or bfloat16.
 """
 
 import torch

@@ -79,6 +79,9 @@ T may be anything from 1 to max_len. A longer x has no positions: raise ValueErr
 - A table with one row broadcasts over any length without a complaint.
 - A plain tensor attribute does not move with `.to(...)`; a buffer does. A Parameter trains.
 - The input is not changed in place. The result has the dtype and the device of x.
+
+Names inside are free, and further arguments with defaults may follow those named. Module and input have
+one dtype: float32, float64 or bfloat16.
 """
 
 import torch

@@ -74,6 +74,9 @@ That is what `cross_entropy` calls label_smoothing. Targets that are PAD still c
 - exp of a logit of 2000 is infinite, and log of 0 too; the loss must be finite for logits of +-2000. The
   logarithm of a softmax, taken in one step, is.
 - The tensors handed in stay as they are, and what is new stands on their device.
+
+How you calculate it is free, and further arguments with defaults may follow those named. Logits come in
+float32, float64 or bfloat16.
 """
 
 import torch

@@ -74,7 +74,7 @@ Three tokens, the last is padding. Rows are queries, columns are keys; 1 stands 
   `causal_mask` is made of a number, so it is told its device.
 - The tensors handed in stay as they are.
 
-How you build them is free.
+How you build them is free, and further arguments with defaults may follow those named.
 """
 
 import torch

@@ -79,6 +79,9 @@ A worked example, with a sublayer that squares each number, a fresh LayerNorm, a
 - Dropout on the sum also drops x itself.
 - Masks reach attention through *args and **kwargs: pass both on.
 - The input is not changed in place. The result has the dtype and the device of x.
+
+Names inside are free, and further arguments with defaults may follow those named. Module and input have
+one dtype: float32, float64 or bfloat16.
 """
 
 import torch
