@@ -21,6 +21,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("test_function.py", "test_class.py", "test_training.py"),
     ),
     ("feedforward", "The feed-forward network", ("FeedForward",), ("test_class.py", "test_training.py")),
+    (
+        "norm",
+        "Layer norm, and the two places where it can stand",
+        ("LayerNorm", "PreNorm", "PostNorm"),
+        ("test_layer_norm.py", "test_places.py", "test_training.py"),
+    ),
 )
 _NEXT = dict(pairwise(name for name, *_ in _LIST))
 
