@@ -158,6 +158,9 @@ class Submission(Protocol):
     def part(self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Instance:
         """One of the judge's own parts (`grader.worker.parts`), made where the submission runs, to be handed to it."""
 
+    def trace(self, on: bool) -> list[str]:
+        """Begin (or end) to look for tensors made on a fixed device; what was found since it began, with lines."""
+
     def seed(self, seed: int) -> None:
         """Seed torch's and Python's random generators where the submission runs."""
 

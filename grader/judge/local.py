@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judge.component import Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
-from grader.worker import calls, components, failures, parts, source, values
+from grader.worker import calls, components, failures, parts, source, strays, values
 
 
 class LocalSubmission:
@@ -31,6 +31,7 @@ class LocalSubmission:
         self, namespace: Mapping[str, Any], *, filename: str | None = None, device: str = "cpu"
     ) -> None:
         self._namespace, self._filename, self._device = namespace, filename, device
+        self._tracing = _Tracing()
 
     @classmethod
     def from_source(
@@ -55,7 +56,8 @@ class LocalSubmission:
     def function(self, name: str) -> LocalFunction:
         """The function `name`. Raises SubmissionError if there is none."""
         with _as_submission_error(self._filename):
-            return LocalFunction(components.get(self._namespace, name), self._filename, self._device)
+            found = components.get(self._namespace, name)
+            return LocalFunction(found, self._filename, self._device, self._tracing)
 
     def construct(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
@@ -63,8 +65,10 @@ class LocalSubmission:
         """Instantiate the class `name`. Raises SubmissionError."""
         with _as_submission_error(self._filename):
             given, named = _given(list(args)), _given(dict(kwargs or {}))
-            module = components.construct(self._namespace, name, given, named, self._device)
-            return LocalInstance(module, self._filename, self._device)
+            with self._tracing.strays or contextlib.nullcontext():
+                module = components.construct(self._namespace, name, given, named, self._device)
+            strays.forgive(module)
+            return LocalInstance(module, self._filename, self._device, self._tracing)
 
     def part(
         self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -75,6 +79,12 @@ class LocalSubmission:
         )
         return LocalInstance(module, self._filename, self._device)
 
+    def trace(self, on: bool) -> list[str]:
+        """Begin, or end, to look for tensors made on a fixed device."""
+        found = [] if self._tracing.strays is None else self._tracing.strays.found
+        self._tracing.strays = strays.Strays(self._filename or "") if on else None
+        return found
+
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
         random.seed(seed)
@@ -83,11 +93,20 @@ class LocalSubmission:
         """Nothing to let go."""
 
 
+class _Tracing:
+    """Whether tensors made on a fixed device are looked for, for all that a submission has."""
+
+    strays: strays.Strays | None = None
+
+
 class LocalFunction:
     """A function, called on copies."""
 
-    def __init__(self, function: Any, filename: str | None, device: str) -> None:
+    def __init__(
+        self, function: Any, filename: str | None, device: str, tracing: _Tracing | None = None
+    ) -> None:
         self._function, self._filename, self._device = function, filename, device
+        self._tracing = tracing or _Tracing()
         self._module = function if isinstance(function, nn.Module) else None
         self._graphs: dict[int, calls.Graph] = {}
         self._calls = 0
@@ -103,7 +122,9 @@ class LocalFunction:
         with _as_submission_error(self._filename):
             function = getattr(self._function, method) if method else self._function
             given, named = _given(list(args)), _given(dict(kwargs or {}))
-            answer = calls.call(function, given, named, grad, device=self._device)
+            answer = calls.call(
+                function, given, named, grad, device=self._device, strays=self._tracing.strays
+            )
         handle = None
         if answer.graph is not None:
             handle = self._calls = self._calls + 1
@@ -125,8 +146,10 @@ class LocalFunction:
 class LocalInstance(LocalFunction):
     """An `nn.Module`, called on copies."""
 
-    def __init__(self, module: nn.Module, filename: str | None, device: str) -> None:
-        super().__init__(module, filename, device)
+    def __init__(
+        self, module: nn.Module, filename: str | None, device: str, tracing: _Tracing | None = None
+    ) -> None:
+        super().__init__(module, filename, device, tracing)
         self.module = module
 
     def parameters(self) -> dict[str, ParameterInfo]:

@@ -5,15 +5,13 @@ Nothing that comes back is trusted: every answer is checked here, and what does 
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from grader.judge.component import (
-    ErrorKind,
     Gradients,
     Opaque,
     Outcome,
@@ -21,11 +19,9 @@ from grader.judge.component import (
     SubmissionError,
     tensors,
 )
+from grader.judge.link import Link
 from grader.judge.process import Worker
-from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named, unpack_tensors
-
-T = TypeVar("T")
-Reader = Callable[[dict[str, Any], list[Tensor]], T]
+from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
 
@@ -43,7 +39,7 @@ class RemoteSubmission:
     """
 
     def __init__(self, worker: Worker, source: bytes, filename: str) -> None:
-        self._link = _Link(worker)
+        self._link = Link(worker)
         try:
             if len(source) > MAX_SOURCE:
                 raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
@@ -89,6 +85,14 @@ class RemoteSubmission:
         )
         return RemoteInstance(self._link, {"instance": instance}, f"in the forward of {name}")
 
+    def trace(self, on: bool) -> list[str]:
+        """Begin, or end, to look for tensors made on a fixed device."""
+
+        def read(answer: dict[str, Any], _found: list[Tensor]) -> list[str]:
+            return [str(one)[:100] for one in list(answer["strays"])[:8]]
+
+        return self._link.ask({"op": "trace", "on": on}, "looking at devices", read)
+
     def seed(self, seed: int) -> None:
         self._link.ask({"op": "seed", "seed": seed}, "seeding", _nothing)
 
@@ -103,7 +107,7 @@ class RemoteSubmission:
 class RemoteFunction:
     """A function in a worker."""
 
-    def __init__(self, link: _Link, target: dict[str, Any], doing: str) -> None:
+    def __init__(self, link: Link, target: dict[str, Any], doing: str) -> None:
         self._link, self._target, self._doing = link, target, doing
 
     def call(
@@ -198,7 +202,7 @@ class RemoteFunction:
 class RemoteInstance(RemoteFunction, Handed):
     """An `nn.Module` in a worker. As an argument of a call it stands for itself."""
 
-    def __init__(self, link: _Link, target: dict[str, Any], doing: str) -> None:
+    def __init__(self, link: Link, target: dict[str, Any], doing: str) -> None:
         super().__init__(link, target, doing)
         self.device, self.number = link.worker.device, target["instance"]
         self._known: dict[str, torch.Size] = {}
@@ -245,77 +249,8 @@ class RemoteInstance(RemoteFunction, Handed):
         return self._link.ask({"op": "state", **self._target, "which": which}, f"listing its {which}", read)
 
 
-class _Link:
-    """Requests to one worker, their answers checked; and the graphs that nobody will ask for any more."""
-
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
-        self.dropped: list[int] = []
-        self._watched: dict[int, tuple[weakref.finalize[[int], Outcome], dict[int | str, torch.Size]]] = {}
-
-    def ask(self, request: dict[str, Any], doing: str, read: Reader[T], packer: Packer | None = None) -> T:
-        """Send a request, and read the answer with `read`.
-
-        Raises:
-            SubmissionError: the submission failed, or the answer is none (`read` raised on it).
-        """
-        table, buffers = ([], []) if packer is None else (packer.table, packer.buffers())
-        drop, self.dropped = self.dropped, []
-        answer, body = self.send(
-            {**request, "tensors": table, **({"drop": drop} if drop else {})}, buffers, doing
-        )
-        try:
-            return read(answer, unpack_tensors(answer.get("tensors"), body))
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
-            self.worker.close()
-            message = f"what came back from your code's process was no answer ({doing}): {error}"
-            raise SubmissionError("protocol", message, fatal=True) from error
-
-    def send(
-        self, request: dict[str, Any], buffers: Sequence[memoryview], doing: str
-    ) -> tuple[dict[str, Any], bytearray]:
-        """Send a request. Raises SubmissionError, also if the answer is a failure."""
-        answer, body = self.worker.request(request, buffers, doing=doing)
-        if "failure" in answer:
-            raise _failure(answer["failure"])
-        return answer, body
-
-    def watch(self, outcome: Outcome, shapes: dict[int | str, torch.Size]) -> None:
-        """Let the worker drop the call's graph when nobody can ask for it any more."""
-        if outcome.handle is not None:
-            end = weakref.finalize(outcome, self._forget, outcome.handle)
-            end.atexit = False
-            self._watched[outcome.handle] = (end, shapes)
-
-    def unwatch(self, outcome: Outcome) -> dict[int | str, torch.Size] | None:
-        """The graph is used up. Gives the shapes of the arguments whose gradients were asked for, None if it was
-        used up before."""
-        end, shapes = self._watched.pop(outcome.handle or 0, (None, None))
-        if end is not None:
-            end.detach()
-        return shapes
-
-    def _forget(self, handle: int) -> None:
-        del self._watched[handle]
-        self.dropped.append(handle)
-
-
 def _arguments(packer: Packer, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {"args": packer.pack(list(args)), "kwargs": packer.pack(dict(kwargs))}
-
-
-def _failure(fields: Any) -> SubmissionError:
-    """The failure that a worker reports. Its texts are the submission's own, cut to length."""
-    if not isinstance(fields, dict) or fields.get("kind") not in get_args(ErrorKind):
-        return SubmissionError("protocol", "what came back from your code's process was no answer")
-    line = fields.get("line")
-    return SubmissionError(
-        fields["kind"],
-        str(fields.get("message"))[:2_000],
-        type_name=str(fields.get("type_name"))[:100],
-        line=line if type(line) is int and 0 < line < 2**31 else None,
-        source_line=str(fields.get("source_line"))[:500],
-    )
 
 
 def _input_gradient(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,6 +105,7 @@ def call(
     device: str = "cpu",
     record: bool = True,
     watch: bool = True,
+    strays: contextlib.AbstractContextManager[Any] | None = None,
 ) -> Answer:
     """Call `function` on copies of the arguments.
 
@@ -114,6 +116,7 @@ def call(
         device: where the copies live.
         record: False runs under `torch.no_grad()`.
         watch: look for arguments changed in place.
+        strays: entered while the learner's code runs.
     """
     given: dict[Position, Any] = dict(enumerate(args)) | dict(kwargs)
     copies = _Copies(device)
@@ -121,9 +124,10 @@ def call(
         for position in grad:  # first, so that a tensor given twice has its leaf
             copies.of(given[position], grad=True)
         positional = [copies.of(value, grad=False) for value in args]
-        value = plain(
-            function(*positional, **{name: copies.of(item, grad=False) for name, item in kwargs.items()})
-        )
+        named = {name: copies.of(item, grad=False) for name, item in kwargs.items()}
+        with strays or contextlib.nullcontext():
+            result = function(*positional, **named)
+        value = plain(result)
     changed = tuple(position for position, item in given.items() if watch and copies.changed(item))
     outputs = list(tensors(value)) if record else []
     if not any(output.requires_grad for output in outputs):

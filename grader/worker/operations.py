@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from . import calls, components, source
+from . import calls, components, source, strays
 from .failures import FailureError
 from .parts import PARTS, handed
 from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
@@ -31,6 +32,7 @@ class Operations:
         self._graphs: dict[int, calls.Graph] = {}
         self._made = 0
         self._found: list[Tensor] = []
+        self._strays: strays.Strays | None = None
         self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
             "has": self._has,
             "construct": self._construct,
@@ -42,6 +44,7 @@ class Operations:
             "backward": self._backward,
             "close": self._close,
             "seed": self._seed,
+            "trace": self._trace,
         }
 
     def run(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
@@ -75,7 +78,9 @@ class Operations:
     def _construct(self, request: _Request, packer: Packer) -> _Answer:
         args, kwargs = self._unpack(request["args"]), self._unpack(request["kwargs"])
         namespace = PARTS if request.get("part") else self._namespace
-        module = components.construct(namespace, request["name"], args, kwargs, self._device)
+        with self._strays or contextlib.nullcontext():
+            module = components.construct(namespace, request["name"], args, kwargs, self._device)
+        strays.forgive(module)
         self._made += 1
         self._instances[self._made] = module
         return {"instance": self._made}
@@ -117,6 +122,7 @@ class Operations:
             device=self._device,
             record=request["record"],
             watch=request["watch"],
+            strays=self._strays,
         )
         handle = None if answer.graph is None else self._keep(answer.graph)
         devices = [tensor.device.type for tensor in tensors(answer.value)]
@@ -150,6 +156,11 @@ class Operations:
     def _close(self, request: _Request, packer: Packer) -> _Answer:
         self._instances.pop(request["instance"], None)
         return {}
+
+    def _trace(self, request: _Request, packer: Packer) -> _Answer:
+        found = [] if self._strays is None else self._strays.found
+        self._strays = strays.Strays(self.filename) if request["on"] else None
+        return {"strays": found}
 
     def _seed(self, request: _Request, packer: Packer) -> _Answer:
         torch.manual_seed(request["seed"])

@@ -84,14 +84,14 @@ def _dropped(seed: int) -> Ask:
     """Weights that show each hidden number in one place of the output: what dropout did to it can be read off."""
 
     def ask(desk: Desk) -> Answer:
-        draws, width = Draws(seed), 12
-        instance = desk.make(NAME, width, width, training=True, dropout=0.25)
-        eye = torch.eye(width, dtype=torch.float64)
-        mixed = eye + 0.5 * eye.roll(1, 0)
-        weights = {"up.weight": mixed, "up.bias": eye[0] * 0, "down.weight": mixed}
-        weights["down.bias"] = draws.normal(width).abs() + 3
-        desk.load(NAME, instance, wanted(width, width), weights)
-        x = draws.normal(40, 6, width).abs() + 0.5
+        draws, d_model, d_ff = Draws(seed), 14, 12  # unequal: else nobody could tell the two layers apart
+        instance = desk.make(NAME, d_model, d_ff, training=True, dropout=0.25)
+        eye = torch.eye(d_model, dtype=torch.float64)
+        mixed = (eye + 0.5 * eye.roll(1, 0))[:, :d_ff]  # [D, d_ff]
+        weights = {"up.weight": mixed.T, "up.bias": eye[0, :d_ff] * 0, "down.weight": mixed}
+        weights["down.bias"] = draws.normal(d_model).abs() + 3
+        desk.load(NAME, instance, wanted(d_model, d_ff), weights)
+        x = draws.normal(40, 6, d_model).abs() + 0.5
         output = desk.call(instance, x).get("output")
         if not isinstance(output, Tensor) or output.shape != x.shape:
             return {"shape": str(None if not isinstance(output, Tensor) else list(output.shape))}
@@ -102,8 +102,8 @@ def _dropped(seed: int) -> Ask:
 
 def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answer:
     """Which numbers of the hidden layer were dropped: solved for from the output."""
-    hidden = torch.linalg.solve(weights["down.weight"], (output - weights["down.bias"]).flatten(0, 1).T).T
-    ratio = hidden.view_as(x) / (x @ weights["up.weight"].T)  # [B, T, D]
+    hidden = (output - weights["down.bias"]) @ torch.linalg.pinv(weights["down.weight"]).T  # [B, T, d_ff]
+    ratio = hidden / (x @ weights["up.weight"].T)
     kept = ratio[ratio.abs() > 1e-3]
     share = 1 - kept.numel() / ratio.numel()
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2

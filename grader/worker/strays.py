@@ -1,0 +1,118 @@
+"""Finds tensors that are made on a fixed device, on a machine that has one device only.
+
+On a GPU, `mask & torch.ones(3, 3)` fails: the ones are made on the CPU. Here nothing fails, so tensors that are made
+without saying on which device are marked, marks are passed on, and a marked tensor that meets an unmarked one in an
+operation is a stray: it would have raised. What torch allows across devices (single numbers, indices, copies) is let
+pass.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+_MARK = "_made_on_a_fixed_device"
+_MOST = 8
+_MAKERS = frozenset(
+    getattr(torch, name)
+    for name in (
+        "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
+        "range", "tensor", "tril_indices", "triu_indices", "zeros", "as_tensor", "scalar_tensor",
+    )
+)  # fmt: skip
+# These take tensors of several devices, or move one.
+_ACROSS = frozenset({"__setitem__", "copy_", "cuda", "index_put_", "index_put", "__get__"})
+
+
+class Strays(TorchFunctionMode):
+    """While it is entered, marked tensors are followed.
+
+    Args:
+        filename: of the submission: lines of this file are told.
+
+    Attributes:
+        found: what met what, as text, with the line.
+    """
+
+    def __init__(self, filename: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._filename = filename
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if func in _MAKERS:
+            return _marked(result) if _fixed(kwargs.get("device")) else result
+        if name in ("to", "type_as", "cpu"):
+            return _moved(name, args, kwargs, result)
+        if name in _ACROSS:
+            return result
+        among = list(
+            _tensors(args[:1] if name == "__getitem__" else (args, kwargs))
+        )  # an index may be elsewhere
+        operands = [x for x in among if x.dim() > 0]
+        fixed = [x for x in operands if hasattr(x, _MARK)]
+        if fixed and len(fixed) < len(operands):
+            self._note(name)
+        elif fixed:
+            return _marked(result)
+        return result
+
+    def _note(self, name: str) -> None:
+        frame = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename != self._filename:
+            frame = frame.f_back  # type: ignore[assignment]
+        where = "" if frame is None else f" in line {frame.f_lineno}"
+        if len(self.found) < _MOST and (text := f"{name.strip('_')}{where}") not in self.found:
+            self.found.append(text)
+
+
+def forgive(module: nn.Module) -> None:
+    """What a module has registered moves with it: it is no longer of a fixed device."""
+    for tensor in (*module.parameters(), *module.buffers()):
+        if hasattr(tensor, _MARK):
+            delattr(tensor, _MARK)
+
+
+def _fixed(device: object) -> bool:
+    return device is None or isinstance(device, str)
+
+
+def _moved(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Tensor) -> Tensor:
+    """The result of a call that may move a tensor: marked by where it goes, or as before."""
+    targets = [*args[1:], *kwargs.values()]
+    if name == "cpu" or any(isinstance(target, str) for target in targets):
+        return _marked(result)  # type: ignore[no-any-return]
+    if any(isinstance(target, (torch.device, Tensor)) for target in targets):
+        return result.view_as(result) if hasattr(result, _MARK) else result
+    return _marked(result) if hasattr(args[0], _MARK) else result
+
+
+def _marked(value: Any) -> Any:
+    for tensor in _tensors((value,)):
+        if tensor.dim() > 0:
+            setattr(tensor, _MARK, True)
+    return value
+
+
+def _tensors(values: Iterable[Any]) -> Iterable[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)
+        elif isinstance(value, dict):
+            yield from _tensors(value.values())

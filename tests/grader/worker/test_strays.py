@@ -1,0 +1,71 @@
+"""Tensors on a fixed device are found, and nothing else is."""
+
+import pytest
+
+from grader.judge.local import LocalSubmission
+
+HEAD = "import torch\nfrom torch import nn\n\nclass Part(nn.Module):\n"
+WRONG = {
+    "made in forward": "    def forward(self, x):\n        return x + torch.arange(8.0)\n",
+    "a mask": "    def forward(self, x):\n        return x.masked_fill(~torch.ones(3, 8).bool().tril(), 0.0)\n",
+    "a plain attribute": (
+        "    def __init__(self):\n        super().__init__()\n        self.pe = torch.arange(40.0).view(5, 8)\n"
+        "    def forward(self, x):\n        return x + self.pe[: x.size(1)]\n"
+    ),
+    "moved to the CPU": "    def forward(self, x):\n        return x * x.mean(-1, keepdim=True).cpu()\n",
+    "a device by name": "    def forward(self, x):\n        return x + torch.zeros(8, device='cpu')\n",
+    "another dtype": "    def forward(self, x):\n        return x + torch.arange(8).to(torch.float32)\n",
+    "stacked": "    def forward(self, x):\n        return torch.cat([x, torch.zeros(2, 3, 1)], -1)\n",
+}
+RIGHT = {
+    "device given": "    def forward(self, x):\n        return x + torch.arange(8.0, device=x.device)\n",
+    "moved": "    def forward(self, x):\n        return x + torch.arange(8.0).to(x.device)\n",
+    "moved like": "    def forward(self, x):\n        return x + torch.arange(8).to(x) + torch.ones(8).type_as(x)\n",
+    "a buffer": (
+        "    def __init__(self):\n        super().__init__()\n        pe = torch.zeros(5, 8)\n"
+        "        pe[:, 0::2] = torch.arange(5.0)[:, None]\n        self.register_buffer('pe', pe)\n"
+        "    def forward(self, x):\n        return x + self.pe[: x.size(1)]\n"
+    ),
+    "one number": "    def forward(self, x):\n        return x * torch.tensor(3.0)\n",
+    "an index": "    def forward(self, x):\n        return x[:, torch.arange(2)]\n",
+    "made alike": "    def forward(self, x):\n        return x + x.new_zeros(8) + torch.ones_like(x)\n",
+    "layers": (
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.parts = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Dropout(0.5))\n"
+        "    def forward(self, x):\n        return self.parts(x)\n"
+    ),
+    "sizes only": "    def forward(self, x):\n        return x * torch.ones(3, 4).sum().item()\n",
+}
+
+
+def strays(body: str) -> list[str]:
+    import torch
+
+    submission = LocalSubmission.from_source(HEAD + body, filename="part.py")
+    submission.trace(True)
+    try:
+        part = submission.construct("Part", ())
+        outcome = part.call([torch.ones(2, 3, 8)], grad=[0])
+        if outcome.handle is not None:
+            part.backward(outcome, [torch.ones_like(outcome.value)])
+    finally:
+        found = submission.trace(False)
+    return found
+
+
+@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
+def test_a_stray_is_found_with_its_line(body: str) -> None:
+    found = strays(body)
+    assert len(found) == 1
+    line = next(i for i, text in enumerate((HEAD + body).splitlines(), 1) if "return" in text)
+    assert found[0].endswith(f"in line {line}")
+
+
+@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
+def test_right_code_has_none(body: str) -> None:
+    assert strays(body) == []
+
+
+def test_nothing_is_looked_for_unless_asked() -> None:
+    submission = LocalSubmission.from_source(HEAD + WRONG["a mask"], filename="part.py")
+    assert submission.trace(False) == []
