@@ -44,33 +44,31 @@ def show_hint(folder: Folder | None, exercise: Exercise, everything: bool = Fals
     found = ladder.all_hints(exercise, entry)
     if not found:
         click.echo(f"There are no hints for {exercise.name}.")
-        return
-    if everything:
-        for one in found:
-            _print(one)
+    elif everything:
+        for each in found:
+            _print(each)
         _note(folder, exercise, found)
-        return
-    one = ladder.next_hint(found, entry)
-    if one is None:
-        click.echo(
-            wrapped(
-                f"All hints for {exercise.name} were shown; `zoo hint {exercise.name} --all` repeats them."
-            )
-        )
-        return
-    solved = entry.state == "solved"
-    if solved:
+    elif (following := ladder.next_hint(found, entry)) is not None:
+        _show_one(folder, exercise, entry, found, following)
+    else:
+        again = f"`zoo hint {exercise.name} --all`"
+        click.echo(wrapped(f"All hints for {exercise.name} were shown; {again} repeats them."))
+
+
+def _show_one(folder: Folder | None, exercise: Exercise, entry: Entry, hints: list[Hint], one: Hint) -> None:
+    """Print `one` of `hints`, and how to get further."""
+    if entry.state == "solved":
         click.echo(f"{exercise.name} is solved. A hint all the same:\n")
     _print(one)
     noted = _note(folder, exercise, [one])
-    left = ladder.next_hint(found, ladder.shown(entry, one)) is not None
-    if not noted and left:
+    if ladder.next_hint(hints, ladder.shown(entry, one)) is None:
+        click.echo("That was the last one.")
+    elif not noted:
+        again = f"`zoo hint {exercise.name} --all`"
         click.echo(
-            wrapped(
-                f"No progress is kept here, so this is the first hint each time; `zoo hint {exercise.name} --all` shows all."
-            )
+            wrapped(f"No progress is kept here, so this one comes first each time. {again} shows all.")
         )
-    elif left and not solved:
+    elif entry.state != "solved":
         click.echo("Try it, and grade again. `zoo hint` says more.")
 
 

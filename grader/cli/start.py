@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from grader.exercise import Exercise, get_exercises
+from grader.exercise import get_exercises
 from grader.learner.folder import Folder, short
 from grader.learner.record import FILE_NAME
-from grader.learner.start import README, Started
+from grader.learner.start import README
 from grader.learner.start import start as begin
 from zoo.cli.text import bold, columns, wrapped
 from zoo.errors import ZooError
@@ -60,11 +60,7 @@ def _next(folder: Folder) -> None:
     click.echo(bold("Next"))
     steps = [] if folder.path == Path() else [(f"cd {shlex.quote(str(folder.path))}", "")]
     steps += [
-        ("zoo watch", f"grades {_file(current)} each time you save it"),
-        (f"$EDITOR {_file(current)}", "in a second terminal: it begins with a page that explains"),
+        ("zoo watch", f"grades {current.file} each time you save it"),
+        (f"$EDITOR {current.file}", "in a second terminal: it begins with a page that explains"),
     ]
     click.echo(columns(steps))
-
-
-def _file(exercise: Exercise) -> str:
-    return exercise.file

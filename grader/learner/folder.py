@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,8 +55,8 @@ class Folder:
         missing = [one.file for one in get_exercises().values() if not self.has(one)]
         if missing:
             raise ZooError(
-                f"Every exercise in {self.path} is solved, and {len(missing)} of them are not there "
-                f"({', '.join(missing)}). `zoo start {self.path}` copies what is missing."
+                f"Every exercise that is here is solved. Missing in {self.path}: {', '.join(missing)}. "
+                f"`zoo start {self.path}` copies what is missing."
             )
         raise ZooError("All exercises are solved. Name a file to grade it once more.")
 
@@ -71,21 +70,24 @@ def is_folder(path: Path) -> bool:
     return any(is_file(path / one.file) for one in get_exercises().values())
 
 
-def _places(start: Path) -> Iterator[Path]:
-    """Where to look: `start`, its exercises/, and the same of each folder above."""
-    for one in (start, *start.parents):
-        yield one
-        yield one / "exercises"
-
-
 def find_folder(start: Path | None = None) -> Folder | None:
     """The learner's folder: the current directory, its exercises/, or the same in a folder above; else None.
+
+    A folder above, which may hold anything, counts only if it has a record.
 
     Args:
         start: look from here instead of the current directory.
     """
-    here = Path(os.path.abspath(start or Path()))
-    return next((Folder(short(place)) for place in _places(here) if is_folder(place)), None)
+    try:
+        here = (start or Path()).absolute()
+    except OSError:  # the current directory is gone
+        return None
+    for place in (here, *here.parents):
+        if is_folder(place) and (place == here or record.is_record(place / record.FILE_NAME)):
+            return Folder(short(place))
+        if is_folder(place / "exercises"):
+            return Folder(short(place / "exercises"))
+    return None
 
 
 def folder_of(file: Path) -> Folder | None:
@@ -125,12 +127,13 @@ def locate(given: str | None) -> tuple[Folder | None, Exercise]:
 
 def short(path: Path) -> Path:
     """`path` as it is named from the current directory, where that is shorter."""
-    full = os.path.abspath(path)
+    if not path.is_absolute():
+        return path
     try:
-        near = os.path.relpath(full)
+        near = os.path.relpath(path)
     except (OSError, ValueError):  # the current directory is gone, or on another drive
-        return Path(full)
-    return Path(near) if len(near) < len(full) else Path(full)
+        return path
+    return Path(near) if len(near) < len(str(path)) else path
 
 
 def _said(start: Path | None) -> str:
