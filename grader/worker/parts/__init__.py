@@ -12,6 +12,7 @@ from torch import nn
 
 from .base import Part
 from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer
+from .spelling import Descent, Pupil, Speller
 from .working import (
     Reverser,
     Trainer,
@@ -36,7 +37,19 @@ _WORKING = (
 
 PARTS: dict[str, type[nn.Module]] = {
     part.__name__: part
-    for part in (Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer, *_WORKING)
+    for part in (
+        Attention,
+        DecoderLayer,
+        Descent,
+        EncoderLayer,
+        FeedForward,
+        Maker,
+        Norm,
+        Pupil,
+        Speller,
+        Sublayer,
+        *_WORKING,
+    )
 }
 
 

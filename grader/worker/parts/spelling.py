@@ -1,0 +1,108 @@
+"""Models whose every answer the judge knows: one to decode with, one to train, and an optimizer for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .base import Part, weight
+
+MEMORY_WIDTH = 2
+
+
+class Speller(Part):
+    """Stands for a trained Transformer: its logits are rows of `judge_table` [rows, V].
+
+    Which row depends on the sentence, on its memory and on every token of the prefix, so that nothing but the right
+    calls gives the right ids. `judge_memory` [V, 2] is what `encode` gives for each id: small whole numbers.
+
+    It notes, call by call, whether gradients were recorded.
+    """
+
+    def __init__(self, vocab: int, rows: int) -> None:
+        super().__init__()
+        self.judge_table = weight(rows, vocab)
+        self.judge_memory = weight(vocab, MEMORY_WIDTH)
+
+    def encode(self, src: Tensor) -> Tensor:
+        """src [B, S] -> memory [B, S, 2]."""
+        memory: Tensor = self.judge_memory[src]
+        self.note(recording=torch.tensor(memory.requires_grad))
+        return memory
+
+    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+        """tgt [B, L], memory [B, S, 2], src [B, S] -> logits [B, L, V]."""
+        rows = self.judge_table.size(0)
+        places = torch.arange(1, src.size(1) + 1, device=src.device)
+        told = memory.detach().double().round().long().sum(-1)  # [B, S]
+        state = ((3 * src + 5 * told) * places).sum(-1) % rows  # [B]
+        states = []
+        for tokens in tgt.unbind(1):
+            state = (31 * state + 7 * tokens + 1) % rows
+            states.append(state)
+        logits: Tensor = self.judge_table[torch.stack(states, 1)]  # [B, L, V]
+        self.note(recording=torch.tensor(logits.requires_grad))
+        return logits
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """src [B, S], tgt [B, L] -> logits [B, L, V]."""
+        return self.decode(tgt, self.encode(src), src)
+
+    def mode(self) -> str:
+        """ "train" or "eval"."""
+        return "train" if self.training else "eval"
+
+
+class Pupil(Part):
+    """A small model to train: logits of each place from the sentence and the prefix, smooth in its three weights.
+
+    It works with other numbers in train mode, as dropout would make it do, but always the same ones.
+    """
+
+    def __init__(self, vocab: int, d_model: int) -> None:
+        super().__init__()
+        self.judge_src, self.judge_tgt = weight(vocab, d_model), weight(vocab, d_model)
+        self.judge_head = weight(d_model, vocab)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """src [B, S], tgt [B, L] -> logits [B, L, V]."""
+        self.note(src=src, tgt=tgt, training=torch.tensor(self.training))
+        read = self.judge_tgt[tgt]  # [B, L, D]
+        mixed = torch.tanh(read + 0.5 * read.cumsum(1) + self.judge_src[src].mean(1, keepdim=True))
+        logits: Tensor = mixed @ self.judge_head
+        return 1.5 * logits if self.training else logits
+
+    def leave_gradients(self, size: float) -> None:
+        """Gradients as they may be left from before: `size` everywhere."""
+        for parameter in self.parameters():
+            parameter.grad = torch.full_like(parameter, size)
+
+    def mode(self) -> str:
+        """ "train" or "eval"."""
+        return "train" if self.training else "eval"
+
+
+class Descent(Part):
+    """Plain gradient descent over a module, which is what the submission is given; counts its steps."""
+
+    def __init__(self, module: nn.Module, rate: float) -> None:
+        super().__init__()
+        self._optimizer, self._steps = torch.optim.SGD(module.parameters(), lr=rate), 0
+        self._optimizer.register_step_post_hook(self._count)
+
+    def _count(self, *_: Any) -> None:
+        self._steps += 1
+
+    def handed(self) -> torch.optim.Optimizer:
+        """The optimizer."""
+        return self._optimizer
+
+    def steps(self) -> int:
+        """How many were made, so far."""
+        return self._steps
+
+    def rate(self) -> float:
+        """The learning rate, as it is now."""
+        return float(self._optimizer.param_groups[0]["lr"])
