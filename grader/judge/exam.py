@@ -13,6 +13,7 @@ from grader.judge import structure
 from grader.judge.cases import Case, Observation
 from grader.judge.compare import equal
 from grader.judge.component import Instance, Submission, SubmissionError, tensors
+from grader.judge.devices import check_devices
 from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
 from grader.judge.explain import same_failure
 from grader.judge.layout import Layout, find_layout
@@ -162,6 +163,12 @@ class Exam:
             for case in self.cases(part)
             if case.group == "numbers"
         )
+
+    def check_devices(self, part: Part) -> None:
+        """Raise Failed if a tensor is made on a fixed device, with a mask."""
+        case = next(case for case in self.cases(part) if case.group == "bool masks")
+        what = f"{CALLED[part]}, {case.title}"
+        check_devices(self.subject.submission, what, lambda: self.subject.run(case).form != "error")
 
     def check_repeats(self, part: Part) -> None:
         """Raise Failed if the same call gives something else the second time."""

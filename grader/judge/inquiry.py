@@ -14,6 +14,7 @@ from grader.judge.component import Submission, SubmissionError
 from grader.judge.conclusions import conclude
 from grader.judge.contrast import contrast, differing, same
 from grader.judge.desk import Desk
+from grader.judge.devices import check_devices
 from grader.judge.local import LocalSubmission
 from grader.judge.naming import Account, Findings, Namer
 from grader.judge.readings import Reading
@@ -21,13 +22,6 @@ from grader.judge.scenario import Scenario, Seen, scenarios_of, seen
 from grader.judge.verdict import Failed, Named
 from grader.mistakes import Mistake
 
-FIXED_DEVICE = Named(
-    "device-hard-coded",
-    "A tensor is made on the CPU whatever device the input is on: torch.arange, torch.zeros and the like make it there "
-    "unless told otherwise, and a tensor that is a plain attribute stays there. On a GPU that raises an error.",
-    hint="Say device=x.device where a tensor is made, or register it as a buffer.",
-    source="mlverse/torch#1473",
-)
 Namespace = Callable[[Any], Mapping[str, Any]]
 Conclude = Callable[[Findings], Named | None]
 
@@ -165,16 +159,8 @@ class Inquiry:
     def check_devices(self, component: str) -> None:
         """Raise Failed if a tensor is made on a fixed device, in the first scenario of the component."""
         asked = scenarios_of(self.scenarios, component)[0]
-        self.submission.trace(True)
-        try:
-            answer = self._ask(asked)
-        finally:
-            strays = self.submission.trace(False)
-        if strays and answer.error is None:
-            raise Failed(
-                f"{component}, {asked.title}: tensors of different devices would meet on a GPU: {', '.join(strays)}.",
-                mistakes=[FIXED_DEVICE],
-            )
+        what = f"{component}, {asked.title}"
+        check_devices(self.submission, what, lambda: self._ask(asked).error is None)
 
     def _fail(self, component: str, wrong: list[tuple[Scenario, list[str]]], asked: int) -> None:
         findings, accounts = self.explained(component)

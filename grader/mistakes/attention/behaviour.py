@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.judge.devices import FIXED_DEVICE
 from grader.mistakes import CLASS
 from grader.mistakes.attention.collection import mistake
 from grader.reference.attention import Call, Steps
@@ -129,3 +130,11 @@ def random_result(steps: Steps) -> list[Steps]:
         return steps.finish(call, x) + 0.1 * torch.randn_like(x)
 
     return [replace(steps, finish=noisy)]
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> Steps:
+    def scale(call: Call, scores: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return steps.scale(call, scores, q, k) + torch.zeros(scores.shape[-2:], dtype=scores.dtype)
+
+    return replace(steps, scale=scale)
