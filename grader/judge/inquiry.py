@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from grader.exercise import get_exercises, get_mistakes
 from grader.judge.component import Submission, SubmissionError
 from grader.judge.conclusions import conclude
 from grader.judge.contrast import contrast, differing, same
@@ -193,8 +194,15 @@ class Inquiry:
 
     def _account(self, component: str, findings: Findings) -> list[Account]:
         return Namer(
-            findings, self.subject.mistakes, self.subject.bases, self.subject.namespace, self.seed
+            findings, self._mistakes(component), self.subject.bases, self.subject.namespace, self.seed
         ).accounts()
+
+    def _mistakes(self, component: str) -> Sequence[Mistake[Any]]:
+        """The exercise's own, then those that plugins add to it."""
+        known = {mistake.id for mistake in self.subject.mistakes}
+        names = [one.name for one in get_exercises().values() if component in one.components]
+        added = [m for name in names for m in get_mistakes(name) if m.id not in known]
+        return [*self.subject.mistakes, *added]
 
     def _other_readings(self, component: str, findings: Findings) -> tuple[Findings, list[Account]]:
         """Whether a mistake explains it if the weights are read another way."""
