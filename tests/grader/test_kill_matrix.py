@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -92,3 +91,12 @@ def test_mistake_says_what_and_what_next(name: str, mistake: str) -> None:
     assert named.text.endswith((".", ")"))
     assert len(named.text) > 30
     assert named.hint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_no_seed_fails_right_code(name: str) -> None:
+    for title, text in list(right_files(name).items())[:3]:
+        for seed in range(100):
+            submission = LocalSubmission.from_source(text, filename=f"{name}.py")
+            assert failures(graded(name, submission, seed)) == {}, f"{title}, seed {seed}"
