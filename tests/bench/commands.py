@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from grader.manifest import EXERCISES
 from tests.bench.measure import Action, Benchmark, all_seconds, process
 
 ROOT = Path(__file__).parents[2]
@@ -45,20 +46,23 @@ def start(argument: str) -> tuple[Action, Action]:
     return zoo(argument), python(BARE)
 
 
-def grade() -> tuple[Action, Action]:
+def grade(exercise: str) -> tuple[Action, Action]:
     """A grade without the training test, against a process that any grade would need."""
-    return zoo("grade", "grader/solutions/attention.py", "--skip", "training"), python(TORCH)
+    return zoo("grade", f"grader/solutions/{exercise}.py", "--skip", "training"), python(TORCH)
 
 
 BENCHMARKS = (
     Benchmark("help", f"zoo --help / {BARE}", 2.0, 15, partial(start, "--help"), all_seconds),
     Benchmark("list", f"zoo list / {BARE}", 2.0, 15, partial(start, "list"), all_seconds),
-    Benchmark(
-        "grade",
-        "zoo grade grader/solutions/attention.py --skip training / import torch and build one optimizer",
-        1.6,
-        5,
-        grade,
-        all_seconds,
+    *(
+        Benchmark(
+            f"grade-{one.name}",
+            f"zoo grade grader/solutions/{one.file} --skip training / import torch and build one optimizer",
+            1.6,
+            5,
+            partial(grade, one.name),
+            all_seconds,
+        )
+        for one in EXERCISES
     ),
 )
