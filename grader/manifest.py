@@ -20,6 +20,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("scaled_dot_product_attention", "MultiHeadAttention"),
         ("test_function.py", "test_class.py", "test_training.py"),
     ),
+    (
+        "positions",
+        "Sinusoidal and learned positions",
+        ("SinusoidalPositions", "LearnedPositions"),
+        ("test_classes.py", "test_training.py"),
+    ),
     ("feedforward", "The feed-forward network", ("FeedForward",), ("test_class.py", "test_training.py")),
     (
         "norm",

@@ -44,7 +44,9 @@ def describe(error: BaseException, filename: str | None) -> Failure:
         filename: the name the submission was compiled under; None where its code has many files.
     """
     line, source_line, own = _place(error, filename)
-    message, type_name = _words(error), type(error).__name__[:100]
+    message, type_name = _words(error), _kind(error).__name__[:100]
+    if type_name == "ValueError" and type(error) is not ValueError:  # a kind of it, which is as good
+        message = f"{type(error).__name__[:100]}: {message}"[:MAX_MESSAGE]
     if isinstance(error, FailureError):
         return Failure(error.kind, message, "", line, source_line)
     if _is_out_of_memory(error, message):
@@ -71,6 +73,11 @@ def describe_syntax(error: BaseException, filename: str) -> Failure:
         caret = f"\n    {shown}\n    {' ' * max(error.offset - 1 - (len(text) - len(shown)), 0)}^"
     message = f"{where}: {error.msg}{caret}"[:MAX_MESSAGE]
     return Failure("syntax", message, type(error).__name__[:100], error.lineno, text.strip())
+
+
+def _kind(error: BaseException) -> type[BaseException]:
+    """The error's class; ValueError for all kinds of it."""
+    return ValueError if isinstance(error, ValueError) else type(error)
 
 
 def _words(error: BaseException) -> str:

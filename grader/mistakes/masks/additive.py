@@ -111,7 +111,8 @@ def additive_nan(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-dtype-ignored",
-    "The argument `dtype` is not used: the result is always float32. A mask is added to scores, and must have their dtype.",
+    "The argument `dtype` is not used: the result is always float32. A mask is added to scores, and must have "
+    "their dtype.",
     formula="to_additive(mask, dtype) has that dtype",
     hint="Is `dtype` used anywhere in the function?",
     source="NVIDIA/apex#1105",

@@ -38,8 +38,7 @@ def masks_compared(steps: Steps) -> list[Steps]:
 
 @mistake(
     "joined-mask-inverted",
-    "The decoder mask is the wrong way round: True stands at what may not be attended to, although its two halves "
-    "are right.",
+    "The decoder mask is the wrong way round: True stands at what may not be attended to.",
     formula=DECODER,
     hint="True means 'may be attended to', in all three masks.",
     source="pytorch/pytorch#170415",
