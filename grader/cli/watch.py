@@ -173,7 +173,7 @@ class Session:
             show_reset(self.folder, self.exercise)
         elif key == "r":
             self.sure = True
-            self._say(f"A fresh copy in place of {self.file}? It is kept beside it. Press r once more.")
+            self._say(f"Press r again for a fresh copy of {self.file}; yours is kept beside it.")
         elif not key.isspace():
             self._say(self._keys().strip())
 

@@ -33,8 +33,8 @@ def home_of(file: Path, exercise: Exercise, *, alone: bool) -> Folder | None:
 def keep(folder: Folder, grade: Grade) -> Entry:
     """Write what `grade` found into the record of `folder`.
 
-    Only a grade with all tests says whether an exercise is solved; one with some of them may name mistakes.
-    What is solved stays so.
+    Only a grade with all tests says whether an exercise is solved, and what is solved stays so. The mistakes are
+    those of the last grade, whichever tests it had.
 
     Raises:
         ZooError: the record cannot be read or written. The grade is as good as before.
@@ -46,8 +46,6 @@ def after(entry: Entry, grade: Grade) -> Entry:
     """What is known of an exercise after `grade`, when `entry` was known before."""
     if any(result.status == "error" for result in grade.results):
         return entry  # the grader's fault
-    if grade.selection and grade.passed:
-        return entry
     ids = tuple(mistake.id for mistake in grade.mistakes)
     found = replace(
         entry,
