@@ -12,6 +12,7 @@ from torch import nn
 
 from .base import Part
 from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer
+from .model import Embedding, Positions
 from .spelling import Descent, Pupil, Speller
 from .working import (
     Reverser,
@@ -41,10 +42,12 @@ PARTS: dict[str, type[nn.Module]] = {
         Attention,
         DecoderLayer,
         Descent,
+        Embedding,
         EncoderLayer,
         FeedForward,
         Maker,
         Norm,
+        Positions,
         Pupil,
         Speller,
         Sublayer,
