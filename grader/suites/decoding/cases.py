@@ -1,0 +1,205 @@
+"""Sentences for the scenarios of decoding: drawn until what is asked of them holds.
+
+Beam search may prune by raw or by normalised scores, may let an unfinished hypothesis win or not, and so on. The
+sentences are those on which all these readings give the same ids, and which tell the known mistakes apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from grader.mistakes.decoding import MISTAKES
+from grader.reference.decoding import REFERENCE, Beam, Request, Steps, normalised
+from grader.suites.draws import Draws
+from grader.worker.parts.spelling import MEMORY_WIDTH, Speller
+
+GREEDY, BEAM = "greedy_decode", "beam_search"
+VOCAB, TABLE = 9, 499  # rows of the table; a prime number mixes the prefixes well
+POOL = 24  # sentences drawn at a time
+CLEAR = 24.0  # by how much the likeliest id leads: no chance brings up another one
+NEVER = -24.0  # PAD and SOS
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The three special ids."""
+
+    sos: int = 1
+    eos: int = 2
+    pad: int = 0
+
+
+USUAL = Ids()
+Weights = Mapping[str, Tensor]
+
+
+def _table(draws: Draws, ids: Ids, spread: float) -> Tensor:
+    table = draws.normal(TABLE, VOCAB) * spread
+    table[:, [ids.sos, ids.pad]] += NEVER
+    return table
+
+
+def _weights(table: Tensor) -> Weights:
+    return {"table": table, "memory": torch.arange(VOCAB).double()[:, None].expand(VOCAB, MEMORY_WIDTH)}
+
+
+def clear(draws: Draws, ids: Ids) -> Weights:
+    """At every step one id leads by far: EOS in one of five."""
+    table = _table(draws, ids, 1.0)
+    ordinary = [i for i in range(VOCAB) if i not in (ids.sos, ids.eos, ids.pad)]
+    for row in table:
+        row[ordinary[draws.integer(0, len(ordinary) - 1)] if draws.integer(0, 4) else ids.eos] += CLEAR
+    return _weights(table)
+
+
+def doubtful(draws: Draws, ids: Ids) -> Weights:
+    """At every step several ids are likely."""
+    return _weights(_table(draws, ids, 1.3))
+
+
+def speller(weights: Weights) -> Speller:
+    """The model, here."""
+    model = Speller(VOCAB, TABLE).double().eval()
+    with torch.no_grad():
+        for name, value in weights.items():
+            getattr(model, f"judge_{name}").copy_(value.float())
+    return model
+
+
+def sentences(draws: Draws, ids: Ids, count: int, length: int) -> Tensor:
+    """[count, S] ids: ordinary ones, then PAD in some rows."""
+    ordinary = torch.tensor([i for i in range(VOCAB) if i not in (ids.sos, ids.eos, ids.pad)])
+    drawn = torch.randint(len(ordinary), (count, length), generator=draws.generator)
+    ends = torch.randint(1, length + 1, (count, 1), generator=draws.generator)
+    return ordinary[drawn].masked_fill(torch.arange(length) >= ends, ids.pad)
+
+
+def rows(steps: Steps, request: Request, *, greedy: bool = False) -> list[tuple[int, ...]]:
+    """The ids of each sentence, PAD at the end left out."""
+    made: Tensor = (steps.greedy if greedy else steps.beam)(request)
+    found = []
+    for row in made.tolist():
+        while row and row[-1] == request.pad:
+            row.pop()
+        found.append(tuple(row))
+    return found
+
+
+@lru_cache(maxsize=256)
+def with_lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids) -> tuple[Weights, Tensor]:
+    """Weights, and sentences [B, S] whose greedy ids are of these lengths; more than max_len: they never end."""
+    draws = Draws(seed)
+    weights = clear(draws, ids)
+    model = speller(weights)
+    chosen: list[Tensor] = []
+    while len(chosen) < len(lengths):
+        drawn = sentences(draws, ids, POOL, 4)
+        request = Request(model, drawn, max_len + 1, ids.sos, ids.eos, ids.pad)
+        for src, row in zip(drawn, rows(REFERENCE, request, greedy=True), strict=True):
+            wanted = lengths[len(chosen)] if len(chosen) < len(lengths) else 0
+            long = ids.eos not in row
+            fits = wanted > max_len if long else len(row) == wanted
+            if fits and not _among(src, chosen):
+                chosen.append(src)
+    return weights, torch.stack(chosen)
+
+
+def _among(src: Tensor, chosen: Sequence[Tensor]) -> bool:
+    return any(torch.equal(src, other) for other in chosen)
+
+
+def _by_normalised(steps: Steps) -> Steps:
+    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
+        return sorted(hypotheses, key=lambda one: normalised(steps, request, one), reverse=True)[:count]
+
+    return replace(steps, prune=prune)
+
+
+def _finished_first(steps: Steps) -> Steps:
+    """An unfinished hypothesis does not compete with a finished one."""
+    return replace(steps, candidates=lambda beam, _finished: [one for one in beam if one.ended] or beam)
+
+
+def _all_finished(steps: Steps) -> Steps:
+    """What was once finished is never forgotten."""
+    return replace(steps, candidates=lambda beam, finished: [*beam, *finished])
+
+
+def _reserved(steps: Steps) -> Steps:
+    """No better hypothesis takes a finished one's place."""
+
+    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
+        kept = [one for one in hypotheses if one.ended and len(one.ids) < max(len(h.ids) for h in hypotheses)]
+        others = [one for one in hypotheses if one not in kept]
+        return [*kept, *steps.prune(request, others, count - len(kept))]
+
+    return replace(steps, prune=prune)
+
+
+PRUNING: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _by_normalised)
+FINAL: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _finished_first)
+PLACES: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _all_finished, _reserved)
+BASES = tuple(final(pruning(REFERENCE)) for pruning, final in product(PRUNING, FINAL))
+
+
+def readings() -> list[Steps]:
+    """Every way to read the contract where it is free."""
+    return [
+        final(place(pruning(REFERENCE))) if place is not _all_finished else place(pruning(REFERENCE))
+        for pruning, final, place in product(PRUNING, FINAL, PLACES)
+    ]
+
+
+def agreed(request: Request, doubt: Draws) -> tuple[list[tuple[int, ...]], list[bool]]:
+    """The right ids of each sentence, and whether all readings give them, also with slightly other logits."""
+    right = rows(REFERENCE, request)
+    fine = [True] * len(right)
+    shaken = []
+    for _ in range(2):
+        table = request.model.judge_table
+        other = {"table": table + 1e-3 * doubt.normal(*table.shape), "memory": request.model.judge_memory}
+        shaken.append(replace(request, model=speller({k: v.detach() for k, v in other.items()})))
+    for steps, asked in [*((s, request) for s in readings()), *((REFERENCE, one) for one in shaken)]:
+        fine = [a and b == c for a, b, c in zip(fine, right, rows(steps, asked), strict=True)]
+    return right, fine
+
+
+@lru_cache(maxsize=256)
+def telling(
+    seed: int, beam: int, max_len: int, length_penalty: float, count: int, ids: Ids = USUAL
+) -> tuple[Weights, Tensor]:
+    """Weights, and `count` sentences on which all readings agree, and which tell many mistakes apart."""
+    draws = Draws(seed)
+    weights = doubtful(draws, ids)
+    model = speller(weights)
+    unseen = [s for m in MISTAKES if m.parts == (BEAM,) for s in m.variants(REFERENCE)]
+    chosen: list[Tensor] = []
+    while len(chosen) < count:
+        drawn = sentences(draws, ids, POOL, 4)
+        request = Request(model, drawn, max_len, ids.sos, ids.eos, ids.pad, beam, length_penalty)
+        right, fine = agreed(request, draws)
+        shows = [_shown(steps, request, right) for steps in unseen]
+        for _ in range(count - len(chosen)):
+            left = [i for i, good in enumerate(fine) if good and not _among(drawn[i], chosen)]
+            if not left:
+                break
+            pick = max(left, key=lambda i: sum(show[i] for show in shows))
+            chosen.append(drawn[pick])
+            shows = [show for show in shows if not show[pick]]
+            if not any(show[i] for show in shows for i in left):
+                shows = []
+    return weights, torch.stack(chosen)
+
+
+def _shown(steps: Steps, request: Request, right: Sequence[tuple[int, ...]]) -> list[bool]:
+    """In which sentences a mistake gives other ids."""
+    try:
+        return [a != b for a, b in zip(rows(steps, request), right, strict=True)]
+    except (RuntimeError, ValueError, IndexError, TypeError, AttributeError):
+        return [True] * len(right)
