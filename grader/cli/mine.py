@@ -113,6 +113,8 @@ def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bo
     _say("After training", score)
     for example in score.examples[:SHOWN]:
         click.echo(f"  {example.text} -> {example.got}")
+    if "kv_cache" not in own:
+        return score.share >= PASSED
     cached = with_cache(model, own)
     if cached is None:
         click.echo(

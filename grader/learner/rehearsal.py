@@ -78,7 +78,9 @@ class StepByStep(nn.Module):
 def with_cache(model: Transformer, own: Mapping[str, ModuleType]) -> Transformer | None:
     """A copy of the model whose decoder attends through the learner's cache; None where weights cannot be copied."""
     sizes = get_preset(PRESET).blueprint().sizes
-    copied = copy.deepcopy(model)
+    copied = copy.deepcopy(
+        model, {id(module): module for module in own.values()}
+    )  # a file is no part of a model
     for parent in list(copied.modules()):
         for name, child in list(parent.named_children()):
             if not getattr(child, CAUSAL, False):
