@@ -1,0 +1,72 @@
+"""`zoo build --mine`: a Transformer of the learner's own parts."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from grader.author.proofs import solution_text
+from grader.exercise import get_exercises
+from grader.learner.assembly import PLACES
+from zoo.cli.root import make_cli
+from zoo.plugins import get_plugins
+
+
+def zoo(*arguments: str) -> Result:
+    return CliRunner().invoke(make_cli(get_plugins()), arguments, prog_name="zoo")
+
+
+def solve(folder: Path, *names: str) -> None:
+    """Put solutions into the folder, and note that they are solved."""
+    for name in names:
+        (folder / f"{name}.py").write_text(solution_text(get_exercises()[name]))
+    (folder / "progress.txt").write_text("".join(f"{name}: solved\n" for name in names))
+
+
+def test_every_part_has_a_place() -> None:
+    built_in = [name for name in get_exercises() if get_exercises()[name].suite.startswith("grader.")]
+    assert list(PLACES) == built_in
+
+
+@pytest.mark.parametrize("name", list(PLACES))
+def test_one_part_of_mine_stands_among_the_zoos(name: str, tmp_path: Path) -> None:
+    solve(tmp_path, name)
+    result = zoo("build", f"--mine={tmp_path}")
+    assert result.exit_code == 0, result.output
+    assert f"1 of {len(PLACES)} parts yours" in result.output
+    rows = {line.split()[0]: line for line in result.output.splitlines() if line.strip()}
+    assert [part for part in PLACES if "yours" in rows[part]] == [name]
+
+
+def test_what_is_not_solved_is_the_zoos(tmp_path: Path) -> None:
+    solve(tmp_path, "masks", "norm")
+    (tmp_path / "progress.txt").write_text("masks: solved\nnorm: tried; points 1/2\n")
+    assert f"1 of {len(PLACES)} parts yours" in zoo("build", f"--mine={tmp_path}").output
+
+
+def test_nothing_solved_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "attention.py").write_text("")
+    result = zoo("build", f"--mine={tmp_path}")
+    assert result.exit_code == 2
+    assert "No exercise is solved yet" in result.output
+
+
+def test_a_file_that_broke_after_it_was_solved_is_a_sentence_with_its_line(tmp_path: Path) -> None:
+    solve(tmp_path, "encoder")
+    file = tmp_path / "encoder.py"
+    file.write_text(file.read_text().replace("super().__init__()", "super().__init__()\n        oh"))
+    result = zoo("build", f"--mine={tmp_path}")
+    assert result.exit_code == 2
+    assert "NameError" in result.output
+    assert "encoder.py, line" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.slow
+def test_all_of_it_mine_learns_to_spell_backwards(tmp_path: Path) -> None:
+    solve(tmp_path, *PLACES)
+    result = zoo("build", f"--mine={tmp_path}")
+    assert result.exit_code == 0, result.output
+    assert "12 of 12 parts yours" in result.output
+    assert "After training, it spells" in result.output
+    assert "With your cache, position by position, it spells" in result.output
