@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from grader.judge.results import clean
 from grader.learner.folder import Folder
 from zoo.cli.text import bold, columns, wrapped
 from zoo.errors import ZooError
@@ -53,7 +54,7 @@ def overview(folder: Folder) -> str:
         more = len(entry.mistakes) - MOST_MISTAKES
         named += f" and {more} more" if more > 0 else ""
         mark = ">" if unsolved[:1] == [one] else " "
-        rows.append((mark, one.file, state, entry.points, named))
+        rows.append((mark, one.file, state, clean(entry.points), clean(named)))
     solved = sum(record.entry(one.name).state == "solved" for one in exercises)
     where = "this folder" if folder.path == Path() else str(folder.path)
     head = wrapped(f"{solved} of {len(exercises)} exercises in {where} are solved.")

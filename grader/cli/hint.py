@@ -6,6 +6,7 @@ import click
 
 from grader.cli.exercises import exercise_argument
 from grader.exercise import Exercise
+from grader.judge.results import clean
 from grader.learner import hints as ladder
 from grader.learner.folder import Folder, locate
 from grader.learner.hints import Hint
@@ -74,7 +75,7 @@ def _show_one(folder: Folder | None, exercise: Exercise, entry: Entry, hints: li
 
 def _print(one: Hint) -> None:
     number = f" (hint {one.level} of {one.levels})" if one.levels > 1 else ""
-    click.echo(f"{bold(one.about)}{number}\n{wrapped(one.text, '  ')}\n")
+    click.echo(f"{bold(clean(one.about))}{number}\n{wrapped(clean(one.text), '  ')}\n")
 
 
 def _note(folder: Folder | None, exercise: Exercise, hints: list[Hint]) -> bool:

@@ -122,10 +122,10 @@ class Record:
 
     def set(self, name: str, entry: Entry) -> None:
         """Put `entry` in place of what was known of the exercise `name`."""
+        if entry == self.entry(name):
+            return
         if name not in self._entries:
             self._lines.append("")
-        elif self.entry(name) == entry:
-            return
         number = self._entries[name][0] if name in self._entries else len(self._lines) - 1
         self._lines[number] = entry.line(name)
         self._entries[name] = number, entry

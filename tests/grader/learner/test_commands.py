@@ -1,0 +1,319 @@
+"""`zoo start`, `progress`, `hint`, `reset`, `solution`, on real files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.cli.commands import COMMANDS
+from grader.exercise import Exercise, get_exercises
+from grader.learner.record import FILE_NAME, Entry, read, update
+from grader.manifest import EXERCISES
+from tests.grader.learner.conftest import Run
+from tests.zoo.cli.conftest import ROOT
+from zoo.cli.root import LazyCommand, make_cli
+from zoo.plugins import get_plugins
+
+LIVE = list(get_exercises().values())
+
+
+def full(_: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+# All of them.
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_help_with_an_example(name: str, run: Run) -> None:
+    done = run(name, "--help")
+    assert done.code == 0
+    assert f"\n    zoo {name}" in done.stdout.split("\nOptions:")[0]
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    lazy = make_cli(get_plugins()).commands[name]
+    assert isinstance(lazy, LazyCommand)
+    assert lazy.load().name == name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("start", "."), ("progress",), ("hint", "feedforward"), ("reset", "feedforward"),
+     ("solution", "feedforward", "--spoil"), ("watch", "--help"), ("grade", "--help"), ("--help",)],
+    ids=" ".join,
+)  # fmt: skip
+def test_nothing_heavy_is_imported(words: tuple[str, ...], tmp_path: Path) -> None:
+    for one in LIVE:
+        (tmp_path / one.file).touch()
+    update(tmp_path, "feedforward", lambda _: Entry("tried", mistakes=("x",), advice="Look."))
+    code = (
+        "import sys\nfrom zoo.cli import main\ntry:\n    main()\n"
+        "finally:\n    print({'torch', 'numpy', 'pytest', 'watchfiles'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "ZOO_PLUGINS": "grader"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "set()\n")
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["hint", "reset", "solution"])
+def test_an_unknown_exercise_gets_the_nearest_names(name: str, run: Run) -> None:
+    done = run(name, "atention")
+    assert (done.code, done.stdout) == (2, "")
+    assert "There is no exercise 'atention'. Did you mean attention" in done.err
+
+
+@pytest.mark.parametrize("words", [("progress",), ("hint",), ("watch",), ("grade",), ("reset", "attention")])
+def test_without_exercises_there_is_a_sentence_and_a_command(words: tuple[str, ...], run: Run) -> None:
+    done = run(*words)
+    assert (done.code, done.stdout) == (2, "")
+    assert "There are no exercises" in done.err
+    assert "`zoo start DIR`" in done.err
+
+
+# start
+
+
+def test_start_copies_all_exercises_and_says_what_to_do(run: Run, tmp_path: Path) -> None:
+    done = run("start", "deep/mine")
+    assert (done.code, done.stderr) == (0, "")
+    for one in LIVE:
+        assert (tmp_path / "deep" / "mine" / one.file).read_text(encoding="utf-8") == one.template_text()
+        assert one.title in done.out
+    assert f"Copied {len(LIVE)} exercise" in done.out
+    assert "cd deep/mine" in done.stdout
+    assert f"$EDITOR {LIVE[0].file}" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    page = (tmp_path / "deep" / "mine" / "README.md").read_text(encoding="utf-8")
+    assert [page.index(f"`{one.file}`") for one in LIVE] == sorted(page.index(f"`{o.file}`") for o in LIVE)
+    assert {command for command in COMMANDS if f"    zoo {command}" in page} == {*COMMANDS} - {"start"}
+
+
+def test_start_never_overwrites(run: Run, tmp_path: Path) -> None:
+    mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere.py"
+    mine.mkdir()
+    for name in ("attention.py", "README.md", FILE_NAME):
+        (mine / name).write_text("# mine\n")
+    (mine / "feedforward.py").symlink_to(elsewhere)  # leads nowhere yet
+    done = run("start", "mine")
+    assert done.code == 0
+    assert "Left as they were, since they were there: " in done.out
+    assert [(mine / n).read_text() for n in ("attention.py", "README.md", FILE_NAME)] == ["# mine\n"] * 3
+    assert not elsewhere.exists()
+    before = {one: one.lstat().st_mtime_ns for one in mine.iterdir()}
+    done = run("start", "mine")
+    assert "Copied" not in done.out
+    assert {one: one.lstat().st_mtime_ns for one in mine.iterdir()} == before
+
+
+def test_start_in_a_folder_that_cannot_be(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    done = run("start", "file")
+    assert (done.code, done.err) == (2, "Error: 'file' is a file; expected the name of a folder, new or not.")
+    done = run("start", "file/mine")
+    assert done.code == 2
+    assert "The folder 'file/mine' cannot be made: Not a directory." in done.err
+    monkeypatch.setattr("grader.learner.files.os.fsync", full)
+    done = run("start", "mine")
+    assert done.code == 2
+    assert "cannot be written: No space left on device." in done.err
+    assert not list((tmp_path / "mine").iterdir())
+
+
+def test_a_template_that_is_missing_is_a_sentence_and_the_others_are_copied(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offer(*gone: str) -> None:
+        found = [replace(one, template="nowhere:x.py") if one.name in gone else one for one in EXERCISES]
+        monkeypatch.setattr("grader.manifest.EXERCISES", found)
+        get_exercises.cache_clear()
+
+    try:
+        offer("attention")
+        done = run("start", "mine")
+        assert done.code == 1
+        assert "Not copied. The template of exercise 'attention' (nowhere:x.py) is not installed." in done.err
+        assert not (tmp_path / "mine" / "attention.py").exists()
+        assert (tmp_path / "mine" / "feedforward.py").exists()
+        offer(*(one.name for one in EXERCISES))
+        done = run("start", "none")
+        assert (done.code, done.stdout, (tmp_path / "none").exists()) == (2, "", False)
+        assert "There is no exercise to copy." in done.err
+    finally:
+        monkeypatch.undo()
+        get_exercises.cache_clear()
+
+
+# progress
+
+
+def test_progress_shows_state_points_mistakes_and_what_is_next(
+    run: Run, three: list[Exercise], tmp_path: Path
+) -> None:
+    run("start", "mine")
+    update(tmp_path / "mine", "attention", lambda _: Entry("solved", "50/50"))
+    update(tmp_path / "mine", "feedforward", lambda _: Entry("tried", "3/15", ("a-b", "c-d", "e-f")))
+    (tmp_path / "mine" / "again.py").unlink()
+    done = run("progress", "mine")
+    assert done.code == 0
+    assert done.stdout.startswith("1 of 3 exercises in mine are solved.\n")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["attention.py", "solved", "50/50"] in rows
+    assert [">", "feedforward.py", "tried", "3/15", "a-b,", "c-d", "and", "1", "more"] in rows
+    assert ["again.py", "new,", "no", "file"] in rows
+    assert "Next: `zoo grade mine/feedforward.py`" in done.out
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    update(tmp_path / "mine", "feedforward", lambda _: Entry("solved"))
+    assert "`zoo start mine` copies what is missing" in run("progress", "mine").out
+
+
+def test_progress_with_a_file_that_is_no_text_and_with_one_that_cannot_be_read(
+    run: Run, three: list[Exercise], tmp_path: Path
+) -> None:
+    (tmp_path / "attention.py").touch()
+    line = b"attention: solved; points \xe9\x1b[2J; mistakes \xe9; advice \x1b[2J\xe9\n"
+    (tmp_path / FILE_NAME).write_bytes(b"\xff\xfe\x00\n" + line)
+    assert "1 of 3" in run("progress").out
+    assert "\x1b" not in run("progress", color=True).stdout + run("hint", "attention", color=True).stdout
+    (tmp_path / FILE_NAME).unlink()
+    (tmp_path / FILE_NAME).mkdir()
+    done = run("progress")
+    assert (done.code, done.stdout) == (2, "")
+    assert "'progress.txt' is no file" in done.err
+
+
+# hint
+
+
+def test_hints_climb_from_the_mistake_to_the_component_and_on(
+    run: Run, three: list[Exercise], tmp_path: Path
+) -> None:
+    run("start", ".")
+    entry = Entry("tried", "1/9", ("missing-scale",), "MultiHeadAttention", {}, "How long is it?")
+    update(tmp_path, "attention", lambda _: entry)
+    hints = three[0].all_hints()
+    expected = ["How long is it?", *hints["MultiHeadAttention"], *hints["scaled_dot_product_attention"]]
+    for text in expected:
+        done = run("hint")
+        assert done.code == 0
+        assert " ".join(text.split()) in done.out
+        assert sum(" ".join(other.split()) in done.out for other in expected) == 1
+        assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "All hints for attention were shown" in run("hint", "attention.py").out
+    everything = run("hint", "attention", "--all").out
+    assert all(" ".join(text.split()) in everything for text in expected)
+
+
+@pytest.mark.parametrize("exercise", LIVE, ids=lambda one: one.name)
+def test_every_exercise_has_hints_for_each_component(exercise: Exercise, run: Run) -> None:
+    for component in exercise.components:
+        levels = len(exercise.all_hints()[component])
+        assert levels == 3
+        for level in range(1, levels + 1):
+            assert f"{component} (hint {level} of {levels})" in run("hint", exercise.name, "--all").out
+
+
+def test_a_hint_without_a_folder_is_the_first_and_writes_nothing(run: Run, tmp_path: Path) -> None:
+    for _ in range(2):
+        done = run("hint", "attention")
+        assert "hint 1 of 3" in done.out
+        assert "No progress is kept here" in done.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hint_is_shown_also_where_nothing_can_be_noted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("start", ".")
+    monkeypatch.setattr("grader.learner.files.os.fsync", full)
+    done = run("hint", "attention")
+    assert (done.code, "hint 1 of 3" in done.out) == (0, True)
+    assert "It was not noted that you saw this." in done.err
+
+
+# reset
+
+
+def test_reset_keeps_every_old_file(run: Run, tmp_path: Path) -> None:
+    run("start", ".")
+    update(tmp_path, "attention", lambda _: Entry("solved", "50/50", hints={"MultiHeadAttention": 2}))
+    template = (tmp_path / "attention.py").read_bytes()
+    assert "as shipped already" in run("reset", "attention").out
+    kept = ["attention.old.py", "attention.old-2.py", "attention.old-3.py"]
+    for number, name in enumerate(kept):
+        (tmp_path / "attention.py").write_bytes(b"# mine %d \xff\n" % number)
+        done = run("reset", "attention")
+        assert done.code == 0
+        assert done.out == f"attention.py is as shipped again. What you had written is in {name}."
+        assert (tmp_path / "attention.py").read_bytes() == template
+    assert [(tmp_path / n).read_bytes() for n in kept] == [b"# mine %d \xff\n" % n for n in range(3)]
+    assert read(tmp_path).entry("attention") == Entry()
+
+
+def test_reset_of_a_link_leaves_what_it_leads_to(run: Run, tmp_path: Path) -> None:
+    run("start", "mine")
+    kept = tmp_path / "kept.py"
+    kept.write_text("# kept\n")
+    (tmp_path / "mine" / "attention.py").unlink()
+    (tmp_path / "mine" / "attention.py").symlink_to(kept)
+    assert run("reset", "mine/attention.py").code == 0
+    assert kept.read_text() == (tmp_path / "mine" / "attention.old.py").read_text() == "# kept\n"
+    assert not (tmp_path / "mine" / "attention.py").is_symlink()
+
+
+def test_reset_of_what_is_missing_or_no_file(run: Run, tmp_path: Path) -> None:
+    run("start", ".")
+    (tmp_path / "attention.py").unlink()
+    assert run("reset", "attention").out == "attention.py was not there; it is now, as shipped."
+    (tmp_path / "attention.py").unlink()
+    (tmp_path / "attention.py").mkdir()
+    done = run("reset", "attention")
+    assert (done.code, done.stdout) == (2, "")
+    assert "'attention.py' cannot be read, so it was left as it is" in done.err
+
+
+def test_reset_on_a_full_disk_changes_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("start", ".")
+    (tmp_path / "attention.py").write_text("# mine\n")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("grader.learner.files.os.fsync", full)
+    done = run("reset", "attention")
+    assert (done.code, done.stdout) == (2, "")
+    assert (tmp_path / "attention.py").read_text() == "# mine\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# solution
+
+
+def test_a_solution_is_shown_after_solving_or_when_asked_for(run: Run, tmp_path: Path) -> None:
+    run("start", ".")
+    done = run("solution", "attention")
+    assert (done.code, done.stdout) == (2, "")
+    assert "attention is not solved yet" in done.err
+    text = (ROOT / "grader" / "solutions" / "attention.py").read_text(encoding="utf-8")
+    assert run("solution", "attention", "--spoil").stdout == text
+    update(tmp_path, "attention", lambda _: Entry("solved"))
+    assert run("solution", "attention").stdout == run("solution", "attention.py").stdout == text
+
+
+def test_a_solution_that_is_not_installed_is_a_sentence(
+    run: Run, three: list[Exercise], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.manifest.EXERCISES", (replace(three[0], solution="grader.nowhere.x"),))
+    get_exercises.cache_clear()
+    done = run("solution", "attention", "--spoil")
+    assert (done.code, done.stdout) == (2, "")
+    assert "(grader.nowhere.x) is not installed" in done.err

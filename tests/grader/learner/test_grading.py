@@ -1,0 +1,159 @@
+"""What a grade leaves in the record, and what it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.exercise import Exercise, get_exercise
+from grader.judge.results import Grade, Result
+from grader.judge.run import Request
+from grader.judge.verdict import Named
+from grader.learner.grading import after, failed_component, home_of
+from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
+from tests.grader.learner.conftest import Run
+
+SCALE = Named("missing-scale", "The scores are not scaled.", hint="How long\nis a dot product?")
+PASSED = Result("f.test_shape", "shapes", "shape", "passed", 2, 2)
+FAILED = Result("f.test_n", "MultiHeadAttention: numbers", "numerics", "failed", 0, 3, "got 2", (SCALE,))
+BROKEN = Result("f.test_x", "grader's own", "behaviour", "error", 0, 1)
+
+
+def graded(*results: Result, selection: str = "", exercise: str = "attention") -> Grade:
+    one = get_exercise(exercise)
+    return Grade(one.name, one.title, one.file, one.components, "cpu", 7, results, 1.0, selection)
+
+
+def test_a_failed_grade_is_tried_with_what_it_named() -> None:
+    found = after(Entry(), graded(PASSED, FAILED))
+    assert found == Entry(
+        "tried", "2/5", ("missing-scale",), "MultiHeadAttention", {}, "How long is a dot product?"
+    )
+
+
+def test_only_a_whole_grade_solves() -> None:
+    assert after(Entry(), graded(PASSED)).state == "solved"
+    for selection in (" --only shape", " --skip training", " --quick"):
+        assert after(Entry(), graded(PASSED, selection=selection)) == Entry()
+        found = after(Entry(), graded(FAILED, selection=selection))
+        assert (found.state, found.points, found.mistakes) == ("new", "", ("missing-scale",))
+
+
+def test_what_is_solved_stays_solved_and_the_mistakes_are_those_of_the_last_grade() -> None:
+    solved = after(after(Entry(), graded(FAILED)), graded(PASSED))
+    assert solved == Entry("solved", "2/2")
+    again = after(solved, graded(PASSED, FAILED))
+    assert (again.state, again.points, again.mistakes) == ("solved", "2/2", ("missing-scale",))
+
+
+def test_a_broken_grader_changes_nothing() -> None:
+    entry = Entry("tried", "1/5", ("other",))
+    assert after(entry, graded(PASSED, BROKEN)) == entry
+
+
+def test_hints_on_a_mistake_that_is_gone_are_forgotten_and_those_on_components_stay() -> None:
+    entry = Entry("tried", hints={"old": 1, "missing-scale": 1, "MultiHeadAttention": 2})
+    assert after(entry, graded(FAILED)).hints == {"missing-scale": 1, "MultiHeadAttention": 2}
+
+
+def test_the_component_is_the_one_that_the_first_failure_speaks_of() -> None:
+    unnamed = replace(FAILED, title="numbers", mistakes=())
+    assert failed_component(graded(unnamed)) == ""
+    spoken = replace(unnamed, message="scaled_dot_product_attention is not written yet")
+    assert failed_component(graded(PASSED, spoken, FAILED)) == "scaled_dot_product_attention"
+
+
+def test_where_a_grade_counts(tmp_path: Path) -> None:
+    exercise = get_exercise("attention")
+    file = tmp_path / "attention.py"
+    assert home_of(file, exercise, alone=True) is None
+    file.touch()
+    assert home_of(file, exercise, alone=True) is not None
+    assert home_of(tmp_path / "anna.py", exercise, alone=True) is None
+    assert home_of(file, exercise, alone=False) is None
+    (tmp_path / FILE_NAME).write_text(HEADER[0])
+    assert home_of(file, exercise, alone=False) is not None
+
+
+@pytest.fixture
+def graders(monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+    """What every grade finds; nothing is run."""
+    found = [PASSED]
+
+    def grade_file(request: Request, _progress: Any) -> Grade:
+        return replace(
+            graded(*found, selection=request.selection, exercise=request.exercise.name), file=request.file
+        )
+
+    monkeypatch.setattr("grader.judge.run.grade_file", grade_file)
+    return found
+
+
+def test_grade_without_a_file_goes_from_exercise_to_exercise(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("start", "mine")
+    for number, one in enumerate(three):
+        done = run("grade") if number else run("grade", f"mine/{one.file}")
+        assert (done.code, done.out.startswith(f"Graded {'mine/' * (not number)}{one.file}:")) == (0, True)
+        assert read(tmp_path / "mine").entry(one.name) == Entry("solved", "2/2")
+        if number == 0:
+            monkeypatch.chdir(tmp_path / "mine")
+    done = run("grade")
+    assert (done.code, done.stdout) == (2, "")
+    assert "All exercises are solved." in done.err
+
+
+def test_exercise_without_a_file_is_the_one_of_the_folder(
+    run: Run, three: list[Exercise], graders: list[Result]
+) -> None:
+    run("start", "exercises")
+    assert run("grade", "--exercise", "again").out.startswith("Graded exercises/again.py:")
+
+
+def test_partial_grades_other_names_and_other_folders_solve_nothing(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
+) -> None:
+    run("start", "mine")
+    before = (tmp_path / "mine" / FILE_NAME).read_bytes()
+    (tmp_path / "mine" / "anna.py").touch()
+    (tmp_path / "package").mkdir()
+    for name in ("__init__.py", "attention.py"):
+        (tmp_path / "package" / name).touch()
+    for words in (
+        ("mine/attention.py", "--quick"),
+        ("mine/attention.py", "--only", "shape"),
+        ("mine/attention.py", "--skip", "shape"),
+        ("mine/anna.py", "--exercise", "attention"),
+        ("mine/feedforward.py", "--exercise", "attention"),
+        ("package/attention.py",),
+    ):
+        assert run("grade", *words).code == 0
+    assert (tmp_path / "mine" / FILE_NAME).read_bytes() == before
+    assert not (tmp_path / "package" / FILE_NAME).exists()
+
+
+def test_a_class_of_folders_gets_no_progress_files(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
+) -> None:
+    for name in ("anna", "ben"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "attention.py").touch()
+    update(tmp_path / "ben", "attention", lambda _: Entry("tried"))
+    assert run("grade", "anna/attention.py", "ben/attention.py").code == 0
+    assert not (tmp_path / "anna" / FILE_NAME).exists()
+    assert read(tmp_path / "ben").entry("attention").state == "solved"
+
+
+def test_a_record_that_cannot_be_written_is_a_sentence_beside_the_grade(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
+) -> None:
+    (tmp_path / "attention.py").touch()
+    (tmp_path / FILE_NAME).mkdir()
+    done = run("grade", "attention.py", "--format", "json")
+    assert done.code == 0
+    assert done.stdout.startswith("{")
+    assert "your progress was not written. 'progress.txt' is no file" in done.err.replace(f"{tmp_path}/", "")
