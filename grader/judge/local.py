@@ -195,9 +195,11 @@ def _as_submission_error(filename: str | None) -> Iterator[None]:
 
 
 def _given(value: Any) -> Any:
-    """The same tree with what each instance stands for."""
+    """The same tree with what each instance stands for, and tensors in one piece, as frames carry them."""
     if isinstance(value, LocalInstance):
         return parts.handed(value.module)
+    if isinstance(value, Tensor):
+        return value.contiguous()
     if isinstance(value, dict):
         return {key: _given(item) for key, item in value.items()}
     return type(value)(_given(item) for item in value) if isinstance(value, (tuple, list)) else value

@@ -66,7 +66,7 @@ class _Copies:
             original = value.detach().to(self.device)
             leaf = original.detach().requires_grad_() if grad else None
             # The learner gets a copy that is no leaf: a change in place is seen, and does not raise.
-            copy = (original if leaf is None else leaf).clone(memory_format=torch.contiguous_format)
+            copy = (original if leaf is None else leaf).clone()
             found = self.made[id(value)] = (original, copy, leaf)
         return found
 

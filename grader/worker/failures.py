@@ -8,6 +8,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .source import MODULE
+
 MAX_MESSAGE = 2_000  # characters of a message that travel
 OUTPUT_LIMIT = 16 * 2**20  # bytes that a submission may print
 # NotImplementedErrors that torch raises from an operator, in a line of the submission's.
@@ -45,7 +47,7 @@ def describe(error: BaseException, filename: str | None) -> Failure:
     """
     line, source_line, own = _place(error, filename)
     message, type_name = _words(error), _kind(error).__name__[:100]
-    if type_name == "ValueError" and type(error) is not ValueError:  # a kind of it, which is as good
+    if type(error) is not _kind(error):
         message = f"{type(error).__name__[:100]}: {message}"[:MAX_MESSAGE]
     if isinstance(error, FailureError):
         return Failure(error.kind, message, "", line, source_line)
@@ -76,8 +78,9 @@ def describe_syntax(error: BaseException, filename: str) -> Failure:
 
 
 def _kind(error: BaseException) -> type[BaseException]:
-    """The error's class; ValueError for all kinds of it."""
-    return ValueError if isinstance(error, ValueError) else type(error)
+    """The error's class; ValueError for a kind of it that the submission defines."""
+    own = isinstance(error, ValueError) and type(error).__module__ == MODULE
+    return ValueError if own else type(error)
 
 
 def _words(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from torch import nn
 from .base import Part
 from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer
 from .model import Embedding, Positions
+from .scattered import Scattered
 from .spelling import Descent, Pupil, Speller
 from .working import (
     Reverser,
@@ -49,6 +50,7 @@ PARTS: dict[str, type[nn.Module]] = {
         Norm,
         Positions,
         Pupil,
+        Scattered,
         Speller,
         Sublayer,
         *_WORKING,
