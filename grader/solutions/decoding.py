@@ -51,13 +51,10 @@ def _search_one(
         tgt = torch.tensor([[sos, *ids] for _, ids in going], device=src.device)  # [K, L]
         k = len(going)
         logits = model.decode(tgt, memory.expand(k, -1, -1), src.expand(k, -1))  # type: ignore[operator]
-        log_probs = (
-            logits[:, -1].float().log_softmax(dim=-1)
-            if logits.dtype != torch.float64
-            else (logits[:, -1].log_softmax(dim=-1))
-        )  # [K, V]
-        best, tokens = log_probs.topk(min(beam, log_probs.size(-1)), dim=-1)  # [K, beam]
-        for (total, ids), row, chosen in zip(going, best.tolist(), tokens.tolist(), strict=True):
+        # A stable sort: of two equal logits the lower id comes first, as in greedy decoding.
+        last, tokens = logits[:, -1].cpu().double().sort(dim=-1, descending=True, stable=True)  # [K, V]
+        best = last.log_softmax(dim=-1)[:, :beam]  # [K, beam]
+        for (total, ids), row, chosen in zip(going, best.tolist(), tokens[:, :beam].tolist(), strict=True):
             candidates += [
                 (total + log_prob, [*ids, token]) for log_prob, token in zip(row, chosen, strict=True)
             ]
