@@ -33,6 +33,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("LayerNorm", "PreNorm", "PostNorm"),
         ("test_layer_norm.py", "test_places.py", "test_training.py"),
     ),
+    (
+        "loss",
+        "The shifted target, and the loss with label smoothing",
+        ("shift_right", "sequence_loss"),
+        ("test_functions.py", "test_training.py"),
+    ),
 )
 _NEXT = dict(pairwise(name for name, *_ in _LIST))
 
