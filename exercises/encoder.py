@@ -116,7 +116,9 @@ class Encoder(nn.Module):
         norm: "post" or "pre", the same as in the layers.
     """
 
-    def __init__(self, make_layer, num_layers: int, d_model: int, norm: str = "post") -> None:
+    def __init__(  # type: ignore[no-untyped-def]
+        self, make_layer, num_layers: int, d_model: int, norm: str = "post"
+    ) -> None:
         super().__init__()
         raise NotImplementedError("encoder: Encoder makes num_layers layers")
 

@@ -21,7 +21,7 @@ def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, src: Tensor, 
     logits = model(src, torch.cat([start, tgt[:, :-1]], dim=1))  # [B, L, V]
     loss = F.cross_entropy(logits.flatten(0, 1), tgt.flatten(), ignore_index=PAD)
     optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     optimizer.step()
     return loss.item()
 

@@ -88,7 +88,7 @@ class CachedAttention(nn.Module):
         raise NotImplementedError("kv_cache: CachedAttention makes q_proj, k_proj, v_proj and out_proj")
 
     def forward(self, x: Tensor, cache: object) -> tuple[Tensor, object]:
-        """x [B, 1, D], cache (None at the first position) -> out [B, 1, D] and the cache for the next position."""
+        """x [B, 1, D], cache (None at the first position) -> out [B, 1, D] and the next cache."""
         raise NotImplementedError("kv_cache: CachedAttention.forward returns (out, cache)")
 
 

@@ -31,7 +31,7 @@ d_model = 512 and warmup = 4000:
     model(src, decoder_input) -> logits [B, L, V]       src ids [B, S]; tgt ids [B, L], EOS at the end, then PAD
 
 Teacher forcing: the decoder is shown the right beginning, and must say the next token. So its input is `tgt`
-moved one place to the right, with SOS = 1 in front and the last id gone, and what it says is compared with `tgt`:
+moved one place to the right, with SOS = 1 in front and the last id gone. What it says is compared with tgt:
 
     tgt             [17, 22,  2,  0]
     decoder input   [ 1, 17, 22,  2]
