@@ -24,8 +24,8 @@ def first(target: Tensor, id: int) -> Tensor:
 
 @mistake(
     "not-shifted",
-    "The tokens stay where they are (with SOS written over the first, perhaps). A decoder that is shown the token which it "
-    "is to say learns to copy it: the loss goes to 0, and it can say nothing by itself.",
+    "The tokens stay where they are (with SOS written over the first, perhaps). A decoder that is shown the token "
+    "which it is to say learns to copy it: the loss goes to 0, and it can say nothing by itself.",
     formula=SHIFT,
     hint="What is the decoder shown at position 0?",
     source="Project-MONAI/GenerativeModels#314",
