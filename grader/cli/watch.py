@@ -87,13 +87,13 @@ class Session:
 
     def _watch(self) -> bool:
         """Watch one file; whether to go on with another."""
-        file = self.file
-        with watching.Watcher(watching.folders_of(file)) as watcher:
+        file, folders = self.file, watching.folders_of(self.file)
+        with watching.Watcher(folders) as watcher:
             self._start()
             while self.file == file:
                 if self._pressed(self.keys.read(TICK_S)):
                     return False
-                if watcher.ended or not file.parent.is_dir():
+                if watcher.ended or not folders[0].is_dir():
                     raise ZooError(f"'{file.parent}' cannot be watched any more. {watcher.ended}".rstrip())
                 if watcher.changed.is_set():
                     watcher.changed.clear()

@@ -1,0 +1,271 @@
+"""`zoo watch` on a terminal of its own: saves, keys, and every way to end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.learner import watching
+from grader.learner.record import Entry, update
+from tests.grader.learner.terminal import START, Terminal
+from tests.zoo.cli.conftest import ROOT
+
+SOLUTION = (ROOT / "grader" / "solutions" / "feedforward.py").read_text(encoding="utf-8")
+TEMPLATE = (ROOT / "grader" / "templates" / "feedforward.py").read_text(encoding="utf-8")
+BROKEN = "def forward(:\n"  # not even Python, so a grade of it is soon over
+READY = "q quit"
+pytestmark = pytest.mark.filterwarnings("ignore:This process")  # forking beside threads of hypothesis
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A learner's folder with one exercise, which is not Python."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "feedforward.py").write_text(BROKEN)
+    return tmp_path / "mine"
+
+
+def watch(folder: Path, *arguments: str) -> Terminal:
+    return Terminal("watch", "--quick", *arguments, cwd=folder, ZOO_MARK=str(folder))
+
+
+def left(folder: Path) -> list[str]:
+    """Commands that are still running and were started by a watch of this folder."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"ZOO_MARK={folder}".encode() in environ.read_bytes():
+                found.append(environ.with_name("cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+# The parts.
+
+
+def test_a_watcher_notes_a_new_file_a_renamed_one_and_one_that_goes(tmp_path: Path) -> None:
+    file = tmp_path / "attention.py"
+    with watching.Watcher(watching.folders_of(file)) as watcher:
+        for change in (
+            lambda: file.write_text("1"),
+            lambda: (tmp_path / "new").write_text("2") and (tmp_path / "new").replace(file),
+            lambda: file.unlink(),
+        ):
+            watcher.changed.clear()
+            change()
+            assert watcher.changed.wait(20)
+    assert watcher.ended == ""
+
+
+def test_a_file_is_read_when_it_is_written_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "attention.py"
+    file.write_text("")
+
+    def slowly() -> None:
+        with file.open("a") as out:
+            for _ in range(5):
+                out.write("line\n")
+                out.flush()
+                time.sleep(watching.REST_S / 3)
+
+    writer = threading.Thread(target=slowly)
+    writer.start()
+    while not file.stat().st_size:
+        time.sleep(0.001)
+    assert watching.content(file) == b"line\n" * 5
+    writer.join()
+
+
+def test_what_is_no_file_has_no_content_and_no_stamp(tmp_path: Path) -> None:
+    assert watching.content(tmp_path) is None
+    assert watching.content(tmp_path / "gone") is None
+    assert watching.stamp(tmp_path / "gone") is None
+
+
+# The whole.
+
+
+@pytest.mark.slow
+def test_saves_and_keys(folder: Path) -> None:
+    file = folder / "feedforward.py"
+    with watch(folder) as terminal:
+        assert "\x1b[31mfailed\x1b[0m" in terminal.wait_for(READY)  # in colour
+        terminal.press("h")
+        terminal.wait_for("hint 1 of 3")
+        terminal.press("\x1b[A")  # an arrow: nothing
+        terminal.press("hl")
+        assert "hint 2 of 3" in terminal.wait_for("exercises in this folder are solved")
+        terminal.press("s")
+        terminal.wait_for("not solved yet")
+        terminal.press("n")
+        terminal.wait_for("No other exercise here is unsolved.")
+        file.write_text(SOLUTION)
+        terminal.wait_for("All of these passed")
+        update(folder, "feedforward", lambda _: Entry("solved"))
+        terminal.press("s")
+        terminal.wait_for("class")
+        terminal.press("r")
+        terminal.wait_for("Press r again")
+        assert file.read_text() == SOLUTION
+        terminal.press("xr")  # x comes between
+        terminal.wait_for("Press r again")
+        terminal.press("r")
+        terminal.wait_for("is as shipped again")
+        terminal.wait_for(READY)
+        assert (file.read_text(), (folder / "feedforward.old.py").read_text()) == (TEMPLATE, SOLUTION)
+        terminal.press("q")
+        assert (terminal.end(), terminal.modes()) == (0, terminal.before)
+
+
+@pytest.mark.slow
+def test_the_next_exercise_is_watched_from_then_on(folder: Path) -> None:
+    (folder / "attention.py").write_text(BROKEN)
+    with watch(folder) as terminal:
+        assert "--- attention.py" in terminal.wait_for(READY)
+        terminal.press("n")
+        assert "--- feedforward.py" in terminal.wait_for(READY)
+        (folder / "attention.py").write_text("")
+        (folder / "feedforward.py").write_text(SOLUTION)
+        seen = terminal.wait_for("All of these passed")
+        assert "--- attention.py" not in seen
+
+
+@pytest.mark.slow
+def test_a_file_that_is_half_written_deleted_moved_and_linked(folder: Path) -> None:
+    file, kept = folder / "feedforward.py", folder.parent / "kept.py"
+    kept.write_text(BROKEN)
+    with watch(folder) as terminal:
+        terminal.wait_for(READY)
+        file.unlink()
+        terminal.wait_for("is gone")
+        file.write_text(SOLUTION[:200])
+        terminal.wait_for(READY)
+        (folder / "new").write_text(SOLUTION)
+        (folder / "new").replace(file)
+        terminal.wait_for("All of these passed")
+        file.unlink()
+        file.mkdir()
+        terminal.wait_for("is gone")
+        file.rmdir()
+        file.symlink_to(kept)
+        terminal.wait_for(READY)
+        kept.write_text(SOLUTION)  # seen by the look each second, the folder being another
+        terminal.wait_for("All of these passed")
+
+
+@pytest.mark.slow
+def test_a_save_in_the_middle_of_a_grade_begins_a_new_one(folder: Path) -> None:
+    file = folder / "feedforward.py"
+    file.write_text("while True: pass\n")
+    with watch(folder) as terminal:
+        terminal.wait_for("--- feedforward.py")
+        time.sleep(1)
+        file.write_text(SOLUTION)
+        assert "--- feedforward.py" in terminal.wait_for("All of these passed")
+        terminal.wait_for(READY)
+        assert len(left(folder)) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("busy", [False, True], ids=["waiting", "grading"])
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("q", 0),
+        ("\x03", 130),
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, 128 + signal.SIGTERM),
+        (signal.SIGHUP, 128 + signal.SIGHUP),
+        ("rm", 2),
+    ],
+)
+def test_every_end_puts_the_terminal_back_and_leaves_nothing_running(
+    folder: Path, end: str | signal.Signals, code: int, busy: bool
+) -> None:
+    if busy:
+        (folder / "feedforward.py").write_text("while True: pass\n")
+    with watch(folder) as terminal:
+        terminal.wait_for("--- feedforward.py" if busy else READY)
+        assert terminal.modes() != terminal.before
+        if end == "rm":
+            shutil.rmtree(folder)
+        elif isinstance(end, str):
+            terminal.press(end)
+        else:
+            terminal.process.send_signal(end)
+        assert (terminal.end(), terminal.modes()) == (code, terminal.before)
+        assert "Traceback" not in terminal.shown
+    assert not left(folder)
+
+
+@pytest.mark.slow
+def test_stopped_and_gone_on_with_it_takes_keys_again(folder: Path) -> None:
+    with watch(folder) as terminal:
+        terminal.wait_for(READY)
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.press("q")
+        assert (terminal.end(), terminal.modes()) == (0, terminal.before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stdin", ["nothing", "pipe"])
+def test_without_a_terminal_there_are_no_keys(folder: Path, stdin: str) -> None:
+    log = folder.parent / "log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-c", START, "watch", "--quick"],
+            stdin=subprocess.DEVNULL if stdin == "nothing" else subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+    def wait_for(text: str) -> None:
+        until = time.monotonic() + 90
+        while text not in log.read_text():
+            assert time.monotonic() < until, log.read_text()
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+
+    try:
+        wait_for("Waiting for")
+        (folder / "feedforward.py").write_text(SOLUTION)
+        wait_for("All of these passed")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    text = log.read_text()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "\x1b" not in text
+    assert READY not in text
+    assert not re.search(r"\bTraceback\b", text)
+
+
+def test_what_cannot_be_watched_is_a_sentence(folder: Path) -> None:
+    (folder / "attention.py").mkdir()
+    for name, said in (
+        ("attention.py", "is not a file"),
+        ("gone/attention.py", "is not a file"),
+        ("x.py", "x.py"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", START, "watch", name],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
