@@ -50,7 +50,6 @@ def written(tmp_path: Path) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "Missing argument"),
         (("nowhere/attention.py",), "There is no file 'nowhere/attention.py'"),
         ((ROOT / "exercises",), "is a directory; expected a Python file"),
         ((ROOT / "pyproject.toml",), "No exercise has a file called 'pyproject.toml'"),

@@ -39,7 +39,7 @@ def lines(before: str, names: list[str], file: str) -> str:
 
 def test_commands_axes_names_and_presets_are_offered() -> None:
     assert {"list", "show", "build", "compare", "plugins", "grade"} <= complete("").keys()
-    assert complete("p").keys() == {"plugins", "predict"}
+    assert complete("p").keys() == {"plugins", "predict", "progress"}
     assert list(complete("list", "")) == [*(axis.name for axis in get_registry().axes), "presets", "tasks"]
     assert list(complete("show", "en")) == ["encoding"]
     assert list(complete("show", "norm", "p")) == beginning("norm", "p")
