@@ -100,12 +100,12 @@ class Steps:
         request.model.decode(tokens, memory, src)
     )
     look: Callable[[Tensor], Tensor] = lambda logits: logits[:, -1]  # [B, L, V] -> [B, V]
-    cut: Callable[[Request, Sequence[int]], list[int]] = cut
     give: Callable[[Request, Rows], Any] = padded
     leave: Callable[[Request], object] = lambda _request: None
 
     pick: Callable[[Tensor], Tensor] = lambda logits: logits.argmax(-1)  # [B, V] -> [B]
     over: Callable[[Request, Tensor], bool] = all_ended
+    cut: Callable[[Request, Sequence[int]], list[int]] = cut
 
     rate: Callable[[Tensor], Tensor] = lambda logits: logits.log_softmax(-1)  # [N, V]
     owners: Callable[[Request, list[int]], list[int]] = lambda _request, owners: owners
@@ -119,6 +119,8 @@ class Steps:
     final: Callable[[float, float], float] = lambda divisor, score: score / divisor
     candidates: Callable[[Beam, Beam], Beam] = lambda beam, _finished: beam
     choose: Callable[[list[float]], int] = lambda scores: scores.index(max(scores))
+    keep: Callable[[Request, Sequence[int]], list[int]] = cut
+    present: Callable[[Request, Any], Any] = lambda _request, ids: ids
 
     def greedy(self, request: Request) -> Any:
         """[B, <= max_len] ids, none of them SOS, nothing but PAD after EOS."""
@@ -159,7 +161,7 @@ class Steps:
             self._final(request, self.candidates(beam, ever))
             for beam, ever in zip(beams, finished, strict=True)
         ]
-        return self.give(request, [self.cut(request, row) for row in ids])
+        return self.present(request, self.give(request, [self.keep(request, row) for row in ids]))
 
     def _chances(self, request: Request, memory: Tensor, beams: list[Beam]) -> list[list[list[float]]]:
         """Log-probabilities of the next id, by sentence, hypothesis and id; of finished ones too, padded."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.mistakes import Collection
-from grader.reference.decoding import Beam, Hypothesis, Request, Steps, best, extended
+from grader.reference.decoding import Beam, Hypothesis, Request, Steps
 
 mistake: Collection[Steps] = Collection(("beam_search",))
 KEEP = "of all extensions of all hypotheses of a sentence, keep the `beam` best"
@@ -131,53 +131,18 @@ def finished_extended(steps: Steps) -> list[Steps]:
         opened = [one._replace(ended=False) for one in beam]
         return [one._replace(ended=request.eos in one.ids) for one in steps.extend(request, opened, chances)]
 
-    def by_pad(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
-        scored = [
-            one._replace(score=one.score + row[request.pad]) if one.ended else one
-            for one, row in zip(beam, chances, strict=True)
-        ]
-        return steps.extend(request, scored, chances)
-
     return [
         replace(steps, extend=extend),
-        replace(steps, extend=extend, cut=whole),
-        replace(steps, extend=extend, cut=whole, done=lambda _request, _beams: False),
+        replace(steps, extend=extend, keep=whole),
+        replace(steps, extend=extend, keep=whole, done=lambda _request, _beams: False),
         replace(steps, extend=extend, done=lambda _request, _beams: False),
-        replace(steps, extend=by_pad),
-    ]
-
-
-@mistake(
-    "finished-set-aside",
-    "A finished hypothesis leaves the beam, and its place is given to another. Here it keeps its place: the beam then "
-    "follows fewer unfinished ones.",
-    formula="a finished hypothesis keeps its place in the beam",
-    hint="How many unfinished hypotheses may there be beside a finished one?",
-    source="transformer-zoo exercises.md",
-)
-def finished_set_aside(steps: Steps) -> list[Steps]:
-    def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
-        pairs = [(one, row) for one, row in zip(beam, chances, strict=True) if not one.ended]
-        return extended(request, [one for one, _ in pairs], [row for _, row in pairs]) if pairs else beam
-
-    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
-        kept, live = [], 0
-        for place, one in enumerate(best(request, hypotheses, 2 * count)):
-            if (one.ended and place < count) or (not one.ended and live < count):
-                kept.append(one)
-                live += not one.ended
-        return kept
-
-    aside = replace(steps, extend=extend, prune=prune)
-    return [
-        replace(aside, candidates=lambda beam, finished: [*(b for b in beam if not b.ended), *finished]),
-        replace(aside, candidates=lambda beam, finished: finished or beam),
     ]
 
 
 @mistake(
     "finished-hypotheses-lost",
-    "A finished hypothesis is dropped from the beam and forgotten: the result never ends, or later than it should.",
+    "A finished hypothesis drops out of the beam: it is forgotten, or its score goes on falling (by the "
+    "log-probability of PAD). The result never ends, or later than it should.",
     formula="a finished hypothesis keeps its place in the beam",
     hint="Where is a hypothesis kept once it has ended?",
 )
@@ -186,10 +151,17 @@ def finished_lost(steps: Steps) -> list[Steps]:
         pairs = [(one, row) for one, row in zip(beam, chances, strict=True) if not one.ended]
         return steps.extend(request, [one for one, _ in pairs], [row for _, row in pairs]) if pairs else beam
 
+    def by_pad(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
+        scored = [
+            one._replace(score=one.score + row[request.pad]) if one.ended else one
+            for one, row in zip(beam, chances, strict=True)
+        ]
+        return steps.extend(request, scored, chances)
+
     def unended(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
         return [one for one in steps.extend(request, beam, chances) if not one.ended]
 
-    return [replace(steps, extend=extend), replace(steps, extend=unended)]
+    return [replace(steps, extend=extend), replace(steps, extend=by_pad), replace(steps, extend=unended)]
 
 
 @mistake(
@@ -249,7 +221,6 @@ def sentences_mixed(steps: Steps) -> list[Steps]:
 
     return [
         replace(steps, owners=tiled),
-        replace(steps, owners=lambda _request, owners: [0] * len(owners)),
         replace(steps, survive=survive),
     ]
 

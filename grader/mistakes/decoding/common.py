@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -39,10 +38,10 @@ def sos_in_result(steps: Steps) -> list[Steps]:
     hint="In which order are 'this row has ended' set and PAD filled in?",
 )
 def eos_cut_off(steps: Steps) -> Steps:
-    def cut(request: Request, ids: Sequence[int]) -> list[int]:
-        return [i for i in steps.cut(request, ids) if i != request.eos]
+    def give(request: Request, rows: Rows) -> object:
+        return steps.give(request, [[i for i in row if i != request.eos] for row in rows])
 
-    return replace(steps, cut=cut)
+    return replace(steps, give=give)
 
 
 @mistake(
@@ -84,8 +83,8 @@ def special_ids_hard_coded(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logits-of-first-position",
-    "The next id is read from the logits of the first position. The logits of position t say what follows position t: "
-    "the last position says what comes next.",
+    "The next id is read from the logits of the first position, or the model is given SOS alone at every step. The "
+    "logits of position t say what follows position t: the last position says what comes next.",
     formula="next id from logits[:, -1]",
     hint="Of the L rows of logits, which one has seen the whole prefix?",
     source="common; course forums on greedy loops",
@@ -96,7 +95,7 @@ def logits_of_first_position(steps: Steps) -> Steps:
 
 @mistake(
     "prefix-not-handed-over",
-    "The model is not given all that was generated so far, but the last id alone (or SOS alone). Without a cache it "
+    "The model is not given all that was generated so far, but the last id alone. Without a cache it "
     "needs the whole prefix each time.",
     formula="decode(SOS y1 ... yt, memory, src)",
     hint="Print the shape of what decode is given, step by step.",
@@ -108,7 +107,7 @@ def prefix_not_handed_over(steps: Steps) -> list[Steps]:
 
         return replace(steps, ask=ask)
 
-    return [only(slice(-1, None)), only(slice(0, 1)), only(slice(-2, None))]
+    return [only(slice(-1, None)), only(slice(-2, None))]
 
 
 @mistake(

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
-from torch import Tensor
 
 from grader.mistakes import Collection
-from grader.reference.decoding import Beam, Request, Rows, Steps, penalty
+from grader.reference.decoding import Beam, Request, Steps, penalty
 
 mistake: Collection[Steps] = Collection(("beam_search",))
 SCORE = "score = sum of log p(y_t | y_<t) / ((5 + n) / 6)^length_penalty"
@@ -117,7 +114,6 @@ def other_length_penalty(steps: Steps) -> list[Steps]:
         lambda request, n: float(n**request.length_penalty),
         lambda _request, n: float(n),
         lambda request, n: n * request.length_penalty or 1.0,
-        lambda request, n: float((5 + n) ** request.length_penalty / 6),
         lambda request, n: (5 + n) / 6 * request.length_penalty or 1.0,
         lambda request, n: penalty(request, n) + n,
     )
@@ -158,16 +154,10 @@ def worst_kept(steps: Steps) -> Steps:
     hint="How many rows does the result have for a batch of one?",
 )
 def all_hypotheses_returned(steps: Steps) -> list[Steps]:
-    def give(stacked: bool) -> Callable[[Request, Rows], Any]:
-        def copies(request: Request, rows: Rows) -> Any:
-            ids: Tensor = steps.give(request, rows)
-            if stacked:
-                return ids[:, None].expand(-1, request.beam, -1).clone()
-            return ids.repeat_interleave(request.beam, 0)
-
-        return copies
-
-    return [replace(steps, give=give(True)), replace(steps, give=give(False))]
+    return [
+        replace(steps, present=lambda request, ids: ids[:, None].expand(-1, request.beam, -1).clone()),
+        replace(steps, present=lambda request, ids: ids.repeat_interleave(request.beam, 0)),
+    ]
 
 
 MISTAKES = tuple(mistake.mistakes)

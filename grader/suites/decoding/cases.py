@@ -142,18 +142,40 @@ def _reserved(steps: Steps) -> Steps:
     return replace(steps, prune=prune)
 
 
+def _set_aside(steps: Steps) -> Steps:
+    """A finished hypothesis is put aside, and an unfinished one takes its place."""
+
+    def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
+        live = [(one, row) for one, row in zip(beam, chances, strict=True) if not one.ended]
+        return steps.extend(request, [one for one, _ in live], [row for _, row in live]) if live else beam
+
+    def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
+        kept: Beam = []
+        for place, one in enumerate(steps.prune(request, hypotheses, 2 * count)):
+            live = sum(not other.ended for other in kept)
+            if (one.ended and place < count) or (not one.ended and live < count):
+                kept.append(one)
+        return kept
+
+    return replace(
+        steps,
+        extend=extend,
+        prune=prune,
+        candidates=lambda beam, finished: [*(one for one in beam if not one.ended), *finished],
+    )
+
+
 PRUNING: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _by_normalised)
 FINAL: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _finished_first)
-PLACES: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _all_finished, _reserved)
+PLACES: tuple[Callable[[Steps], Steps], ...] = (lambda steps: steps, _reserved)
+FORGETTING: tuple[Callable[[Steps], Steps], ...] = (_all_finished, _set_aside)
 BASES = tuple(final(pruning(REFERENCE)) for pruning, final in product(PRUNING, FINAL))
 
 
 def readings() -> list[Steps]:
     """Every way to read the contract where it is free."""
-    return [
-        final(place(pruning(REFERENCE))) if place is not _all_finished else place(pruning(REFERENCE))
-        for pruning, final, place in product(PRUNING, FINAL, PLACES)
-    ]
+    whole = [final(place(prune(REFERENCE))) for prune, place, final in product(PRUNING, PLACES, FINAL)]
+    return [*whole, *(other(prune(REFERENCE)) for prune, other in product(PRUNING, FORGETTING))]
 
 
 def agreed(request: Request, doubt: Draws) -> tuple[list[tuple[int, ...]], list[bool]]:
@@ -170,36 +192,50 @@ def agreed(request: Request, doubt: Draws) -> tuple[list[tuple[int, ...]], list[
     return right, fine
 
 
+@dataclass(frozen=True)
+class Search:
+    """What is asked of `beam_search`, with how many sentences."""
+
+    beam: int
+    max_len: int
+    length_penalty: float
+    count: int = 4
+    ids: Ids = USUAL
+
+    def request(self, model: Speller, src: Tensor) -> Request:
+        """The call."""
+        ids = self.ids
+        return Request(model, src, self.max_len, ids.sos, ids.eos, ids.pad, self.beam, self.length_penalty)
+
+
 @lru_cache(maxsize=256)
-def telling(
-    seed: int, beam: int, max_len: int, length_penalty: float, count: int, ids: Ids = USUAL
-) -> tuple[Weights, Tensor]:
-    """Weights, and `count` sentences on which all readings agree, and which tell many mistakes apart."""
+def telling(seed: int, search: Search) -> tuple[Weights, Tensor]:
+    """Weights, and sentences on which all readings agree, and which tell many mistakes apart."""
     draws = Draws(seed)
-    weights = doubtful(draws, ids)
+    weights = doubtful(draws, search.ids)
     model = speller(weights)
-    unseen = [s for m in MISTAKES if m.parts == (BEAM,) for s in m.variants(REFERENCE)]
     chosen: list[Tensor] = []
-    while len(chosen) < count:
-        drawn = sentences(draws, ids, POOL, 4)
-        request = Request(model, drawn, max_len, ids.sos, ids.eos, ids.pad, beam, length_penalty)
+    while len(chosen) < search.count:
+        drawn = sentences(draws, search.ids, POOL, 4)
+        request = search.request(model, drawn)
         right, fine = agreed(request, draws)
-        shows = [_shown(steps, request, right) for steps in unseen]
-        for _ in range(count - len(chosen)):
+        mistakes = [s for m in MISTAKES if m.parts == (BEAM,) for s in m.variants(REFERENCE)]
+        answers = [right, *(_answers(steps, request) for steps in mistakes)]
+        unseen = {(a, b) for a in range(len(answers)) for b in range(a)}
+        while len(chosen) < search.count:
             left = [i for i, good in enumerate(fine) if good and not _among(drawn[i], chosen)]
-            if not left:
+            told = {i: {(a, b) for a, b in unseen if answers[a][i] != answers[b][i]} for i in left}
+            pick = max(left, key=lambda i: len(told[i]), default=-1)
+            if pick < 0:
                 break
-            pick = max(left, key=lambda i: sum(show[i] for show in shows))
             chosen.append(drawn[pick])
-            shows = [show for show in shows if not show[pick]]
-            if not any(show[i] for show in shows for i in left):
-                shows = []
+            unseen -= told[pick]
     return weights, torch.stack(chosen)
 
 
-def _shown(steps: Steps, request: Request, right: Sequence[tuple[int, ...]]) -> list[bool]:
-    """In which sentences a mistake gives other ids."""
+def _answers(steps: Steps, request: Request) -> list[tuple[int, ...]]:
+    """As `rows`; no ids if the mistake raises."""
     try:
-        return [a != b for a, b in zip(rows(steps, request), right, strict=True)]
+        return rows(steps, request)
     except (RuntimeError, ValueError, IndexError, TypeError, AttributeError):
-        return [True] * len(right)
+        return [(-1,)] * request.src.size(0)

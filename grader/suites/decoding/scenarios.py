@@ -14,6 +14,7 @@ from grader.judge.inquiry import Inquiry, Subject, inquiry_of
 from grader.judge.scenario import Answer, Scenario
 from grader.mistakes.decoding import MISTAKES
 from grader.reference.decoding import namespace
+from grader.suites.decoding.balance import balanced
 from grader.suites.decoding.cases import (
     BASES,
     BEAM,
@@ -22,6 +23,7 @@ from grader.suites.decoding.cases import (
     USUAL,
     VOCAB,
     Ids,
+    Search,
     Weights,
     doubtful,
     sentences,
@@ -201,17 +203,17 @@ def _other_ids(name: str, made: Callable[[int, Ids], Made], *sizes: Any) -> list
     ]
 
 
-def _told(
-    seed: int, beam: int, max_len: int, length_penalty: float, ids: Ids = USUAL, count: int = 4
-) -> Made:
-    return lambda: telling(seed, beam, max_len, length_penalty, count, ids)
+def _told(seed: int, search: Search) -> Made:
+    return lambda: telling(seed, search)
 
 
 def _beam(seed: int) -> list[Scenario]:
     clear = _lengths(seed + 2, (2, 6, 4), 9)
-    two, wide = _told(seed + 20, 2, 6, 0.0), _told(seed + 21, 4, 6, 0.0)
-    usual, strong = _told(seed + 22, 3, 6, 0.6), _told(seed + 23, 4, 7, 2.0)
-    short = _told(seed + 24, 3, 3, 1.0)
+    two, wide = _told(seed + 20, Search(2, 6, 0.0)), _told(seed + 21, Search(4, 6, 0.0))
+    usual = _told(seed + 22, Search(3, 6, 0.6))
+    strong = _told(seed + 23, Search(4, 7, 2.0, count=5))
+    even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
+    short = _told(seed + 24, Search(3, 3, 1.0))
     asked = {
         ("beam=1", "one"): _ask(BEAM, clear, 1, 9),
         ("beam=1 and length_penalty=0", "one"): _ask(BEAM, clear, 1, 9, 0.0),
@@ -221,12 +223,14 @@ def _beam(seed: int) -> list[Scenario]:
         ("beam=3", "penalty"): _ask(BEAM, usual, 3, 6),
         ("beam=4, length_penalty=2", "penalty"): _ask(BEAM, strong, 4, 7, 2.0),
         ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),
+        ("beam=2, length_penalty=2", "penalty"): _ask(BEAM, even, 2, 7, 2.0),
+        ("beam=2", "penalty"): _ask(BEAM, mild, 2, 7),
         ("beam=3, max_len=3, length_penalty=1", "limit"): _ask(BEAM, short, 3, 3, 1.0),
         ("no row ends before max_len=6", "limit"): _ask(BEAM, _lengths(seed + 5, (NEVER_ENDS,) * 2, 6), 1, 6),
     }
     return [
         *(Scenario(title, BEAM, group, ask) for (title, group), ask in asked.items()),
-        *_other_ids(BEAM, lambda n, ids: _told(seed + 26 + n, 3, 6, 1.0, ids, 3), 3, 6, 1.0),
+        *_other_ids(BEAM, lambda n, ids: _told(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
         Scenario("the model afterwards", BEAM, "model", _watched(BEAM, usual, 3, 6)),
         Scenario(
             "a model in float64",

@@ -34,6 +34,12 @@ class Speller(Part):
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """tgt [B, L], memory [B, S, 2], src [B, S] -> logits [B, L, V]."""
+        logits: Tensor = self.judge_table[self.rows(tgt, memory, src)]  # [B, L, V]
+        self.note(recording=torch.tensor(logits.requires_grad))
+        return logits
+
+    def rows(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+        """Which row of the table speaks at each place, [B, L]; arguments as in `decode`."""
         rows = self.judge_table.size(0)
         places = torch.arange(1, src.size(1) + 1, device=src.device)
         told = memory.detach().double().round().long().sum(-1)  # [B, S]
@@ -42,9 +48,7 @@ class Speller(Part):
         for tokens in tgt.unbind(1):
             state = (31 * state + 7 * tokens + 1) % rows
             states.append(state)
-        logits: Tensor = self.judge_table[torch.stack(states, 1)]  # [B, L, V]
-        self.note(recording=torch.tensor(logits.requires_grad))
-        return logits
+        return torch.stack(states, 1)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] -> logits [B, L, V]."""
