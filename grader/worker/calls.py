@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .failures import FailureError
+from .strays import Strays
 from .values import Opaque, plain, tensors
 
 Position = int | str
@@ -105,7 +106,7 @@ def call(
     device: str = "cpu",
     record: bool = True,
     watch: bool = True,
-    strays: contextlib.AbstractContextManager[Any] | None = None,
+    strays: Strays | None = None,
 ) -> Answer:
     """Call `function` on copies of the arguments.
 
@@ -127,6 +128,8 @@ def call(
         named = {name: copies.of(item, grad=False) for name, item in kwargs.items()}
         with strays or contextlib.nullcontext():
             result = function(*positional, **named)
+        if strays is not None:
+            strays.look(result)
         value = plain(result)
     changed = tuple(position for position, item in given.items() if watch and copies.changed(item))
     outputs = list(tensors(value)) if record else []

@@ -18,6 +18,10 @@ from torch.overrides import TorchFunctionMode
 
 _MARK = "_made_on_a_fixed_device"
 _MOST = 8
+RESULT = "what the call gives"
+ASKED_FOR = (
+    "cpu:0"  # a name of the one device that nobody writes by accident: where it is used, it was handed on
+)
 _MAKERS = frozenset(
     getattr(torch, name)
     for name in (
@@ -71,6 +75,11 @@ class Strays(TorchFunctionMode):
             return _marked(result)
         return result
 
+    def look(self, result: Any) -> None:
+        """Note it if what a call gave is on a fixed device."""
+        if any(hasattr(x, _MARK) for x in _tensors((result,))):
+            self.found.append(RESULT)
+
     def _note(self, name: str) -> None:
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._filename:
@@ -88,7 +97,7 @@ def forgive(module: nn.Module) -> None:
 
 
 def _fixed(device: object) -> bool:
-    return device is None or isinstance(device, str)
+    return device is None or (isinstance(device, str) and device != ASKED_FOR)
 
 
 def _moved(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Tensor) -> Tensor:
