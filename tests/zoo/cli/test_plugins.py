@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from grader.cli.commands import COMMANDS
 from tests.zoo.cli.conftest import Zoo
 from zoo import __version__
 from zoo.blueprint import get_presets
@@ -55,15 +56,16 @@ def test_the_built_in_plugins_and_the_grader(zoo: Zoo) -> None:
     assert found["zoo.tasks"]["tasks"] == list(get_tasks())
     offered = [name for one in found.values() for name in one["presets"]]
     assert offered == list(get_presets())
-    assert found["grader"]["commands"] == ["grade"]
-    assert found["grader"]["other_hooks"] == ["zoo_exercises", "zoo_mistakes", "zoo_reports"]
+    assert {*COMMANDS} <= {*found["grader"]["commands"]}
+    assert {"zoo_exercises", "zoo_mistakes", "zoo_reports"} <= {*found["grader"]["other_hooks"]}
     assert not any(one["problem"] for one in found.values())
 
 
 def test_the_text_names_all_of_it(zoo: Zoo) -> None:
     out = zoo("plugins").out
     assert f"zoo.attention {__version__}, built in\n  attention eager, einsum, loop, fused, torch" in out
-    assert "commands grade; exercises, mistakes, reports\n" in out
+    assert f"commands {', '.join(COMMANDS)}" in " ".join(out.split())
+    assert "exercises, mistakes, reports\n" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
