@@ -1,12 +1,13 @@
-"""Keeps README.md and zoo/PLUGINS.md true: runs their commands, and writes or compares what they print.
+"""Keeps README.md, zoo/PLUGINS.md and grader/EXERCISES.md true: runs their commands, and compares what they print.
 
 A block opened with ```console holds one command ("$ ...") and its output. Words after `console`:
 `volatile`, numbers in the output differ from run to run; `slow`, takes more than a few seconds;
 `exit=N`, the exit code it must have. `python -m tests.readme` rewrites the outputs.
 
-In zoo/PLUGINS.md, code whose first line is a comment with a path is that file, made before the commands
+In the other two, code whose first line is a comment with a path is that file, made before the commands
 below it run. After the path: `continued`, for code that is added at its end; `one more entry`, for one that
-is added to VARIANTS. A pyproject.toml is installed, as far as its entry points go.
+is added to VARIANTS. A pyproject.toml, of the page or written
+by one of its commands, is installed, as far as its entry points go.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tests import tables
 ROOT = Path(__file__).parent.parent
 STEP = re.compile(
     r"```console(?P<words>[^\n]*)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n"
-    r"|```(?:python|toml)\n# (?P<path>[\w./]+\.(?:py|toml))(?:, (?P<how>[^\n]*))?\n(?P<code>.*?)```\n",
+    r"|```(?:python|toml)\n# (?P<path>[\w./-]+\.(?:py|toml))(?:, (?P<how>[^\n]*))?\n(?P<code>.*?)```\n",
     re.DOTALL,
 )
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
@@ -73,16 +74,15 @@ class File:
         else:
             with path.open("a" if self.how == "continued" else "w", encoding="utf-8") as file:
                 file.write(self.code)
-        if path.name == "pyproject.toml":
-            _install(self.code, folder)
 
 
-def _install(project: str, folder: Path) -> None:
+def _install(folder: Path) -> None:
     """What pip would write beside the modules of `folder`: name, version and entry points."""
+    project = (folder / "pyproject.toml").read_text(encoding="utf-8")
     facts = dict(FACT.findall(project))
     entries = project.partition("[project.entry-points.zoo]\n")[2].partition("\n\n")[0]
     info = folder / f"{facts['name'].replace('-', '_')}-{facts['version']}.dist-info"
-    info.mkdir()
+    info.mkdir(exist_ok=True)
     metadata = f"Metadata-Version: 2.1\nName: {facts['name']}\nVersion: {facts['version']}\n"
     (info / "METADATA").write_text(metadata, encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[zoo]\n{entries}\n".replace('"', ""), encoding="utf-8")
@@ -119,9 +119,15 @@ def checkout() -> Path:
     return folder
 
 
+def bare() -> Path:
+    """An empty folder."""
+    return Path(tempfile.mkdtemp(prefix="zoo-exercises-"))
+
+
 PAGES: dict[Path, Callable[[], Path]] = {
     ROOT / "README.md": workshop,
     ROOT / "zoo" / "PLUGINS.md": checkout,
+    ROOT / "grader" / "EXERCISES.md": bare,
 }
 """What is kept true, and where its commands run."""
 
@@ -132,12 +138,20 @@ def run(example: Example, folder: Path) -> str:
     The plugins loaded are the grader and those that the page installs: a reader has no other.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    packages = [
+        project.parent for project in (*folder.glob("pyproject.toml"), *folder.glob("*/pyproject.toml"))
+    ]
+    for package in packages:
+        _install(package)
     entries = "\n".join(
-        file.read_text(encoding="utf-8") for file in folder.glob("*.dist-info/entry_points.txt")
+        file.read_text(encoding="utf-8")
+        for package in packages
+        for file in package.glob("*.dist-info/entry_points.txt")
     )
     plugins = ",".join(["grader", *ENTRY.findall(entries)])
     shown = {"COLUMNS": "80", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "ZOO_PLUGINS": plugins}
-    modules = {"PYTHONPATH": str(folder)} if (folder / "zoo").exists() else {}
+    own = [folder, *packages] if (folder / "zoo").exists() else packages
+    modules = {"PYTHONPATH": os.pathsep.join(map(str, own))} if own else {}
     done = subprocess.run(
         example.command,
         shell=True,

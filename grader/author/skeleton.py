@@ -35,11 +35,13 @@ def write(name: str, into: Path) -> Path:
         ZooError: the name will not do, the folder is there already, or cannot be written.
     """
     _check(name)
-    folder = into / f"zoo-{name.replace('_', '-')}"
+    project = f"zoo-{name.replace('_', '-')}"
+    folder = into / project
     if folder.exists():
         raise ZooError(f"There is a '{folder}' already. Choose another name, or move it away.")
     values = {
         "name": name,
+        "project": project,
         "package": f"zoo_{name}",
         "Class": "".join(p.capitalize() for p in name.split("_")),
     }

@@ -69,7 +69,8 @@ def check(ctx: click.Context, exercises: str | None, seed: int, output: Path | N
         _write(output, examined)
     failed = [one.exercise for one in examined if not one.holds]
     rows = sum(len(one.rows) for one in examined)
-    click.echo(wrapped(f"{len(wanted)} exercises, {total} known mistakes written in {rows} ways."))
+    count = f"{len(wanted)} exercise{'s' if len(wanted) > 1 else ''}"
+    click.echo(wrapped(f"{count}, {total} known mistakes written in {rows} ways."))
     if failed:
         click.echo(click.style(wrapped(f"Something does not hold in: {', '.join(failed)}."), fg="red"))
         ctx.exit(1)
