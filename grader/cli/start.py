@@ -59,8 +59,6 @@ def _next(folder: Folder) -> None:
         return
     click.echo(bold("Next"))
     steps = [] if folder.path == Path() else [(f"cd {shlex.quote(str(folder.path))}", "")]
-    steps += [
-        ("zoo watch", f"grades {current.file} each time you save it"),
-        (f"$EDITOR {current.file}", "in a second terminal: it begins with a page that explains"),
-    ]
+    steps.append(("zoo watch", f"grades {current.file} each time you save it"))
     click.echo(columns(steps))
+    click.echo(f"Open {current.file} in your editor: it begins with a page that explains.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import textwrap
@@ -36,7 +37,8 @@ class TerminalReport:
 def echo(text: str) -> None:
     """Print, also where standard output cannot show every character; click takes colours out of pipes."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    click.echo(text.encode(encoding, "replace").decode(encoding))
+    colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # no-color.org
+    click.echo(text.encode(encoding, "replace").decode(encoding), color=False if colourless else None)
 
 
 def page(grade: Grade) -> Iterator[str]:

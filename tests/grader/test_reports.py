@@ -86,11 +86,19 @@ def test_the_page_is_80_columns_wide_and_plain_in_a_pipe() -> None:
     assert max(len(line) for line in text.splitlines() if "zoo grade" not in line and ".py" not in line) <= 80
 
 
-def test_colour_changes_no_word() -> None:
+def test_colour_changes_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
     grade = make(PASSED, FAILED, SKIPPED)
     coloured = printed("terminal", grade, color=True)
     assert "\x1b[31m" in coloured
     assert click.unstyle(coloured) == printed("terminal", grade)
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_who_wants_no_colour_gets_none(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    assert "\x1b" not in printed("terminal", make(PASSED, FAILED), color=True)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +107,10 @@ def test_colour_changes_no_word() -> None:
         (make(PASSED), "All passed: 2/2 points."),
         (make(PASSED, next_exercise="masks.py"), "Next: exercises/masks.py"),
         (make(PASSED, selection=" --only shape"), "Next, all tests:\n  zoo grade 'my file.py'\n"),
+        (make(PASSED, file="my/attention.py", next_exercise="masks.py"), "Next: my/masks.py\n"),
+        (make(PASSED, file="my/attention.py"), "zoo solution my/attention.py\n"),
+        (make(PASSED), "zoo solution attention\n"),
+        (make(FAILED), "Stuck? A hint, and a little more each time:\n  zoo hint attention\n"),
         (make(SKIPPED), "0/3 points."),
     ],
 )

@@ -92,7 +92,7 @@ def test_start_copies_all_exercises_and_says_what_to_do(run: Run, tmp_path: Path
         assert one.title in done.out
     assert f"Copied {len(LIVE)} exercise" in done.out
     assert "cd deep/mine" in done.stdout
-    assert f"$EDITOR {LIVE[0].file}" in done.stdout
+    assert f"Open {LIVE[0].file} in your editor" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     page = (tmp_path / "deep" / "mine" / "README.md").read_text(encoding="utf-8")
     assert [page.index(f"`{one.file}`") for one in LIVE] == sorted(page.index(f"`{o.file}`") for o in LIVE)
