@@ -39,6 +39,18 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("shift_right", "sequence_loss"),
         ("test_functions.py", "test_training.py"),
     ),
+    (
+        "decoding",
+        "Greedy decoding and beam search",
+        ("greedy_decode", "beam_search"),
+        ("test_greedy.py", "test_beam.py", "test_training.py"),
+    ),
+    (
+        "training",
+        "The learning rate, a training step, the data",
+        ("noam", "train_step", "reverse_words"),
+        ("test_rate.py", "test_words.py", "test_step.py", "test_training.py"),
+    ),
 )
 _NEXT = dict(pairwise(name for name, *_ in _LIST))
 

@@ -47,7 +47,6 @@ def padded_on_the_left(steps: Steps) -> list[Steps]:
 
     return [
         replace(steps, pad_source=left),
-        replace(steps, pad_target=left),
         replace(steps, pad_source=left, pad_target=left),
     ]
 

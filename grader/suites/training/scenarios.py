@@ -66,7 +66,7 @@ def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = F
             value = callee.call([] if keywords else [step, d_model, warmup], named).value
             kinds.add("a float" if type(value) is float else in_words_or_type(value))
             found.append(number(value) / rate(step, d_model, warmup))
-        shares = torch.tensor(found, dtype=torch.float64).clamp(-1e6, 1e6)
+        shares = torch.tensor(found, dtype=torch.float64).clamp(-1e6, 1e6).to(desk.dtype)
         said = {
             f"rate of step {step}, in units of the right one": share
             for step, share in zip(steps, shares, strict=True)
