@@ -15,6 +15,7 @@ from grader.judge.verdict import Named
 from grader.learner.grading import after, failed_component, home_of
 from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
 from tests.grader.learner.conftest import Run
+from tests.zoo.cli.conftest import ROOT
 
 SCALE = Named("missing-scale", "The scores are not scaled.", hint="How long\nis a dot product?")
 PASSED = Result("f.test_shape", "shapes", "shape", "passed", 2, 2)
@@ -157,3 +158,19 @@ def test_a_record_that_cannot_be_written_is_a_sentence_beside_the_grade(
     assert done.code == 0
     assert done.stdout.startswith("{")
     assert "your progress was not written. 'progress.txt' is no file" in done.err.replace(f"{tmp_path}/", "")
+
+
+@pytest.mark.slow
+def test_a_real_grade_names_a_mistake_and_the_next_one_solves(run: Run, tmp_path: Path) -> None:
+    text = (ROOT / "grader" / "solutions" / "feedforward.py").read_text(encoding="utf-8")
+    run("start", ".")
+    (tmp_path / "feedforward.py").write_text(text.replace(".relu()", ".sigmoid()"))
+    done = run("grade", "feedforward.py", "--quick")
+    assert (done.code, done.stderr) == (1, "")
+    assert "other-activation" in run("hint", "feedforward").out
+    (tmp_path / "feedforward.py").write_text(text)
+    done = run("grade", "feedforward.py")
+    assert (done.code, "zoo solution feedforward.py" in done.out) == (0, True)
+    entry = read(tmp_path).entry("feedforward")
+    assert (entry.state, entry.mistakes, entry.points) == ("solved", (), "15/15")
+    assert run("solution", "feedforward").stdout == text
