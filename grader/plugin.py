@@ -63,4 +63,22 @@ def zoo_reports() -> Iterable[ReportFormat]:
         ReportFormat(
             "json", "one JSON object (an array for several files)", "grader.reports.json:JsonReport"
         ),
+        ReportFormat("junit", "JUnit XML, for CI", "grader.reports.junit:JunitReport"),
+        ReportFormat("markdown", "a page for an issue", "grader.reports.markdown:MarkdownReport"),
+        ReportFormat(
+            "gradescope",
+            "Gradescope's results.json",
+            "grader.reports.gradescope:GradescopeReport",
+            single=True,
+            takes=("visibility",),
+        ),
+        ReportFormat(
+            "github-classroom",
+            "GitHub Classroom's base64 JSON",
+            "grader.reports.classroom:ClassroomReport",
+            single=True,
+        ),
+        ReportFormat(
+            "exercism", "Exercism's results.json, v3", "grader.reports.exercism:ExercismReport", single=True
+        ),
     ]

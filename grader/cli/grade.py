@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.options import OneOf, SomeOf
+from grader.cli.output import Reports, UnwrittenError
 from grader.judge.results import GraderBrokenError
 from zoo.errors import ZooError
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from grader.exercise import Exercise
     from grader.judge.results import Grade
 
+UNWRITTEN = 74  # EX_IOERR of sysexits.h, as everywhere in zoo
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 GRADER_BROKEN = 3
 
@@ -105,11 +107,29 @@ class Choices:
     default="terminal",
     show_default=True,
     metavar="NAME",
-    help="terminal, json, or a plugin's.",
+    help="terminal, json, junit, markdown, gradescope, github-classroom, exercism, or a plugin's.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report there, whole or not at all, and the page for people to standard output.",
+)
+@click.option(
+    "--visibility",
+    type=click.Choice(["visible", "hidden", "after_due_date", "after_published"]),
+    help="Who sees the hidden tests, with --format gradescope.",
 )
 @click.pass_context
 def grade(
-    ctx: click.Context, /, files: tuple[Path, ...], format_name: str, seed: int | None, **options: Any
+    ctx: click.Context,
+    /,
+    files: tuple[Path, ...],
+    format_name: str,
+    output: Path | None,
+    visibility: str | None,
+    seed: int | None,
+    **options: Any,
 ) -> None:
     """Grade FILE against the hidden tests of its exercise, and name the mistakes in it.
 
@@ -130,7 +150,11 @@ def grade(
     """
     choices = Choices(seed=secrets.randbelow(2**31) if seed is None else seed, **options)
     try:
-        ctx.exit(0 if _grade_all(files, format_name, choices) else 1)
+        reports = Reports.of(format_name, output, visibility)
+        ctx.exit(0 if _grade_all(files, reports, choices) else 1)
+    except UnwrittenError as error:
+        click.echo(str(error), err=True)
+        ctx.exit(UNWRITTEN)
     except ZooError as error:
         raise click.UsageError(str(error), ctx) from error
     except GraderBrokenError as error:
@@ -141,14 +165,13 @@ def grade(
         ctx.exit(INTERRUPTED)
 
 
-def _grade_all(files: tuple[Path, ...], format_name: str, choices: Choices) -> bool:
+def _grade_all(files: tuple[Path, ...], report: Reports, choices: Choices) -> bool:
     from grader.cli.exercises import chosen_file, remember
-    from grader.reports import get_format
 
     choices.categories()
     files = files or (chosen_file(choices.exercise),)
+    report.check(len(files))
     work = [(file, _read(file), _exercise(file, choices)) for file in files]
-    report = get_format(format_name).load()
     grades = []
     for file, source, exercise in work:
         grades.append(_grade_one(file, exercise, source, choices))

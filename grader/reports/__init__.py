@@ -32,18 +32,22 @@ class ReportFormat:
     Attributes:
         name: as typed.
         summary: one line.
-        path: "package.module:Class", a `Report` made without arguments.
+        path: "package.module:Class", a `Report` made without arguments but those that it takes.
+        single: whether it is for one file only.
+        takes: options of `zoo grade` that the class takes as keywords ("visibility").
     """
 
     name: str
     summary: str
     path: str
+    single: bool = False
+    takes: tuple[str, ...] = ()
 
-    def load(self) -> Report:
+    def load(self, **options: str) -> Report:
         """A new report. Raises PluginError if `path` leads nowhere."""
         module, _, attribute = self.path.partition(":")
         try:
-            report: Report = getattr(importlib.import_module(module), attribute)()
+            report: Report = getattr(importlib.import_module(module), attribute)(**options)
         except (ImportError, AttributeError) as error:
             raise PluginError(
                 f"Report format '{self.name}' cannot be loaded from {self.path}: {error}"

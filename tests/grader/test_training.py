@@ -25,10 +25,10 @@ class Oracle:
         self.num_heads = num_heads
 
     def forward(
-        self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
     ) -> Tensor:
         query, key, value = inputs
-        output: Tensor = REFERENCE.multi_head(Call(query, key, value, mask, self.num_heads, parameters))
+        output: Tensor = REFERENCE.multi_head(Call(query, key, value, masks[0], self.num_heads, parameters))
         return output
 
     def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
@@ -53,11 +53,11 @@ class Anything(Oracle):
     part: torch.nn.Module
 
     def forward(
-        self, inputs: Sequence[Tensor], mask: Tensor | None, parameters: Mapping[str, Tensor]
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
     ) -> Tensor:
         kept = self.part.state_dict()
         self.part.double()
-        output: Tensor = torch.func.functional_call(self.part, dict(parameters), (*inputs, mask))
+        output: Tensor = torch.func.functional_call(self.part, dict(parameters), (*inputs, *masks))
         self.part.float().load_state_dict(kept)
         return output
 

@@ -16,10 +16,10 @@ from grader.judge.proxy import RemoteModule
 from grader.judge.pytest_plugin import Progress
 from grader.judge.remote import RemoteInstance
 from grader.judge.spotcheck import SpotChecked
-from grader.judge.training import require, train_to_reverse
+from grader.judge.training import require_spelling, train_to_reverse
 from grader.judge.verdict import Failed
 from grader.reference.attention import REFERENCE, ROLES, Call
-from zoo.training import Recipe
+from zoo.training import Recipe, Score
 
 
 class AttentionOracle:
@@ -68,17 +68,22 @@ def layout_of(instance: Instance, d_model: int) -> Layout:
     needs=("shape", "masking", "numerics", "gradients", "parameters"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    recipe = Recipe(seed=seed)
-    layouts: list[Layout] = []
+    def spell(seed: int) -> Score:
+        generator = torch.Generator().manual_seed(seed)
+        recipe = Recipe(seed=seed)
+        layouts: list[Layout] = []
 
-    def make(d_model: int, num_heads: int, dropout: float) -> SpotChecked:
-        instance = component.construct("MultiHeadAttention", (d_model, num_heads, dropout))
-        layouts[:] = layouts or [layout_of(instance, d_model)]  # the same in all three places
-        instance.load(layouts[0].from_canonical(xavier(layouts[0], generator)))
-        part = RemoteModule(cast(RemoteInstance, instance), "MultiHeadAttention")  # this test needs a worker
-        return SpotChecked(
-            part, part.names, AttentionOracle(layouts[0], num_heads), "the attention", recipe.steps
-        )
+        def make(d_model: int, num_heads: int, dropout: float) -> SpotChecked:
+            instance = component.construct("MultiHeadAttention", (d_model, num_heads, dropout))
+            layouts[:] = layouts or [layout_of(instance, d_model)]  # the same in all three places
+            instance.load(layouts[0].from_canonical(xavier(layouts[0], generator)))
+            part = RemoteModule(
+                cast(RemoteInstance, instance), "MultiHeadAttention"
+            )  # this test needs a worker
+            return SpotChecked(
+                part, part.names, AttentionOracle(layouts[0], num_heads), "the attention", recipe.steps
+            )
 
-    require(train_to_reverse("attention", make, seed=seed, progress=progress, recipe=recipe))
+        return train_to_reverse("attention", make, seed=seed, progress=progress, recipe=recipe)
+
+    require_spelling(spell, seed)

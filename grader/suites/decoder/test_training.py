@@ -7,7 +7,8 @@ import pytest
 from grader.judge.component import Submission
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import D_FF, D_MODEL, NUM_HEADS, load_from, remote, with_stack
-from grader.judge.training import require, reverser, train_model
+from grader.judge.training import require_spelling, reverser, train_model
+from zoo.training import Score
 
 
 @pytest.mark.grade(
@@ -17,17 +18,20 @@ from grader.judge.training import require, reverser, train_model
     needs=("shape", "masking", "numerics", "gradients", "parameters", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    weights = reverser(seed).state_dict()
-    parts = []
-    for name in ("self_attention", "cross_attention", "feed_forward"):
-        kind, sizes = (
-            ("WorkingFeedForward", (D_MODEL, D_FF))
-            if name == "feed_forward"
-            else ("WorkingAttention", (D_MODEL, NUM_HEADS))
-        )
-        parts.append(component.part(kind, sizes))
-        load_from(remote(parts[-1]), weights, f"decoder.layers.0.{name}.")
-    layer = component.construct("DecoderLayer", (*parts, D_MODEL), {"norm": "pre"})
-    maker = component.part("Maker", ([layer],))
-    stack = component.construct("Decoder", (maker, 1, D_MODEL), {"norm": "pre"})
-    require(train_model(with_stack(seed, "decoder", remote(stack)), seed=seed, progress=progress))
+    def spell(seed: int) -> Score:
+        weights = reverser(seed).state_dict()
+        parts = []
+        for name in ("self_attention", "cross_attention", "feed_forward"):
+            kind, sizes = (
+                ("WorkingFeedForward", (D_MODEL, D_FF))
+                if name == "feed_forward"
+                else ("WorkingAttention", (D_MODEL, NUM_HEADS))
+            )
+            parts.append(component.part(kind, sizes))
+            load_from(remote(parts[-1]), weights, f"decoder.layers.0.{name}.")
+        layer = component.construct("DecoderLayer", (*parts, D_MODEL), {"norm": "pre"})
+        maker = component.part("Maker", ([layer],))
+        stack = component.construct("Decoder", (maker, 1, D_MODEL), {"norm": "pre"})
+        return train_model(with_stack(seed, "decoder", remote(stack)), seed=seed, progress=progress)
+
+    require_spelling(spell, seed)

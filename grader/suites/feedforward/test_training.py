@@ -9,10 +9,10 @@ from grader.judge.component import Submission
 from grader.judge.plugged import plugged
 from grader.judge.pytest_plugin import Progress
 from grader.judge.spotcheck import SpotChecked
-from grader.judge.training import require, train_to_reverse
+from grader.judge.training import require_spelling, train_to_reverse
 from grader.reference.feedforward import REFERENCE, namespace, wanted
 from grader.suites.feedforward.scenarios import NAME
-from zoo.training import Recipe
+from zoo.training import Recipe, Score
 
 
 @pytest.mark.grade(
@@ -22,25 +22,28 @@ from zoo.training import Recipe
     needs=("shape", "numerics", "gradients", "parameters", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    recipe, generator = Recipe(seed=seed), torch.Generator().manual_seed(seed)
+    def spell(seed: int) -> Score:
+        recipe, generator = Recipe(seed=seed), torch.Generator().manual_seed(seed)
 
-    def make(d_model: int, d_ff: int, dropout: float) -> SpotChecked:
-        sizes = wanted(d_model, d_ff)
-        initial = {one.name: torch.zeros(one.shape) for one in sizes}
-        for value in initial.values():
-            if value.dim() == 2:
-                torch.nn.init.xavier_uniform_(value, generator=generator)
-        reference = namespace(REFERENCE)[NAME](d_model, d_ff, dropout)
-        args = (d_model, d_ff, dropout)
-        return plugged(
-            component,
-            NAME,
-            args,
-            reference,
-            sizes,
-            initial,
-            title="the feed-forward network",
-            steps=recipe.steps,
-        )
+        def make(d_model: int, d_ff: int, dropout: float) -> SpotChecked:
+            sizes = wanted(d_model, d_ff)
+            initial = {one.name: torch.zeros(one.shape) for one in sizes}
+            for value in initial.values():
+                if value.dim() == 2:
+                    torch.nn.init.xavier_uniform_(value, generator=generator)
+            reference = namespace(REFERENCE)[NAME](d_model, d_ff, dropout)
+            args = (d_model, d_ff, dropout)
+            return plugged(
+                component,
+                NAME,
+                args,
+                reference,
+                sizes,
+                initial,
+                title="the feed-forward network",
+                steps=recipe.steps,
+            )
 
-    require(train_to_reverse("feedforward", make, seed=seed, progress=progress, recipe=recipe))
+        return train_to_reverse("feedforward", make, seed=seed, progress=progress, recipe=recipe)
+
+    require_spelling(spell, seed)

@@ -7,7 +7,8 @@ import pytest
 from grader.judge.component import Submission
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import LearnersLoss
-from grader.judge.training import require, reverser, train_model
+from grader.judge.training import require_spelling, reverser, train_model
+from zoo.training import Score
 
 
 @pytest.mark.grade(
@@ -17,5 +18,8 @@ from grader.judge.training import require, reverser, train_model
     needs=("shape", "masking", "numerics", "gradients", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    loss = LearnersLoss(component.function("sequence_loss"))
-    require(train_model(reverser(seed), seed=seed, progress=progress, loss=loss))
+    def spell(seed: int) -> Score:
+        loss = LearnersLoss(component.function("sequence_loss"))
+        return train_model(reverser(seed), seed=seed, progress=progress, loss=loss)
+
+    require_spelling(spell, seed)

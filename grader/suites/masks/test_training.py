@@ -7,7 +7,8 @@ import pytest
 from grader.judge.component import Submission
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import LearnersMasks
-from grader.judge.training import require, reverser, train_model
+from grader.judge.training import require_spelling, reverser, train_model
+from zoo.training import Score
 
 
 @pytest.mark.grade(
@@ -17,7 +18,10 @@ from grader.judge.training import require, reverser, train_model
     needs=("shape", "masking", "numerics", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    model = reverser(seed)
-    model.masking = LearnersMasks(component.function("padding_mask"), component.function("decoder_mask"))
-    model.cacheable = model.packable = False
-    require(train_model(model, seed=seed, progress=progress))
+    def spell(seed: int) -> Score:
+        model = reverser(seed)
+        model.masking = LearnersMasks(component.function("padding_mask"), component.function("decoder_mask"))
+        model.cacheable = model.packable = False
+        return train_model(model, seed=seed, progress=progress)
+
+    require_spelling(spell, seed)

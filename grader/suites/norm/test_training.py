@@ -9,7 +9,8 @@ from grader.judge.component import Submission
 from grader.judge.proxy import RemoteModule
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import remote
-from grader.judge.training import require, reverser, train_model
+from grader.judge.training import require_spelling, reverser, train_model
+from zoo.training import Score
 
 
 @pytest.mark.grade(
@@ -19,7 +20,10 @@ from grader.judge.training import require, reverser, train_model
     needs=("shape", "numerics", "gradients", "parameters", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    def make(d_model: int) -> nn.Module:
-        return RemoteModule(remote(component.construct("LayerNorm", (d_model,))), "LayerNorm")
+    def spell(seed: int) -> Score:
+        def make(d_model: int) -> nn.Module:
+            return RemoteModule(remote(component.construct("LayerNorm", (d_model,))), "LayerNorm")
 
-    require(train_model(reverser(seed, {"norm-type": make}), seed=seed, progress=progress))
+        return train_model(reverser(seed, {"norm-type": make}), seed=seed, progress=progress)
+
+    require_spelling(spell, seed)

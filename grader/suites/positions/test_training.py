@@ -9,7 +9,8 @@ from grader.judge.component import Submission
 from grader.judge.proxy import RemoteModule
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import remote
-from grader.judge.training import require, reverser, train_model
+from grader.judge.training import require_spelling, reverser, train_model
+from zoo.training import Score
 
 
 @pytest.mark.grade(
@@ -19,13 +20,16 @@ from grader.judge.training import require, reverser, train_model
     needs=("shape", "numerics", "gradients", "parameters", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    kinds = iter(("SinusoidalPositions", "LearnedPositions"))  # source, then target
+    def spell(seed: int) -> Score:
+        kinds = iter(("SinusoidalPositions", "LearnedPositions"))  # source, then target
 
-    def make(d_model: int, max_len: int) -> nn.Module:
-        name = next(kinds)
-        part = RemoteModule(remote(component.construct(name, (d_model, max_len))), name)
-        for parameter in part.parameters():
-            nn.init.normal_(parameter, std=0.1)
-        return part
+        def make(d_model: int, max_len: int) -> nn.Module:
+            name = next(kinds)
+            part = RemoteModule(remote(component.construct(name, (d_model, max_len))), name)
+            for parameter in part.parameters():
+                nn.init.normal_(parameter, std=0.1)
+            return part
 
-    require(train_model(reverser(seed, {"encoding": make}), seed=seed, progress=progress))
+        return train_model(reverser(seed, {"encoding": make}), seed=seed, progress=progress)
+
+    require_spelling(spell, seed)

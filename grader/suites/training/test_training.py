@@ -10,9 +10,9 @@ from torch import Tensor
 from grader.judge.component import Submission, SubmissionError
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import load_from, remote, reverser_part
-from grader.judge.training import TASK, WORDS, require, reverser
+from grader.judge.training import TASK, WORDS, require_spelling, reverser
 from zoo.schedules.linear import LinearSchedule
-from zoo.training import Recipe, exact_match, load_task
+from zoo.training import Recipe, Score, exact_match, load_task
 
 
 @pytest.mark.grade(
@@ -22,24 +22,27 @@ from zoo.training import Recipe, exact_match, load_task
     needs=("shape", "numerics", "gradients", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    task, recipe, model, draws = load_task(TASK), Recipe(seed=seed), reverser(seed), random.Random(seed)
-    part = reverser_part(component)
-    load_from(remote(part), model.state_dict())
-    optimizer = component.part("Trainer", (part, list(recipe.betas), recipe.eps, recipe.weight_decay))
-    schedule = LinearSchedule(recipe.steps, recipe.warmup)
-    make_batch, step = component.function("reverse_words"), component.function("train_step")
-    for number in range(recipe.steps):
-        words = draws.sample(task.training, recipe.batch_size)
-        batch = make_batch.call([words]).value
-        if (
-            not isinstance(batch, (tuple, list))
-            or not all(isinstance(x, Tensor) for x in batch)
-            or len(batch) != 2
-        ):
-            raise SubmissionError("protocol", "reverse_words must give a pair of tensors (src, tgt)")
-        optimizer.call([recipe.lr * schedule(number)], method="set_rate")
-        step.call([part, optimizer, *batch])
-        progress("training", number + 1, recipe.steps)
-    trained = {name: info.value for name, info in part.parameters().items()}
-    model.load_state_dict(trained, strict=True)
-    require(exact_match(model, task, task.held_out[:WORDS]))
+    def spell(seed: int) -> Score:
+        task, recipe, model, draws = load_task(TASK), Recipe(seed=seed), reverser(seed), random.Random(seed)
+        part = reverser_part(component)
+        load_from(remote(part), model.state_dict())
+        optimizer = component.part("Trainer", (part, list(recipe.betas), recipe.eps, recipe.weight_decay))
+        schedule = LinearSchedule(recipe.steps, recipe.warmup)
+        make_batch, step = component.function("reverse_words"), component.function("train_step")
+        for number in range(recipe.steps):
+            words = draws.sample(task.training, recipe.batch_size)
+            batch = make_batch.call([words]).value
+            if (
+                not isinstance(batch, (tuple, list))
+                or not all(isinstance(x, Tensor) for x in batch)
+                or len(batch) != 2
+            ):
+                raise SubmissionError("protocol", "reverse_words must give a pair of tensors (src, tgt)")
+            optimizer.call([recipe.lr * schedule(number)], method="set_rate")
+            step.call([part, optimizer, *batch])
+            progress("training", number + 1, recipe.steps)
+        trained = {name: info.value for name, info in part.parameters().items()}
+        model.load_state_dict(trained, strict=True)
+        return exact_match(model, task, task.held_out[:WORDS])
+
+    require_spelling(spell, seed)

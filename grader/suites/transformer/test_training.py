@@ -18,7 +18,8 @@ from grader.judge.stand_ins import (
     load_from,
     remote,
 )
-from grader.judge.training import require, reverser, train_model
+from grader.judge.training import require_spelling, reverser, train_model
+from zoo.training import Score
 from zoo.transformer import Transformer
 
 
@@ -29,16 +30,19 @@ from zoo.transformer import Transformer
     needs=("shape", "masking", "numerics", "gradients", "parameters", "behaviour"),
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
-    weights = reverser(seed).state_dict()
-    encoder = component.part("WorkingEncoder", (D_MODEL, NUM_HEADS, D_FF))
-    decoder = component.part("WorkingDecoder", (D_MODEL, NUM_HEADS, D_FF))
-    load_from(remote(encoder), weights, "encoder.")
-    load_from(remote(decoder), weights, "decoder.")
-    tables = [component.part("WorkingEmbedding", (VOCAB, D_MODEL)) for _ in range(2)]
-    for table, side in zip(tables, ("src", "tgt"), strict=True):
-        # The exercise multiplies embeddings by sqrt(D); the recipe's vectors are what comes out of that.
-        table.load({"weight": weights[f"embeddings.{side}_table.weight"] / D_MODEL**0.5})
-    positions = component.part("WorkingPositions", (D_MODEL, MAX_LEN))
-    model = component.construct("Transformer", (encoder, decoder, *tables, positions, D_MODEL, VOCAB))
-    whole = cast(Transformer, WholeModel(remote(model)))
-    require(train_model(whole, seed=seed, progress=progress))
+    def spell(seed: int) -> Score:
+        weights = reverser(seed).state_dict()
+        encoder = component.part("WorkingEncoder", (D_MODEL, NUM_HEADS, D_FF))
+        decoder = component.part("WorkingDecoder", (D_MODEL, NUM_HEADS, D_FF))
+        load_from(remote(encoder), weights, "encoder.")
+        load_from(remote(decoder), weights, "decoder.")
+        tables = [component.part("WorkingEmbedding", (VOCAB, D_MODEL)) for _ in range(2)]
+        for table, side in zip(tables, ("src", "tgt"), strict=True):
+            # The exercise multiplies embeddings by sqrt(D); the recipe's vectors are what comes out of that.
+            table.load({"weight": weights[f"embeddings.{side}_table.weight"] / D_MODEL**0.5})
+        positions = component.part("WorkingPositions", (D_MODEL, MAX_LEN))
+        model = component.construct("Transformer", (encoder, decoder, *tables, positions, D_MODEL, VOCAB))
+        whole = cast(Transformer, WholeModel(remote(model)))
+        return train_model(whole, seed=seed, progress=progress)
+
+    require_spelling(spell, seed)
