@@ -25,6 +25,8 @@ def write_new(path: Path, content: bytes) -> bool:
     Raises:
         ZooError: it cannot be written.
     """
+    if os.path.lexists(path):
+        return False
     with _beside(path, content) as written:
         try:
             os.link(written, path)

@@ -130,6 +130,23 @@ def test_start_in_a_folder_that_cannot_be(run: Run, tmp_path: Path, monkeypatch:
     assert not list((tmp_path / "mine").iterdir())
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_in_a_folder_that_may_not_be_written_to_everything_is_still_shown(run: Run, tmp_path: Path) -> None:
+    run("start", "mine")
+    (tmp_path / "mine").chmod(0o555)
+    try:
+        assert run("start", "mine").code == 0
+        done = run("hint", "mine/attention.py")
+        assert (done.code, "hint 1 of 3" in done.out) == (0, True)
+        assert "Permission denied" in done.err
+        (tmp_path / "mine" / "attention.py").write_text("# mine\n")
+        done = run("reset", "mine/attention.py")
+        assert (done.code, done.stdout) == (2, "")
+        assert (tmp_path / "mine" / "attention.py").read_text() == "# mine\n"
+    finally:
+        (tmp_path / "mine").chmod(0o755)
+
+
 def test_a_template_that_is_missing_is_a_sentence_and_the_others_are_copied(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
