@@ -15,6 +15,7 @@ from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, N
 from .model import Embedding, Positions
 from .scattered import Scattered
 from .spelling import Descent, Pupil, Speller
+from .stepping import Stepper
 from .working import (
     Reverser,
     Trainer,
@@ -52,6 +53,7 @@ PARTS: dict[str, type[nn.Module]] = {
         Pupil,
         Scattered,
         Speller,
+        Stepper,
         Sublayer,
         *_WORKING,
     )
