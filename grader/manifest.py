@@ -34,6 +34,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("test_layer_norm.py", "test_places.py", "test_training.py"),
     ),
     (
+        "transformer",
+        "The whole model: embeddings, masks, encode, decode",
+        ("Transformer",),
+        ("test_class.py", "test_training.py"),
+    ),
+    (
         "loss",
         "The shifted target, and the loss with label smoothing",
         ("shift_right", "sequence_loss"),
@@ -51,6 +57,7 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("noam", "train_step", "reverse_words"),
         ("test_rate.py", "test_words.py", "test_step.py", "test_training.py"),
     ),
+    ("kv_cache", "Attention step by step, with a cache", ("CachedAttention",), ("test_class.py",)),
 )
 _NEXT = dict(pairwise(name for name, *_ in _LIST))
 
