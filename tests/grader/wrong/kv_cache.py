@@ -1,0 +1,127 @@
+"""Wrong cached attention as beginners write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+RIGHT_PARTS = {
+    "init": """
+import math
+import torch
+from torch import nn
+
+class CachedAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("d_model must be divisible by num_heads")
+        self.h, self.d = num_heads, d_model // num_heads
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=False)
+        self.proj = nn.Linear(d_model, d_model)
+""",
+    "start": """
+    def forward(self, x, cache):
+        B = x.shape[0]
+        q, k, v = self.qkv(x).view(B, 1, 3, self.h, self.d).permute(2, 0, 3, 1, 4)
+""",
+    "cache": """
+        if cache is not None:
+            k = torch.cat((cache["k"], k), dim=2)
+            v = torch.cat((cache["v"], v), dim=2)
+""",
+    "attend": """
+        att = (q @ k.transpose(-1, -2) / math.sqrt(self.d)).softmax(-1)
+        y = (att @ v).transpose(1, 2).reshape(B, 1, -1)
+""",
+    "end": """
+        return self.proj(y), {"k": k, "v": v}
+""",
+}
+
+
+def file(**changed: str) -> str:
+    """A file in which these parts are written in another way."""
+    return "".join({**RIGHT_PARTS, **changed}.values())
+
+
+WRONG: Mapping[str, tuple[frozenset[str], str]] = {
+    "joined along the heads": (
+        frozenset({"cache-wrong-dimension"}),
+        file(
+            cache="""
+        if cache is not None:
+            k = torch.cat((cache["k"], k), dim=1)
+            v = torch.cat((cache["v"], v), dim=1)
+"""
+        ),
+    ),
+    "a causal mask of one row": (
+        frozenset({"causal-mask-of-one-row"}),
+        file(
+            attend="""
+        att = q @ k.transpose(-1, -2) / math.sqrt(self.d)
+        mask = torch.tril(torch.ones(q.size(2), k.size(2), device=x.device))
+        att = att.masked_fill(mask == 0, float("-inf")).softmax(-1)
+        y = (att @ v).transpose(1, 2).reshape(B, 1, -1)
+"""
+        ),
+    ),
+    "kept on self": (
+        frozenset({"cache-in-module"}),
+        file(
+            cache="""
+        if getattr(self, "k", None) is not None:
+            k = torch.cat((self.k, k), dim=2)
+            v = torch.cat((self.v, v), dim=2)
+        self.k, self.v = k.detach(), v.detach()
+"""
+        ),
+    ),
+    "the newest key only": (
+        frozenset({"only-last-step-cached"}),
+        file(
+            cache="""
+        new = {"k": k, "v": v}
+        if cache is not None:
+            k = torch.cat((cache["k"], k), dim=2)
+            v = torch.cat((cache["v"], v), dim=2)
+""",
+            end="""
+        return self.proj(y), new
+""",
+        ),
+    ),
+    "scaled by the whole width": (
+        frozenset({"scale-wrong"}),
+        file(
+            attend="""
+        att = (q @ k.transpose(-1, -2) / math.sqrt(x.size(-1))).softmax(-1)
+        y = (att @ v).transpose(1, 2).reshape(B, 1, -1)
+"""
+        ),
+    ),
+    "values kept as keys": (
+        frozenset({"keys-and-values-confused"}),
+        file(
+            end="""
+        return self.proj(y), {"k": v, "v": v}
+"""
+        ),
+    ),
+    "no projection at the end": (
+        frozenset({"output-projection-missing"}),
+        file(
+            end="""
+        return y, {"k": k, "v": v}
+"""
+        ),
+    ),
+    "the output alone": (
+        frozenset({"cache-not-returned"}),
+        file(
+            end="""
+        return self.proj(y)
+"""
+        ),
+    ),
+}
