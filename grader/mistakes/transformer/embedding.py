@@ -166,7 +166,7 @@ def positions_added_again(steps: Steps) -> Steps:
 
 @mistake(
     "positions-twice",
-    "The positions are added twice.",
+    "The positions are added twice: `positions` is called two times for one sentence.",
     formula=INPUT,
     hint="Count the calls of positions for one sentence.",
 )
