@@ -104,6 +104,7 @@ class Steps:
     leave: Callable[[Request], object] = lambda _request: None
 
     pick: Callable[[Tensor], Tensor] = lambda logits: logits.argmax(-1)  # [B, V] -> [B]
+    fill: Callable[[Request, Tensor, Tensor], Tensor] = lambda _request, _tokens, chosen: chosen
     over: Callable[[Request, Tensor], bool] = all_ended
     cut: Callable[[Request, Sequence[int]], list[int]] = cut
 
@@ -130,7 +131,8 @@ class Steps:
             tokens = torch.full((request.src.size(0), 1), request.sos)  # [B, 1]
             for _ in range(request.max_len):
                 logits = self.look(self.ask(request, tokens, memory, request.src))  # [B, V]
-                tokens = torch.cat([tokens, self.pick(logits)[:, None]], 1)  # [B, L + 1]
+                chosen = self.fill(request, tokens, self.pick(logits))  # [B]
+                tokens = torch.cat([tokens, chosen[:, None]], 1)  # [B, L + 1]
                 if self.over(request, tokens):
                     break
         self.leave(request)

@@ -18,7 +18,6 @@ KEEP = "of all extensions of all hypotheses of a sentence, keep the `beam` best"
     "copies and stay equal.",
     formula=KEEP,
     hint="Print the hypotheses after two steps: are they different?",
-    source="common; catalogue of decoding mistakes, 118",
 )
 def beam_is_greedy(steps: Steps) -> Steps:
     return replace(steps, prune=lambda request, hypotheses, _count: steps.prune(request, hypotheses, 1))
@@ -124,7 +123,6 @@ def whole(_request: Request, ids: Sequence[int]) -> list[int]:
     "ids and its score.",
     formula="a finished hypothesis keeps its place and its score",
     hint="What may follow EOS, and with which probability?",
-    source="common; catalogue of decoding mistakes, 118",
 )
 def finished_extended(steps: Steps) -> list[Steps]:
     def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
@@ -215,12 +213,18 @@ def sentences_mixed(steps: Steps) -> list[Steps]:
     def tiled(request: Request, owners: list[int]) -> list[int]:
         return [i % request.src.size(0) for i in range(len(owners))]
 
+    def tiled_from_the_start(request: Request, owners: list[int]) -> list[int]:
+        batch = request.src.size(0)  # with `beam` rows a sentence in the first step already
+        rows = range(0, batch * request.beam, request.beam) if len(owners) == batch else range(len(owners))
+        return [i % batch for i in rows]
+
     def survive(request: Request, beams: list[Beam]) -> list[Beam]:
         ranked = sorted((one for beam in beams for one in beam), key=lambda one: one.score, reverse=True)
         return [ranked[: request.beam] for _ in beams]
 
     return [
         replace(steps, owners=tiled),
+        replace(steps, owners=tiled_from_the_start),
         replace(steps, survive=survive),
     ]
 

@@ -19,7 +19,6 @@ RESULT = "result: the generated ids without SOS, with EOS, then PAD"
     "SOS stands at the head of the result. It was the start of the input and was not generated, so it is left out.",
     formula=RESULT,
     hint="Which of the columns did the model not choose?",
-    source="transformer-zoo exercises.md",
 )
 def sos_in_result(steps: Steps) -> list[Steps]:
     def give(request: Request, rows: Rows) -> object:
@@ -72,7 +71,6 @@ def max_len_off_by_one(steps: Steps) -> list[Steps]:
     "The ids of SOS, EOS and PAD are written into the code as 1, 2 and 0; the arguments sos, eos and pad are not used "
     "everywhere.",
     hint="Search the function for the digits 0, 1 and 2.",
-    source="transformer-zoo exercises.md",
 )
 def special_ids_hard_coded(steps: Steps) -> list[Steps]:
     def fixed(**ids: int) -> Steps:
@@ -87,7 +85,6 @@ def special_ids_hard_coded(steps: Steps) -> list[Steps]:
     "logits of position t say what follows position t: the last position says what comes next.",
     formula="next id from logits[:, -1]",
     hint="Of the L rows of logits, which one has seen the whole prefix?",
-    source="common; course forums on greedy loops",
 )
 def logits_of_first_position(steps: Steps) -> Steps:
     return replace(steps, look=lambda logits: logits[:, 0])
@@ -130,7 +127,6 @@ def source_and_target_swapped(steps: Steps) -> Steps:
     "Gradients are recorded while decoding. Nothing is trained here: it costs memory and time at every step, and the "
     "whole call belongs under torch.no_grad().",
     hint="encode runs the model as well.",
-    source="common; PyTorch documentation of no_grad",
 )
 def gradients_recorded(steps: Steps) -> Steps:
     return replace(steps, recording=nullcontext)
@@ -185,8 +181,11 @@ def first_sentence_only(steps: Steps) -> list[Steps]:
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="Rows of different lengths are filled up with PAD; then they fit into one tensor.",
 )
-def list_returned(steps: Steps) -> Steps:
-    return replace(steps, give=lambda request, rows: steps.give(request, rows).tolist())
+def list_returned(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, give=lambda request, rows: steps.give(request, rows).tolist()),
+        replace(steps, give=lambda request, rows: list(steps.give(request, rows))),
+    ]
 
 
 @mistake(

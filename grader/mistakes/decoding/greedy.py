@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.mistakes import Collection
 from grader.mistakes.decoding.common import RESULT
-from grader.reference.decoding import Request, Steps
+from grader.reference.decoding import Request, Rows, Steps
 
 mistake: Collection[Steps] = Collection(("greedy_decode",))
 
@@ -26,7 +26,6 @@ def whole(_request: Request, ids: Sequence[int]) -> list[int]:
     "bring EOS in the same step).",
     formula=RESULT,
     hint="What must be remembered about a row that has brought EOS?",
-    source="common; catalogue of decoding mistakes, 117",
 )
 def eos_not_obeyed(steps: Steps) -> list[Steps]:
     def together(request: Request, tokens: Tensor) -> bool:
@@ -44,10 +43,26 @@ def eos_not_obeyed(steps: Steps) -> list[Steps]:
     "are ids after its EOS, where PAD should be.",
     formula=RESULT,
     hint="What is appended to a row that has ended, while others go on?",
-    source="common; catalogue of decoding mistakes, 117",
 )
 def ids_after_eos(steps: Steps) -> Steps:
     return replace(steps, cut=whole)
+
+
+@mistake(
+    "ended-flag-forgotten",
+    "A row counts as ended for one step only: the flag is set anew from the newest ids, and the row goes on after a "
+    "single PAD. Once ended, a row stays ended.",
+    formula="ended = ended | (chosen == eos)",
+    hint="What happens to the flag in the step after EOS?",
+)
+def ended_flag_forgotten(steps: Steps) -> Steps:
+    def fill(request: Request, tokens: Tensor, chosen: Tensor) -> Tensor:
+        return chosen.masked_fill(tokens[:, -1] == request.eos, request.pad)
+
+    def together(request: Request, tokens: Tensor) -> bool:
+        return bool((tokens[:, -1] == request.eos).all())
+
+    return replace(steps, fill=fill, cut=whole, over=together)
 
 
 @mistake(
@@ -107,6 +122,34 @@ def pad_excluded(steps: Steps) -> list[Steps]:
     return [
         replace(steps, pick=lambda logits: logits[:, 1:].argmax(-1)),
         replace(steps, pick=lambda logits: logits[:, 2:].argmax(-1)),
+    ]
+
+
+@mistake(
+    "one-pass-only",
+    "The model is run once, over the source in place of the prefix, and the likeliest id of every position is taken. "
+    "Decoding goes step by step: each id is chosen after those before it.",
+    formula="y_t = argmax of decode(SOS y_1 ... y_{t-1}, memory, src)[:, -1]",
+    hint="What does the model know of the first id when it gives the second?",
+)
+def one_pass_only(steps: Steps) -> list[Steps]:
+    def give(
+        *, start: bool, cut: Callable[[Request, Sequence[int]], list[int]]
+    ) -> Callable[[Request, Rows], object]:
+        @torch.no_grad()
+        def once(request: Request, _rows: Rows) -> object:
+            tokens = request.src
+            if start:
+                tokens = torch.cat([torch.full_like(tokens[:, :1], request.sos), tokens], 1)  # [B, S + 1]
+            ids = request.model(request.src, tokens).argmax(-1)[:, : request.max_len]
+            return steps.give(request, [cut(request, [request.sos, *row]) for row in ids.tolist()])
+
+        return once
+
+    return [
+        replace(steps, give=give(start=start, cut=cut))
+        for start in (False, True)
+        for cut in (steps.cut, whole)
     ]
 
 

@@ -38,7 +38,6 @@ def target_not_shifted(steps: Steps) -> Steps:
     "not, so that the first letter is never learned.",
     formula=SHIFT,
     hint="Which id is at tgt[:, 0], and who predicts it?",
-    source="catalogue of training mistakes, 108",
 )
 def target_cut(steps: Steps) -> Steps:
     return replace(steps, shift=lambda tgt: tgt[:, :-1], target=lambda tgt: tgt[:, 1:])
@@ -49,7 +48,6 @@ def target_cut(steps: Steps) -> Steps:
     "The target is shifted the wrong way, twice, or without SOS in front.",
     formula="shift_right([y1 y2 EOS]) = [SOS y1 y2]",
     hint="Write down one row before and after.",
-    source="catalogue of training mistakes, 108",
 )
 def shifted_wrongly(steps: Steps) -> list[Steps]:
     def front(number: int) -> Callable[[Tensor], Tensor]:
@@ -121,7 +119,6 @@ def loss_divided_wrongly(steps: Steps) -> list[Steps]:
     "The logits [B, L, V] are viewed as [B, V, L]: view cuts them up anew, it does not exchange dimensions.",
     formula="cross_entropy takes [B * L, V] and [B * L], or [B, V, L] and [B, L]",
     hint="view, reshape or transpose?",
-    source="catalogue of training mistakes, 110",
 )
 def logits_reshaped_wrongly(steps: Steps) -> Steps:
     def loss(logits: Tensor, tgt: Tensor) -> Tensor:
@@ -159,7 +156,6 @@ def label_smoothing_added(steps: Steps) -> Steps:
     "Gradients left from before are added to the new ones: zero_grad is missing, or comes only after the step.",
     formula=ORDER,
     hint="backward() adds to .grad. What is in there before?",
-    source="catalogue of training mistakes, 114",
 )
 def zero_grad_missing(steps: Steps) -> list[Steps]:
     def never(_model: Any, optimizer: Any, loss: Loss) -> Tensor:
@@ -182,7 +178,6 @@ def zero_grad_missing(steps: Steps) -> list[Steps]:
     "first.",
     formula=ORDER,
     hint="What is in .grad when step() is called?",
-    source="catalogue of training mistakes, 114",
 )
 def nothing_learned(steps: Steps) -> list[Steps]:
     def orders(*order: str) -> Callable[[Any, Any, Loss], Tensor]:
@@ -280,7 +275,6 @@ def gradients_clipped(steps: Steps) -> list[Steps]:
     "The model is not put into train mode: it came in eval mode, and learns without its dropout.",
     formula="model.train()",
     hint="What does model.training say while your step runs?",
-    source="catalogue of training mistakes, 114",
 )
 def train_mode_missing(steps: Steps) -> list[Steps]:
     return [
@@ -304,7 +298,6 @@ def left_in_eval_mode(steps: Steps) -> Steps:
     "rate-changed",
     "The learning rate of the optimizer is changed by the step; it is the caller's business.",
     hint="Who sets param_groups[0]['lr']?",
-    source="catalogue of training mistakes, 115",
 )
 def rate_changed(steps: Steps) -> Steps:
     def after(_model: Any, optimizer: Any) -> None:

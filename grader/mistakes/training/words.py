@@ -19,7 +19,6 @@ SHAPE = "src: letters, PAD ...; tgt: letters reversed, EOS, PAD ..."
     "The padded row is reversed, so that PAD comes first in the target. Reverse the letters, then pad.",
     formula=SHAPE,
     hint="Which comes first, reversing or padding?",
-    source="common; catalogue of training mistakes, 120",
 )
 def padding_reversed(steps: Steps) -> list[Steps]:
     def flipped(eos_last: bool) -> Callable[[Rows], Tensor]:
@@ -56,7 +55,6 @@ def padded_on_the_left(steps: Steps) -> list[Steps]:
     "EOS is reversed along with the letters and stands at the head of the target; it ends the target.",
     formula=SHAPE,
     hint="Is EOS there before or after the letters are turned round?",
-    source="common; catalogue of training mistakes, 120",
 )
 def eos_first(steps: Steps) -> Steps:
     return replace(steps, spelled=lambda ids: [EOS, *reversed(ids)])
@@ -67,7 +65,6 @@ def eos_first(steps: Steps) -> Steps:
     "There is no EOS in the target: the model can never learn when to stop.",
     formula=SHAPE,
     hint="What comes after the last letter?",
-    source="catalogue of training mistakes, 108",
 )
 def eos_missing(steps: Steps) -> Steps:
     return replace(steps, spelled=lambda ids: ids[::-1])
@@ -94,7 +91,6 @@ def eos_after_padding(steps: Steps) -> Steps:
     "front of the decoder's input.",
     formula=SHAPE,
     hint="Does the model have to predict SOS?",
-    source="catalogue of training mistakes, 108",
 )
 def sos_in_target(steps: Steps) -> list[Steps]:
     return [
@@ -205,7 +201,6 @@ def pair_swapped(steps: Steps) -> Steps:
     "word-ids-not-int64",
     "The ids are floats, or another kind of integer; an embedding asks for int64.",
     hint="torch.zeros and torch.Tensor make floats; torch.tensor of whole numbers makes int64.",
-    source="catalogue of mistakes, 121",
 )
 def word_ids_not_int64(steps: Steps) -> list[Steps]:
     return [

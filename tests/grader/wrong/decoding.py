@@ -105,6 +105,32 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
         frozenset({"special-ids-hard-coded"}),
         file(("chosen == eos", "chosen == 2"), ("[-1] == eos", "[-1] == 2")),
     ),
+    "the flag is set anew": (
+        frozenset({"ended-flag-forgotten"}),
+        file(("ended | (chosen == eos)", "chosen == eos")),
+    ),
+    "the model is run once": (
+        frozenset({"one-pass-only"}),
+        file(
+            (
+                "    memory = model.encode(src)\n    tokens",
+                "    return model(src, src).argmax(-1)[:, :max_len]\n    tokens",
+            )
+        ),
+    ),
+    "rows in a list": (
+        frozenset({"list-returned"}),
+        file(("return tokens[:, 1:]", "return list(tokens[:, 1:])")),
+    ),
+    "each hypothesis by itself": (
+        frozenset({"beam-is-greedy"}),
+        file(
+            (
+                "for i, p in enumerate(chances.tolist()):",
+                "for p, i in [(chances.max().item(), chances.argmax().item())]:",
+            )
+        ),
+    ),
     "any ended": (frozenset({"stops-with-first-row"}), file(("ended.all()", "ended.any()"))),
     "finished hypotheses go on": (
         frozenset({"finished-hypotheses-extended"}),
