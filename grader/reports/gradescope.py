@@ -48,10 +48,12 @@ class GradescopeReport:
         """Print the object."""
         (grade,) = grades
         results = [_test(i, result, self._visibility) for i, result in enumerate(grade.results, 1)]
+        # Gradescope keeps the total back where tests are; the line that all may read must not tell it
+        told_points = f": {number(grade.points)} of {number(grade.max_points)} points."
         report = {
             "score": number(grade.points),
             "execution_time": round(grade.duration_s, 3),
-            "output": f"{grade.title}: {number(grade.points)} of {number(grade.max_points)} points.",
+            "output": grade.title + (told_points if self._visibility == "visible" else " was graded."),
             "output_format": "text",
             "visibility": "visible",
             "stdout_visibility": "hidden",

@@ -1,7 +1,9 @@
 """Reports for platforms: the fields that they read, and nothing of a hidden test's inputs."""
 
 import base64
+import errno
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,6 +17,7 @@ from grader.cli.grade import grade
 from grader.judge.results import Grade, Result
 from grader.judge.verdict import Named
 from grader.reports import get_format
+from grader.reports.classroom import uncommanded
 from grader.reports.markdown import escaped
 
 SECRET = "expected [0.25, 0.5]\n  got      [0.75, 0.5]\nWrong in 2 of 3 cases here."
@@ -172,3 +175,54 @@ def test_what_does_not_fit_is_said_before_anything_is_graded(tmp_path: Path) -> 
         ran = CliRunner().invoke(grade, [str(file), *arguments])
         assert ran.exit_code == 2
         assert words in " ".join(ran.output.split())
+
+
+@given(st.text(alphabet=" \n:#[ax", max_size=40))
+def test_the_log_of_github_classroom_obeys_no_submission(text: str) -> None:
+    shown = uncommanded(text)
+    assert not any(line.lstrip().startswith("::") or "##[" in line for line in shown.splitlines())
+    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", text)
+
+
+def test_a_command_in_a_message_reaches_classroom_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = result("failed", message="Your code raised ValueError: x\n::add-mask::a\n  ##[error]b")
+    (test,) = json.loads(report("github-classroom", graded(hostile), capsys=capsys))["tests"]
+    assert test["message"].endswith("x\n: :add-mask::a\n  ## [error]b")
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_the_old_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, out = tmp_path / "feedforward.py", tmp_path / "results.json"
+    file.write_text("def (")
+    out.write_text("old")
+    move = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if Path(target).name == out.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    ran = CliRunner().invoke(grade, [str(file), "--format", "json", "-o", str(out), "--quick"])
+    assert ran.exit_code == 74
+    assert "The report was not written." in ran.output
+    assert out.read_text() == "old"
+    assert not [one.name for one in tmp_path.iterdir() if one.name.startswith(".results")]
+
+
+@pytest.mark.parametrize("visibility", ["hidden", "after_due_date", "after_published"])
+def test_where_tests_are_hidden_the_line_for_all_tells_no_points(
+    visibility: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(report("gradescope", MIXED, capsys=capsys, visibility=visibility))
+    assert found["output"] == "Attention was graded."
+    assert json.loads(report("gradescope", MIXED, capsys=capsys))["output"] == "Attention: 2 of 10 points."
+
+
+@pytest.mark.parametrize("name", FOR_LEARNERS)
+def test_what_broke_in_the_grader_is_not_told_to_learners(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = result("error", message="The grader itself broke: AssertionError: tensor(0.625)")
+    assert "0.625" not in report(name, graded(broken), capsys=capsys)
