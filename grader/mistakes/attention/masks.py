@@ -256,7 +256,7 @@ def mask_replaced_by_causal(steps: Steps) -> list[Steps]:
 )
 def diagonal_blocked(steps: Steps) -> list[Steps]:
     def blocked(call: Call, scores: Tensor) -> Tensor:
-        itself = torch.eye(*scores.shape[-2:], dtype=torch.bool)
+        itself = torch.eye(*scores.shape[-2:], dtype=torch.bool, device=scores.device)
         return steps.mask(call, scores).masked_fill(itself, -math.inf)
 
     def with_a_mask(call: Call, scores: Tensor) -> Tensor:
