@@ -26,6 +26,8 @@ def add_to(build: click.Command) -> None:
     """Give `zoo build` the option, once: a program may make its command line several times."""
     if any(param.name == "mine" for param in build.params):
         return
+    if any("--mine" in param.opts for param in build.params):
+        return
     build.params.append(
         click.Option(
             ["--mine"],

@@ -157,9 +157,9 @@ class Inquiry:
         if wrong:
             self._fail(component, wrong, len(asked))
 
-    def check_devices(self, component: str) -> None:
-        """Raise Failed if a tensor is made on a fixed device, in the first scenario of the component."""
-        asked = scenarios_of(self.scenarios, component)[0]
+    def check_devices(self, component: str, *groups: str) -> None:
+        """Raise Failed if a tensor is made on a fixed device, in the first scenario of these groups."""
+        asked = scenarios_of(self.scenarios, component, groups)[0]
         what = f"{component}, {asked.title}"
         check_devices(self.submission, what, lambda: self._ask(asked).error is None)
 

@@ -54,7 +54,7 @@ class Steps:
     shape: Callable[[int, int], tuple[int, ...]] = lambda max_len, d_model: (max_len, d_model)
     sinusoids_train: bool = False
     learned_train: bool = True
-    dtype: Callable[[Tensor, Tensor], Tensor] = lambda table, x: table.to(x.dtype)
+    dtype: Callable[[Tensor, Tensor], Tensor] = lambda table, x: table.to(x)
     rows: Callable[[Tensor, Tensor], Tensor] = lambda table, x: table[: x.size(1)]
     add: Callable[[Tensor, Tensor, bool], Any] = lambda x, rows, _training: x + rows
 
@@ -88,7 +88,7 @@ def namespace(steps: Steps) -> dict[str, Any]:
             self.table = nn.Parameter(table) if steps.learned_train else table
 
         def forward(self, x: Tensor) -> Any:
-            table = self.table if steps.learned_train else self.table.to(x.dtype)
+            table = self.table if steps.learned_train else self.table.to(x)
             return steps.forward(table, x, self.max_len, self.training)
 
     return {SINUSOIDAL: SinusoidalPositions, LEARNED: LearnedPositions}

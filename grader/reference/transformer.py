@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judge.readings import Wanted
+from grader.worker.strays import ASKED_FOR
 
 HEAD = r"head|out|proj|vocab|generator|logits|fc|linear|final|unembed"
 PARTS = ("encoder", "decoder", "src_embed", "tgt_embed", "positions")
@@ -81,7 +82,7 @@ def padding(_call: Call, tokens: Tensor, pad: int) -> Tensor:
 
 def causal(length: int) -> Tensor:
     """[T, T]: the past and itself."""
-    return torch.ones(length, length, dtype=torch.bool).tril()
+    return torch.ones(length, length, dtype=torch.bool, device=ASKED_FOR).tril()  # the judge's own device
 
 
 def encode(steps: Steps, call: Call, src: Tensor) -> Any:
@@ -133,7 +134,7 @@ class Steps:
         call, src, call.pad
     )
     tgt_mask: Callable[[Steps, Call, Tensor], Mask] = lambda steps, call, tgt: (
-        steps.causal(tgt.size(1)).to(tgt.device) & steps.padding(call, tgt, call.pad)
+        steps.causal(tgt.size(1)) & steps.padding(call, tgt, call.pad)
     )
     cross_mask: Callable[[Steps, Call, Tensor, Tensor], Mask] = lambda steps, call, src, _tgt: steps.src_mask(
         steps, call, src

@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from grader.exercise import get_exercise, get_exercises, get_mistakes
 from grader.judge.component import Submission
@@ -60,7 +61,17 @@ def test_reference_gets_all_points(name: str) -> None:
         assert [(r.name, r.message) for r in results if r.status != "passed"] == []
 
 
-@pytest.mark.parametrize(("name", "mistake"), [(n, m.id) for n, m in MISTAKES], ids=lambda x: x)
+def sparsely(every: int) -> list[ParameterSet]:
+    """Each mistake of each exercise; all but every so many are slow."""
+    return [
+        pytest.param(
+            name, mistake.id, id=f"{name}-{mistake.id}", marks=[] if i % every == 0 else [pytest.mark.slow]
+        )
+        for i, (name, mistake) in enumerate(MISTAKES)
+    ]
+
+
+@pytest.mark.parametrize(("name", "mistake"), sparsely(8))
 def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
     reference = importlib.import_module(get_exercise(name).reference)
     known = next(m for m in get_mistakes(name) if m.id == mistake)

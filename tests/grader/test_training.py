@@ -89,7 +89,8 @@ def train(
         words=words,
     )
     assert steps == [("training", n, recipe.steps) for n in range(1, recipe.steps + 1)]
-    assert sorted(part.title for part in made) == sorted(PLACES.values())
+    attentions = [title for title in PLACES.values() if "attention" in title]
+    assert sorted(part.title for part in made) == sorted(attentions)
     assert all(part.checked >= 4 for part in made)
     return score
 

@@ -119,8 +119,8 @@ def causal_size_wrong(steps: Steps) -> list[Steps]:
 
 
 @mistake(
-    "device-ignored",
-    "The argument `device` is not used: the mask always stands on the CPU, and a model on a GPU cannot use it.",
+    "device-hard-coded",
+    "The mask is made on the CPU whatever device is asked for, and a model on a GPU cannot use it.",
     formula="torch.ones(..., device=device)",
     hint="A new tensor is made on the CPU unless you say where.",
     source="mlverse/torch#1473",

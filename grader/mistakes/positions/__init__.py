@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from grader.mistakes import Mistake
-from grader.mistakes.positions import adding, length, sinusoids, training
+from grader.mistakes.positions import adding, devices, length, sinusoids, training
 from grader.mistakes.positions.collection import mistake
 from grader.reference.positions import Steps
 
 __all__ = ["MISTAKES", "THEMES"]
 
-THEMES = (sinusoids, adding, length, training)
+THEMES = (sinusoids, adding, length, training, devices)
 MISTAKES: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from grader.mistakes.transformer.collection import MASKS, PAPER_MASKS, mistake
 from grader.reference.transformer import Call, Steps
+from grader.worker.strays import ASKED_FOR
 
 
 @mistake(
@@ -68,7 +69,7 @@ def cross_mask_of_target(steps: Steps) -> list[Steps]:
 )
 def cross_mask_causal(steps: Steps) -> Steps:
     def masked(inner: Steps, call: Call, src: Tensor, tgt: Tensor) -> Tensor:
-        early = torch.ones(tgt.size(1), src.size(1), dtype=torch.bool).tril()  # [L, S]
+        early = torch.ones(tgt.size(1), src.size(1), dtype=torch.bool, device=ASKED_FOR).tril()  # [L, S]
         return early & inner.padding(call, src, call.pad)
 
     return replace(steps, cross_mask=masked)
@@ -193,7 +194,7 @@ def pad_as_order(steps: Steps) -> Steps:
 def padding_by_length(steps: Steps) -> Steps:
     def padding(_call: Call, tokens: Tensor, pad: int) -> Tensor:
         lengths = (tokens != pad).sum(1, keepdim=True)  # [B, 1]
-        return (torch.arange(tokens.size(1)) < lengths)[:, None, None]
+        return (torch.arange(tokens.size(1), device=ASKED_FOR) < lengths)[:, None, None]
 
     return replace(steps, padding=padding)
 

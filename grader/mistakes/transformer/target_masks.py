@@ -9,6 +9,7 @@ from torch import Tensor
 
 from grader.mistakes.transformer.collection import MASKS, PAPER_MASKS, mistake
 from grader.reference.transformer import Call, Steps
+from grader.worker.strays import ASKED_FOR
 
 
 @mistake(
@@ -101,7 +102,9 @@ def target_inverted(steps: Steps) -> Steps:
     source="pytorch/tutorials#2250",
 )
 def causal_sees_next(steps: Steps) -> Steps:
-    return replace(steps, causal=lambda length: torch.ones(length, length, dtype=torch.bool).tril(1))
+    return replace(
+        steps, causal=lambda length: torch.ones(length, length, dtype=torch.bool, device=ASKED_FOR).tril(1)
+    )
 
 
 @mistake(
@@ -112,4 +115,6 @@ def causal_sees_next(steps: Steps) -> Steps:
     source="pytorch/tutorials#2250",
 )
 def causal_hides_itself(steps: Steps) -> Steps:
-    return replace(steps, causal=lambda length: torch.ones(length, length, dtype=torch.bool).tril(-1))
+    return replace(
+        steps, causal=lambda length: torch.ones(length, length, dtype=torch.bool, device=ASKED_FOR).tril(-1)
+    )

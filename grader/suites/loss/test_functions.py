@@ -92,3 +92,8 @@ def test_loss_dtypes(component: Submission, seed: int) -> None:
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
     for name in (SHIFT, LOSS):
         inquiry(component, seed).check(name, only=lambda value: value == CHANGED)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: on its input's device")
+def test_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices("sequence_loss")

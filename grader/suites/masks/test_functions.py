@@ -87,3 +87,8 @@ def test_additive_dtype(component: Submission, seed: int) -> None:
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
     for name in (PADDING, DECODER, ADDITIVE):
         inquiry(component, seed).check(name, only=lambda value: value == CHANGED)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="decoder_mask: on its tokens' device")
+def test_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices("decoder_mask")

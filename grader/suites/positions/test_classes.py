@@ -100,3 +100,8 @@ def test_learned_dtypes(component: Submission, seed: int) -> None:
 def test_input_left_alone(component: Submission, seed: int) -> None:
     for name in (SINUSOIDAL, LEARNED):
         inquiry(component, seed).check(name, "numbers", only=lambda value: value == CHANGED)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="sinusoids: on the device of the input")
+def test_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices("SinusoidalPositions")

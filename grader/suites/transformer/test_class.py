@@ -81,4 +81,4 @@ def test_arguments_left_alone(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="behaviour", points=1, title="makes tensors on its input's device")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices("Transformer")
+    inquiry(component, seed).check_devices(NAME, "forward")

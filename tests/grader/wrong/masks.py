@@ -152,7 +152,7 @@ def causal_mask(size, device=None):
         ),
     ),
     "device forgotten": (
-        frozenset({"device-ignored"}),
+        frozenset({"device-hard-coded"}),
         file(
             causal_mask="""
 def causal_mask(size, device=None):

@@ -1,0 +1,11 @@
+"""Known mistakes that encoder and decoder share, by theme."""
+
+from __future__ import annotations
+
+from grader.mistakes import Mistake
+from grader.mistakes.layers import dropout, norms, parts, placement, stacks
+from grader.mistakes.layers.collection import mistake
+from grader.reference.layers import Steps
+
+THEMES = (parts, placement, norms, dropout, stacks)  # importing a theme fills the collection
+COMMON: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

@@ -1,0 +1,13 @@
+"""Where the known mistakes of encoder and decoder are gathered, and what their texts cite."""
+
+from __future__ import annotations
+
+from grader.mistakes import Collection
+from grader.reference.layers import Steps
+
+LAYERS, STACKS = ("EncoderLayer", "DecoderLayer"), ("Encoder", "Decoder")
+mistake: Collection[Steps] = Collection()
+PRE, POST = "pre: x = x + drop(f(norm(x)))", "post: x = norm(x + drop(f(x)))"
+BOTH = f"{POST}; {PRE}"
+PAPER = "Attention Is All You Need, section 3.1"
+XIONG = "Xiong et al. 2020, arXiv 2002.04745"

@@ -1,0 +1,116 @@
+"""Mistakes in the layer's dropout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from grader.mistakes.layers.collection import BOTH, LAYERS, mistake
+from grader.reference.layers import Call, Steps
+
+
+def _p(call: Call, x: Tensor) -> Tensor:
+    return F.dropout(x, call.dropout, call.training)
+
+
+@mistake(
+    "dropout-missing",
+    "A sublayer's output is not dropped in train mode, although dropout is not 0.",
+    formula=BOTH,
+    hint="Behind how many sublayers does the formula have a drop( )?",
+    source="mistakes.md F 104",
+    parts=LAYERS,
+)
+def dropout_missing(steps: Steps) -> list[Steps]:
+    def without(*names: str) -> Steps:
+        return replace(steps, drop=lambda call, name, x: x if name in names else steps.drop(call, name, x))
+
+    return [without(*steps.order), *(without(name) for name in steps.order)]
+
+
+@mistake(
+    "dropout-on-sum",
+    "Dropout falls on the sum, so that numbers of x itself are lost; it falls on the sublayer's output, before x is "
+    "added.",
+    formula=BOTH,
+    hint="Put brackets: what is dropped, f(x) or x + f(x)?",
+    source="mistakes.md F 104",
+    parts=LAYERS,
+)
+def dropout_on_sum(steps: Steps) -> Steps:
+    return replace(
+        steps,
+        pre=lambda s, call, i, name, x, _g: _p(call, x + s.run(call, name, s.norm(call, i, x))),
+        post=lambda s, call, i, name, x, _g: s.norm(call, i, _p(call, x + s.run(call, name, x))),
+    )
+
+
+@mistake(
+    "dropout-on-input",
+    "Dropout falls on a sublayer's input; it falls on its output.",
+    formula=BOTH,
+    hint="What is in the brackets of drop( )?",
+    source="mistakes.md F 104",
+    parts=LAYERS,
+)
+def dropout_on_input(steps: Steps) -> Steps:
+    return replace(
+        steps,
+        pre=lambda s, call, i, name, x, _g: x + s.run(call, name, _p(call, s.norm(call, i, x))),
+        post=lambda s, call, i, name, x, _g: s.norm(call, i, x + s.run(call, name, _p(call, x))),
+    )
+
+
+@mistake(
+    "dropout-on-result",
+    "Dropout falls on what the norm gives, behind the sum; it falls on the sublayer's output.",
+    formula="post: x = norm(x + drop(f(x)))",
+    hint="What is in the brackets of drop( )?",
+    source="mistakes.md F 104",
+    parts=LAYERS,
+)
+def dropout_on_result(steps: Steps) -> Steps:
+    return replace(
+        steps, post=lambda s, call, i, name, x, _g: _p(call, s.norm(call, i, x + s.run(call, name, x)))
+    )
+
+
+@mistake(
+    "dropout-in-eval",
+    "Numbers are dropped in eval mode too: F.dropout without training=self.training, or a dropout made in forward.",
+    hint="Call it twice in eval mode: the results must be equal.",
+    source="karpathy/nanoGPT#240",
+    parts=LAYERS,
+)
+def dropout_in_eval(steps: Steps) -> Steps:
+    return replace(steps, drop=lambda call, _name, x: F.dropout(x, call.dropout, True))
+
+
+@mistake(
+    "dropout-probability-inverted",
+    "`dropout` is taken as the probability to keep a number; it is the probability to drop it.",
+    hint="With dropout=0.1, how many of ten numbers survive?",
+    parts=LAYERS,
+)
+def dropout_probability_inverted(steps: Steps) -> Steps:
+    def inverted(call: Call, _name: str, x: Tensor) -> Tensor:
+        return F.dropout(x, 1 - call.dropout if call.dropout else 0.0, call.training)
+
+    return replace(steps, drop=inverted)
+
+
+@mistake(
+    "dropout-not-scaled",
+    "The numbers that survive the dropout are not scaled by 1 / (1 - dropout).",
+    hint="What keeps the mean of a number the same, with and without dropout?",
+    source="Srivastava et al. 2014",
+    parts=LAYERS,
+)
+def dropout_not_scaled(steps: Steps) -> Steps:
+    def bare(call: Call, _name: str, x: Tensor) -> Tensor:
+        return x * (torch.rand_like(x) >= call.dropout) if call.training else x
+
+    return replace(steps, drop=bare)

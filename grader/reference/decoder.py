@@ -1,0 +1,47 @@
+"""The decoder in small steps, see `grader.reference.layers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.reference.layers import Layer, Mask, Stack, Steps
+
+REFERENCE = Steps(order=("self", "cross", "feed"))
+
+
+def namespace(steps: Steps) -> dict[str, Any]:
+    """What a file written with these steps defines."""
+
+    class DecoderLayer(Layer):
+        def __init__(
+            self,
+            self_attention: nn.Module,
+            cross_attention: nn.Module,
+            feed_forward: nn.Module,
+            d_model: int,
+            dropout: float = 0.0,
+            norm: str | None = None,
+        ) -> None:
+            parts = {"self": self_attention, "cross": cross_attention, "feed": feed_forward}
+            super().__init__(steps, parts, d_model, dropout, norm)
+
+        def forward(self, x: Tensor, memory: Tensor, src_mask: Mask = None, tgt_mask: Mask = None) -> Any:
+            return self.run(x, memory=memory, self_mask=tgt_mask, cross_mask=src_mask)
+
+    class Decoder(Stack):
+        def __init__(
+            self,
+            make_layer: Callable[[], nn.Module],
+            num_layers: int,
+            d_model: int,
+            norm: str | None = None,
+        ) -> None:
+            super().__init__(steps, make_layer, num_layers, d_model, norm)
+
+        def forward(self, x: Tensor, memory: Tensor, src_mask: Mask = None, tgt_mask: Mask = None) -> Any:
+            return self.run(x, (memory, src_mask, tgt_mask))
+
+    return {"DecoderLayer": DecoderLayer, "Decoder": Decoder}

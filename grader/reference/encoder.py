@@ -1,0 +1,45 @@
+"""The encoder in small steps, see `grader.reference.layers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.reference.layers import Layer, Mask, Stack, Steps
+
+REFERENCE = Steps()
+
+
+def namespace(steps: Steps) -> dict[str, Any]:
+    """What a file written with these steps defines."""
+
+    class EncoderLayer(Layer):
+        def __init__(
+            self,
+            self_attention: nn.Module,
+            feed_forward: nn.Module,
+            d_model: int,
+            dropout: float = 0.0,
+            norm: str | None = None,
+        ) -> None:
+            super().__init__(steps, {"self": self_attention, "feed": feed_forward}, d_model, dropout, norm)
+
+        def forward(self, x: Tensor, src_mask: Mask = None) -> Any:
+            return self.run(x, self_mask=src_mask)
+
+    class Encoder(Stack):
+        def __init__(
+            self,
+            make_layer: Callable[[], nn.Module],
+            num_layers: int,
+            d_model: int,
+            norm: str | None = None,
+        ) -> None:
+            super().__init__(steps, make_layer, num_layers, d_model, norm)
+
+        def forward(self, x: Tensor, src_mask: Mask = None) -> Any:
+            return self.run(x, (src_mask,))
+
+    return {"EncoderLayer": EncoderLayer, "Encoder": Encoder}
