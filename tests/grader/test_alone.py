@@ -73,7 +73,7 @@ def plugin() -> Iterator[None]:
             import torch
 
             scaled = steps.scale(call, scores, q, k)  # type: ignore[arg-type]
-            return scaled + 0.37 * torch.arange(scaled.size(-1))
+            return scaled + 0.37 * torch.arange(scaled.size(-1), device=scaled.device)
 
         return replace(steps, scale=ramp)  # type: ignore[arg-type]
 
@@ -94,7 +94,8 @@ def plugin() -> Iterator[None]:
 @pytest.mark.usefixtures("plugin")
 def test_a_mistake_of_a_plugin_is_named() -> None:
     drifting = RIGHT.replace(
-        "/ math.sqrt(d_k)\n", "/ math.sqrt(d_k)\n    scores = scores + 0.37 * torch.arange(scores.size(-1))\n"
+        "/ math.sqrt(d_k)\n",
+        "/ math.sqrt(d_k)\n    scores = scores + 0.37 * torch.arange(scores.size(-1), device=scores.device)\n",
     )
     results = graded(drifting).values()
     assert {m.id for r in results for m in r.mistakes} == {"scores-drift"}

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.mistakes.masks.collection import DECODER, PADDING, in_decoder, in_padding, mistake
 from grader.reference.masks import Steps, padding
+from grader.worker.strays import ASKED_FOR
 
 
 def tokens_kept(steps: Steps, keep: Callable[[Tensor, int], Tensor]) -> Steps:
@@ -92,7 +93,7 @@ def special_tokens_hidden(steps: Steps) -> list[Steps]:
 )
 def padding_only_at_end(steps: Steps) -> list[Steps]:
     def by_length(tokens: Tensor, pad: int) -> Tensor:
-        return torch.arange(tokens.size(1)) < (tokens != pad).sum(1, keepdim=True)
+        return torch.arange(tokens.size(1), device=ASKED_FOR) < (tokens != pad).sum(1, keepdim=True)
 
     def to_first_pad(tokens: Tensor, pad: int) -> Tensor:
         return (tokens == pad).cumsum(1) == 0
@@ -111,7 +112,9 @@ def padding_only_at_end(steps: Steps) -> list[Steps]:
 )
 def padding_off_by_one(steps: Steps) -> list[Steps]:
     def by_length(extra: int) -> Callable[[Tensor, int], Tensor]:
-        return lambda tokens, pad: torch.arange(tokens.size(1)) < (tokens != pad).sum(1, keepdim=True) + extra
+        return lambda tokens, pad: (
+            torch.arange(tokens.size(1), device=ASKED_FOR) < (tokens != pad).sum(1, keepdim=True) + extra
+        )
 
     def shifted(by: int) -> Callable[[Tensor, int], Tensor]:
         return lambda tokens, pad: (tokens != pad).roll(by, 1)

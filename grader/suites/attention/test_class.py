@@ -86,6 +86,6 @@ def test_same_every_time(component: Submission, seed: int) -> None:
     one.check_alone("class", "state", holds=forgets, only=is_result)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="class: makes tensors on its inputs' device")
+@pytest.mark.grade(category="behaviour", points=1, title="class: tensors on its inputs' device")
 def test_devices(component: Submission, seed: int) -> None:
     exam(component, seed).check_devices("class")

@@ -11,7 +11,6 @@ from grader.learner.assembly import PLACES
 from zoo.cli.root import make_cli
 from zoo.plugins import get_plugins
 
-
 OWN = [name for name in PLACES if name in get_exercises()]
 
 

@@ -1,0 +1,1 @@
+"""Hidden tests of `exercises/decoder.py`."""
