@@ -102,7 +102,7 @@ class Diagnostician:
             thorough: whether to look for more than one mistake at once.
         """
         self.evidence, self.thorough = evidence, thorough
-        self.mistakes = [m for m in mistakes if evidence.part in m.parts]
+        self.mistakes = [m for m in mistakes if not m.parts or evidence.part in m.parts]
         self.mistakes.sort(key=lambda m: m.id not in first)
         self._known: dict[int, list[Candidate]] = {}
 

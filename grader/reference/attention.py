@@ -289,5 +289,8 @@ def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, An
 
 
 def with_mistake(steps: Steps, parts: Sequence[str]) -> dict[str, Any]:
-    """A file that has the mistake in these parts ("function", "class") and is right in the others."""
-    return namespace(steps if "class" in parts else REFERENCE, steps if "function" in parts else REFERENCE)
+    """A file that has the mistake in these parts ("function", "class"; none means both) and is right in the other."""
+    return namespace(
+        steps if not parts or "class" in parts else REFERENCE,
+        steps if not parts or "function" in parts else REFERENCE,
+    )
