@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 NEAR = 0.06  # shares are measured on thousands of numbers
+FEW = 0.1  # of the rows may hold two numbers that are equal by chance
 
 
 def dropping_facts(kept: Tensor, rate: float) -> dict[str, str]:
@@ -30,10 +31,18 @@ def dropping_facts(kept: Tensor, rate: float) -> dict[str, str]:
     }
 
 
+def together(kept: Tensor, shown: Tensor) -> str:
+    """Whether numbers were dropped one by one. Only ratios that are `shown` count; both [..., D]."""
+    gone = (kept.abs() < 1e-2) & shown
+    whole = (gone | ~shown).all(-1) | ~gone.any(-1)
+    return "in whole vectors" if bool(whole.all()) and bool(gone.any()) else "number by number"
+
+
 def repeats(x: Tensor) -> str:
-    """Whether numbers occur twice within a row: those that were dropped together are equal afterwards."""
+    """Whether numbers occur twice within many rows: those that were dropped together are equal afterwards."""
     ordered = x.double().sort(-1).values
-    return "some" if bool(((ordered[..., 1:] - ordered[..., :-1]).abs() < 1e-7).any()) else "none"
+    rows = ((ordered[..., 1:] - ordered[..., :-1]).abs() < 1e-7).any(-1)  # [...]
+    return "some" if float(rows.double().mean()) > FEW else "none"
 
 
 def unaffine(out: Tensor, like: Tensor, columns: tuple[int, int]) -> Tensor:

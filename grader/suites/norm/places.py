@@ -12,7 +12,7 @@ from grader.judge.component import Instance
 from grader.judge.desk import Desk
 from grader.judge.scenario import Answer, Scenario
 from grader.suites.draws import Draws
-from grader.suites.dropping import dropping_facts, no_shape, repeats
+from grader.suites.dropping import dropping_facts, no_shape, repeats, together
 
 PRE, POST = "PreNorm", "PostNorm"
 RATE = 0.25
@@ -107,7 +107,7 @@ def _dropped(name: str, seed: int) -> Ask:
         shown = branch[..., :-1].abs() > 0.2  # enough to divide by
         kept = torch.where(shown, (total - x)[..., :-1] / branch[..., :-1], 0.0)
         facts = dropping_facts(kept[shown].unflatten(0, (1, -1)), RATE)
-        facts["dropped"] = _together(kept, shown)
+        facts["dropped"] = together(kept, shown)
         noted = parts["sublayer"].call([], method="recorded").value
         first = noted[0].get("x") if isinstance(noted, (list, tuple)) and noted else None
         return {
@@ -118,12 +118,6 @@ def _dropped(name: str, seed: int) -> Ask:
         }
 
     return ask
-
-
-def _together(kept: Tensor, shown: Tensor) -> str:
-    gone = (kept.abs() < 1e-2) & shown
-    whole = (gone | ~shown).all(-1) | ~gone.any(-1)
-    return "in whole vectors" if bool(whole.all()) and bool(gone.any()) else "number by number"
 
 
 def _norm(weights: dict[str, Tensor], x: Tensor) -> Tensor:

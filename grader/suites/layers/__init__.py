@@ -1,0 +1,1 @@
+"""What the hidden tests of `exercises/encoder.py` and `exercises/decoder.py` have in common."""
