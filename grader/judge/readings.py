@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 import torch
@@ -71,7 +72,27 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
 
     What cannot be found is left out of a reading. There is at least one, which may be empty.
     """
-    own = own_parameters(parameters)
+    own = own_parameters(parameters).items()
+    found = _readings(tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own), tuple(wanted))
+    return list(found)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What is looked at of a learner's parameter; `level` is the value that all its numbers have, if they do."""
+
+    name: str
+    shape: torch.Size
+    level: float | None
+
+
+def _level(value: Tensor) -> float | None:
+    flat = value.flatten()
+    return float(flat[0]) if flat.numel() and bool((flat == flat[0]).all()) else None
+
+
+@lru_cache(maxsize=256)
+def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading]:
     choices = [sorted(_places(one, i, own), key=lambda c: c[0]) for i, one in enumerate(wanted)]
     found: list[tuple[float, Reading]] = []
     for picked in islice(_assignments(choices), 20_000):
@@ -83,22 +104,20 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
     return [slots for cost, slots in found[:MOST] if cost < best + _UNASSIGNED / 2]
 
 
-def _places(
-    one: Wanted, position: int, own: Mapping[str, ParameterInfo]
-) -> Iterator[tuple[float, Slot | None]]:
+def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[float, Slot | None]]:
     """The parameters that one could be, with a cost: lower is likelier."""
-    for order, (name, info) in enumerate(own.items()):
-        squeezed = [n for n in info.value.shape if n != 1]
+    for order, info in enumerate(own):
+        squeezed = [n for n in info.shape if n != 1]
         plain = [n for n in one.shape if n != 1]
         for turned in (False, True):
             if squeezed != (plain[::-1] if turned else plain) or (turned and len(plain) < 2):
                 continue
             cost = 0.1 * abs(order - position) + turned
             if one.words:
-                cost += 0 if re.search(one.words, name.lower()) else 3
+                cost += 0 if re.search(one.words, info.name.lower()) else 3
             if one.starts is not None:
-                cost += 0 if bool((info.value == one.starts).all()) else 20
-            yield cost, Slot(name, info.value.shape, turned)
+                cost += 0 if info.level == one.starts else 20
+            yield cost, Slot(info.name, info.shape, turned)
     yield (_UNASSIGNED / 10 if one.optional else _UNASSIGNED), None
 
 

@@ -6,6 +6,7 @@ from grader.mistakes import Collection
 from grader.reference.layers import Steps
 
 LAYERS, STACKS = ("EncoderLayer", "DecoderLayer"), ("Encoder", "Decoder")
+EVERYWHERE = LAYERS + STACKS
 mistake: Collection[Steps] = Collection()
 PRE, POST = "pre: x = x + drop(f(norm(x)))", "post: x = norm(x + drop(f(x)))"
 BOTH = f"{POST}; {PRE}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.mistakes.layers.collection import BOTH, LAYERS, PAPER, mistake
+from grader.mistakes.layers.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
 from grader.reference.layers import Steps
 
 FORMULA = "LayerNorm(x) = gain * (x - mean) / sqrt(var + 1e-5) + bias"
@@ -64,7 +64,7 @@ def norm_too_many(steps: Steps) -> list[Steps]:
     formula=FORMULA,
     hint="How many parameters has the layer without those of its parts?",
     source="mistakes.md F 91",
-    parts=LAYERS,
+    parts=EVERYWHERE,
 )
 def norm_without_affine(steps: Steps) -> Steps:
     return replace(steps, affine=False)
@@ -76,7 +76,7 @@ def norm_without_affine(steps: Steps) -> Steps:
     formula=FORMULA,
     hint="A fresh norm changes nothing after the division.",
     source="mistakes.md F 91",
-    parts=LAYERS,
+    parts=EVERYWHERE,
 )
 def norm_starts_wrong(steps: Steps) -> list[Steps]:
     return [replace(steps, starts=(0.0, 0.0)), replace(steps, starts=(1.0, 1.0))]
@@ -88,7 +88,7 @@ def norm_starts_wrong(steps: Steps) -> list[Steps]:
     formula=FORMULA,
     hint="Where does eps stand, and how large is it?",
     source="hyunwoongko/transformer#7",
-    parts=LAYERS,
+    parts=EVERYWHERE,
 )
 def norm_eps(steps: Steps) -> list[Steps]:
     def other(eps: float) -> Steps:
@@ -107,7 +107,7 @@ def norm_eps(steps: Steps) -> list[Steps]:
     formula=FORMULA,
     hint="Read the default of `unbiased` (or `correction`) of torch.var and torch.std.",
     source="harvardnlp/annotated-transformer#119",
-    parts=LAYERS,
+    parts=EVERYWHERE,
 )
 def norm_unbiased(steps: Steps) -> Steps:
     def unbiased(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
@@ -123,7 +123,7 @@ def norm_unbiased(steps: Steps) -> Steps:
     formula=FORMULA,
     hint="What is the mean of a normed row?",
     source=f"{PAPER}; mistakes.md F 92",
-    parts=LAYERS,
+    parts=EVERYWHERE,
 )
 def norm_is_rms(steps: Steps) -> Steps:
     def rms(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
-from grader.mistakes.layers.collection import BOTH, LAYERS, PAPER, mistake
+from grader.mistakes.layers.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
 from grader.reference.layers import Call, Steps
 
 
@@ -53,9 +53,10 @@ def part_not_registered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-reset",
-    "The layer gives the parts that are handed in new first values; they come with weights, which are to be kept.",
-    hint="Does a loop over self.parameters() in __init__ also meet the parts?",
-    parts=LAYERS,
+    "Parts that are handed in, or layers that make_layer gave, get new first values. They come with weights, which are "
+    "to be kept.",
+    hint="Whose parameters does a loop over self.parameters() in __init__ meet?",
+    parts=EVERYWHERE,
 )
 def parts_reset(steps: Steps) -> list[Steps]:
     def prepare(module: nn.Module) -> None:
