@@ -11,13 +11,11 @@ checkpoint or the new one, whole.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +27,7 @@ from torch import Tensor
 from zoo import __version__
 from zoo.blueprint import Blueprint
 from zoo.errors import UnknownNameError, ZooError
+from zoo.files import told, write_whole
 from zoo.plugins import get_plugins, get_registry
 from zoo.registry import FILE_SPEC
 from zoo.rules import chosen_variants
@@ -78,17 +77,17 @@ def save_checkpoint(
         "extra": extra,
     }
     text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
-    with _told(f"The model cannot be saved in '{folder}'"):
+    with told(f"The model cannot be saved in '{folder}'"):
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / weights, data)
-        _write(folder / INDEX, text.encode())
+        write_whole(folder / weights, data)
+        write_whole(folder / INDEX, text.encode())
     _remove_old(folder, weights)
 
 
 def check_directory(directory: str | os.PathLike[str]) -> None:
     """Raises ZooError if a checkpoint must not be saved there: a file, or a folder with other things in it."""
     folder = Path(directory)
-    with _told(f"The model cannot be saved in '{folder}'"):
+    with told(f"The model cannot be saved in '{folder}'"):
         if not folder.exists():
             return
         if not folder.is_dir():
@@ -102,47 +101,11 @@ def check_directory(directory: str | os.PathLike[str]) -> None:
         )
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Put `data` at `path` in one step: all of it, on the disk, or nothing."""
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the new name too
-    finally:
-        os.close(folder)
-
-
 def _remove_old(folder: Path, keep: str) -> None:
     with contextlib.suppress(OSError):  # the new checkpoint is there; what is left over does no harm
         for path in folder.iterdir():
             if path.name != keep and (WEIGHTS.match(path.name) or PARTIAL.match(path.name)):
                 path.unlink()
-
-
-@contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Turn an error of the file system into a ZooError that begins with `what`."""
-    try:
-        yield
-    except OSError as error:
-        reasons = {
-            errno.ENOSPC: "the disk is full. What was there before is still there",
-            errno.EDQUOT: "your disk quota is used up. What was there before is still there",
-            errno.EACCES: "no permission",
-            errno.ENOTDIR: "a part of the path is a file",
-        }
-        reason = reasons.get(error.errno or 0, error.strerror or str(error))
-        raise ZooError(f"{what}: {reason}.") from error
 
 
 def load_checkpoint(
@@ -174,7 +137,7 @@ def load_checkpoint(
 
 def _read_index(folder: Path) -> dict[str, Any]:
     path = folder / INDEX
-    with _told(f"'{folder}' cannot be read"):
+    with told(f"'{folder}' cannot be read"):
         if not path.is_file():
             missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such directory"
             raise ZooError(f"'{folder}' is no checkpoint: {missing}. `zoo train --save DIR` makes one.")
@@ -241,7 +204,7 @@ def _absent(index: Mapping[str, Any], names: Mapping[str, Any]) -> str:
 
 def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
     path = folder / name
-    with _told(f"{path} cannot be read"):
+    with told(f"{path} cannot be read"):
         if not path.is_file():
             raise ZooError(f"{path} is gone: the checkpoint is incomplete. Train again, or restore it.")
         data = path.read_bytes()

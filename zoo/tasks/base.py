@@ -57,7 +57,7 @@ class TaskData(ABC):
         """Source and target of these texts, row by row."""
         src = [self.encode(text) for text in texts]
         tgt = [[*self.encode_answer(self.answer(text)), EOS] for text in texts]
-        return Batch(_padded(src), _padded(tgt))
+        return Batch(padded(src), padded(tgt))
 
     def batches(self, generator: torch.Generator, batch_size: int) -> Iterator[Batch]:
         """Endless batches of training texts, each drawn by `generator` (of the CPU)."""
@@ -66,6 +66,8 @@ class TaskData(ABC):
             yield self.batch([self.training[i] for i in drawn.tolist()])
 
 
-def _padded(rows: Sequence[list[int]]) -> Tensor:
+def padded(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Ids in rows of different lengths as int64 [B, T], each row filled up with PAD to the longest."""
     width = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])  # B lists of ids -> [B, T]
+    filled = [[*row, *[PAD] * (width - len(row))] for row in rows]  # B rows of ids -> B rows of T
+    return torch.tensor(filled, dtype=torch.int64)
