@@ -113,6 +113,7 @@ class Steps:
         count: how many norms a layer of so many sublayers has, by placement.
         final: whether a stack ends in a norm, by placement.
         ending: what is done with the last layer's output, given the final norm, if any.
+        entering, between: the same with the stack's input, and with what each layer gives.
     """
 
     order: tuple[str, ...] = ("self", "feed")
@@ -140,6 +141,7 @@ class Steps:
         out if norm is None else norm(out)
     )
     entering: Callable[[Callable[[Tensor], Tensor] | None, Tensor], Tensor] = lambda _norm, x: x
+    between: Callable[[Callable[[Tensor], Tensor] | None, Any], Any] = lambda _norm, out: out
 
     def run(self, call: Call, name: str, h: Tensor) -> Tensor:
         """One sublayer."""
@@ -223,6 +225,10 @@ class Stack(nn.Module):
 
     def run(self, x: Tensor, rest: Sequence[Any]) -> Any:
         """One pass."""
-        layers: Any = self.plain
+        plain: Any = self.plain
+        layers: Any = [self._one(layer) for layer in plain]
         out = self.steps.through(layers, self.steps.entering(self.norm, x), rest)
         return self.steps.ending(self.norm, x, out)
+
+    def _one(self, layer: nn.Module) -> Callable[..., Any]:
+        return lambda *given: self.steps.between(self.norm, layer(*given))

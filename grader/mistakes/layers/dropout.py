@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.mistakes.layers.collection import BOTH, LAYERS, mistake
+from grader.mistakes.layers.collection import BOTH, DROPOUT, LAYERS, mistake
 from grader.reference.layers import Call, Steps
 
 
@@ -21,7 +21,7 @@ def _p(call: Call, x: Tensor) -> Tensor:
     "A sublayer's output is not dropped in train mode, although dropout is not 0.",
     formula=BOTH,
     hint="Behind how many sublayers does the formula have a drop( )?",
-    source="mistakes.md F 104",
+    source=DROPOUT,
     parts=LAYERS,
 )
 def dropout_missing(steps: Steps) -> list[Steps]:
@@ -37,7 +37,7 @@ def dropout_missing(steps: Steps) -> list[Steps]:
     "added.",
     formula=BOTH,
     hint="Put brackets: what is dropped, f(x) or x + f(x)?",
-    source="mistakes.md F 104",
+    source=DROPOUT,
     parts=LAYERS,
 )
 def dropout_on_sum(steps: Steps) -> Steps:
@@ -53,7 +53,7 @@ def dropout_on_sum(steps: Steps) -> Steps:
     "Dropout falls on a sublayer's input; it falls on its output.",
     formula=BOTH,
     hint="What is in the brackets of drop( )?",
-    source="mistakes.md F 104",
+    source=DROPOUT,
     parts=LAYERS,
 )
 def dropout_on_input(steps: Steps) -> Steps:
@@ -66,16 +66,22 @@ def dropout_on_input(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-result",
-    "Dropout falls on what the norm gives, behind the sum; it falls on the sublayer's output.",
-    formula="post: x = norm(x + drop(f(x)))",
+    "Dropout falls on what a norm, or the whole layer, gives; it falls on each sublayer's output, before x is added.",
+    formula=BOTH,
     hint="What is in the brackets of drop( )?",
-    source="mistakes.md F 104",
+    source=DROPOUT,
     parts=LAYERS,
 )
-def dropout_on_result(steps: Steps) -> Steps:
-    return replace(
-        steps, post=lambda s, call, i, name, x, _g: _p(call, s.norm(call, i, x + s.run(call, name, x)))
-    )
+def dropout_on_result(steps: Steps) -> list[Steps]:
+    def each(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
+        return _p(call, s.norm(call, i, x + s.run(call, name, x)))
+
+    bare = replace(steps, drop=lambda _call, _name, x: x)
+    return [
+        replace(steps, post=each),
+        replace(bare, finish=lambda call, x, out: _p(call, bare.finish(call, x, out))),
+        replace(steps, finish=lambda call, x, out: _p(call, steps.finish(call, x, out))),
+    ]
 
 
 @mistake(
@@ -114,3 +120,44 @@ def dropout_not_scaled(steps: Steps) -> Steps:
         return x * (torch.rand_like(x) >= call.dropout) if call.training else x
 
     return replace(steps, drop=bare)
+
+
+@mistake(
+    "dropout-hard-coded",
+    "The layer drops with a probability of its own; it is to be the argument `dropout`, which is 0 if nothing is said.",
+    hint="Is there a number in nn.Dropout( )?",
+    parts=LAYERS,
+)
+def dropout_hard_coded(steps: Steps) -> list[Steps]:
+    def fixed(p: float) -> Steps:
+        return replace(steps, drop=lambda call, _name, x: F.dropout(x, p, call.training))
+
+    return [fixed(0.1), fixed(0.5)]
+
+
+@mistake(
+    "dropout-twice",
+    "A sublayer's output is dropped twice, one after the other.",
+    formula=BOTH,
+    hint="Count the dropouts that one number of f(x) goes through.",
+    parts=LAYERS,
+)
+def dropout_twice(steps: Steps) -> list[Steps]:
+    def twice(*names: str) -> Steps:
+        def drop(call: Call, name: str, x: Tensor) -> Tensor:
+            once = steps.drop(call, name, x)
+            return steps.drop(call, name, once) if name in names else once
+
+        return replace(steps, drop=drop)
+
+    return [twice(*steps.order), *(twice(name) for name in steps.order)]
+
+
+@mistake(
+    "dropout-of-whole-vectors",
+    "Whole positions (or whole columns) are dropped together; each number is dropped by itself.",
+    hint="nn.Dropout1d and nn.Dropout2d drop whole rows.",
+    parts=LAYERS,
+)
+def dropout_of_whole_vectors(steps: Steps) -> Steps:
+    return replace(steps, drop=lambda call, _name, x: F.dropout1d(x, call.dropout, call.training))

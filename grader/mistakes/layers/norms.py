@@ -7,7 +7,7 @@ from dataclasses import replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.mistakes.layers.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
+from grader.mistakes.layers.collection import BA, BOTH, EVERYWHERE, LAYERS, PAPER, XIONG, mistake
 from grader.reference.layers import Steps
 
 FORMULA = "LayerNorm(x) = gain * (x - mean) / sqrt(var + 1e-5) + bias"
@@ -46,7 +46,7 @@ def wrong_norm_used(steps: Steps) -> list[Steps]:
     "The layer has one norm more than it has sublayers; a last norm belongs to the stack, not to each layer.",
     formula=BOTH,
     hint="Count sublayers and norms.",
-    source="mistakes.md F 99",
+    source=XIONG,
     parts=LAYERS,
 )
 def norm_too_many(steps: Steps) -> list[Steps]:
@@ -63,7 +63,7 @@ def norm_too_many(steps: Steps) -> list[Steps]:
     "The norms have no trained gain and bias.",
     formula=FORMULA,
     hint="How many parameters has the layer without those of its parts?",
-    source="mistakes.md F 91",
+    source=BA,
     parts=EVERYWHERE,
 )
 def norm_without_affine(steps: Steps) -> Steps:
@@ -75,7 +75,7 @@ def norm_without_affine(steps: Steps) -> Steps:
     "A norm's gain does not start at 1, or its bias not at 0.",
     formula=FORMULA,
     hint="A fresh norm changes nothing after the division.",
-    source="mistakes.md F 91",
+    source=BA,
     parts=EVERYWHERE,
 )
 def norm_starts_wrong(steps: Steps) -> list[Steps]:
@@ -122,7 +122,7 @@ def norm_unbiased(steps: Steps) -> Steps:
     "The norms do not take the mean away (RMSNorm); this exercise, like the paper, uses layer norm.",
     formula=FORMULA,
     hint="What is the mean of a normed row?",
-    source=f"{PAPER}; mistakes.md F 92",
+    source=f"{PAPER}",
     parts=EVERYWHERE,
 )
 def norm_is_rms(steps: Steps) -> Steps:
@@ -130,3 +130,23 @@ def norm_is_rms(steps: Steps) -> Steps:
         return gain * x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() + shift
 
     return replace(steps, normed=rms)
+
+
+@mistake(
+    "norm-wrong-dimension",
+    "The norms take mean and variance over the sequence, or over everything; it is over the numbers of one position, "
+    "the last dimension.",
+    formula=FORMULA,
+    hint="Over which dim are mean and variance taken?",
+    source=BA,
+    parts=EVERYWHERE,
+)
+def norm_wrong_dimension(steps: Steps) -> list[Steps]:
+    def over(*dims: int) -> Steps:
+        def normed(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+            centred = x - x.mean(dims, keepdim=True)
+            return gain * centred / (centred.square().mean(dims, keepdim=True) + 1e-5).sqrt() + shift
+
+        return replace(steps, normed=normed)
+
+    return [over(-2), over(-2, -1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 
 from torch import Tensor, nn
@@ -35,7 +36,7 @@ def part_copied(steps: Steps) -> list[Steps]:
     "Parts are kept where torch does not find them (a plain list, tuple or dict): their parameters are not among "
     "those of the layer, and no optimizer trains them.",
     hint="Does list(layer.parameters()) hold those of the parts?",
-    source="mistakes.md F 102",
+    source="acids-ircam/ddsp_pytorch#37",
     parts=LAYERS,
 )
 def part_not_registered(steps: Steps) -> list[Steps]:
@@ -79,6 +80,16 @@ def mask_not_passed(steps: Steps) -> Steps:
     return replace(steps, call=lambda call: replace(steps.call(call), self_mask=None))
 
 
+def _turned(steps: Steps, turn: Callable[[Tensor], Tensor]) -> Steps:
+    """With something done to self-attention's mask, where there is one."""
+
+    def called(call: Call) -> Call:
+        given = steps.call(call)
+        return replace(given, self_mask=None if given.self_mask is None else turn(given.self_mask))
+
+    return replace(steps, call=called)
+
+
 @mistake(
     "mask-inverted",
     "Self-attention gets the mask the wrong way round. True means: may be attended to. It is passed on as it is.",
@@ -87,12 +98,28 @@ def mask_not_passed(steps: Steps) -> Steps:
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
     parts=LAYERS,
 )
-def mask_inverted(steps: Steps) -> Steps:
-    def inverted(call: Call) -> Call:
-        mask = steps.call(call).self_mask
-        return replace(steps.call(call), self_mask=None if mask is None else mask == 0)
+def mask_inverted(steps: Steps) -> list[Steps]:
+    return [_turned(steps, lambda mask: mask == 0), _turned(steps, lambda mask: ~mask)]
 
-    return replace(steps, call=inverted)
+
+@mistake(
+    "mask-converted",
+    "Self-attention gets the mask as numbers of 1 and 0, or in another shape. It is passed on as it is, whatever its "
+    "form.",
+    formula="self_attention(q, k, v, mask)",
+    hint="What does your layer do to the mask on its way?",
+    source="pytorch/pytorch#29546",
+    parts=LAYERS,
+)
+def mask_converted(steps: Steps) -> list[Steps]:
+    return [
+        _turned(steps, lambda mask: mask.float()),
+        _turned(steps, lambda mask: mask.int()),
+        _turned(steps, lambda mask: mask.long()),
+        _turned(steps, lambda mask: mask.bool()),
+        _turned(steps, lambda mask: mask.unsqueeze(1)),
+        _turned(steps, lambda mask: (1.0 - mask.float()) * -1e9),
+    ]
 
 
 @mistake(
@@ -150,7 +177,6 @@ def feed_forward_missing(steps: Steps) -> list[Steps]:
     "layer-gradient-cut",
     "The gradient is cut on its way through the layer: what came before learns nothing.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
-    source="mistakes.md F 105",
     parts=LAYERS,
 )
 def layer_gradient_cut(steps: Steps) -> list[Steps]:
@@ -172,7 +198,8 @@ def layer_input_changed(steps: Steps) -> list[Steps]:
         x += s.drop(call, name, s.run(call, name, s.norm(call, i, x)))
         return x
 
-    return [replace(steps, pre=pre), replace(steps, pre=pre, post=_in_place_post)]
+    both = replace(steps, pre=pre, post=_in_place_post)
+    return [replace(steps, pre=pre), replace(steps, post=_in_place_post), both]
 
 
 def _in_place_post(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.mistakes.layers.collection import BOTH, LAYERS, PAPER, POST, PRE, XIONG, mistake
+from grader.mistakes.layers.collection import BOTH, LAYERS, PAPER, PLACES, POST, PRE, XIONG, mistake
 from grader.reference.layers import Call, Place, Steps
 
 
@@ -43,7 +43,7 @@ def always_pre_norm(steps: Steps) -> Steps:
     'norm="pre" gives post-norm, and norm="post" pre-norm.',
     formula=BOTH,
     hint="Before what does the norm stand in pre-norm?",
-    source="mistakes.md F 93",
+    source=PLACES,
     parts=LAYERS,
 )
 def pre_and_post_exchanged(steps: Steps) -> Steps:
@@ -66,7 +66,7 @@ def default_is_pre_norm(steps: Steps) -> Steps:
     "A sublayer's input is not added to its output: a residual connection is missing.",
     formula=BOTH,
     hint="How does x itself get past each sublayer?",
-    source=f"{PAPER}; mistakes.md F 95",
+    source=PAPER,
     parts=LAYERS,
 )
 def residual_missing(steps: Steps) -> list[Steps]:
@@ -163,7 +163,7 @@ def sublayers_parallel(steps: Steps) -> list[Steps]:
     "The norm is applied to a sublayer's output before x is added; x itself comes in without it.",
     formula=BOTH,
     hint="Which brackets does the norm's argument have in the formula?",
-    source="mistakes.md F 93",
+    source=PLACES,
     parts=LAYERS,
 )
 def norm_on_branch(steps: Steps) -> list[Steps]:
@@ -178,7 +178,7 @@ def norm_on_branch(steps: Steps) -> list[Steps]:
     "In post-norm, x is normed and the sublayer's output is added afterwards; the sum of both is to be normed.",
     formula=POST,
     hint="What is inside the brackets of norm( )?",
-    source="mistakes.md F 93",
+    source=PLACES,
     parts=LAYERS,
 )
 def norm_before_sum(steps: Steps) -> list[Steps]:
@@ -217,7 +217,7 @@ def norm_missing(steps: Steps) -> list[Steps]:
     "A norm stands both before a sublayer and behind its sum; there is one for each sublayer.",
     formula=BOTH,
     hint="Count the norms in the formula.",
-    source="mistakes.md F 93",
+    source=PLACES,
     parts=LAYERS,
 )
 def norm_twice(steps: Steps) -> list[Steps]:
@@ -225,3 +225,49 @@ def norm_twice(steps: Steps) -> list[Steps]:
         return s.norm(call, i, x + _f(s, call, name, s.norm(call, i, x)))
 
     return [replace(steps, pre=twice), replace(steps, post=twice), replace(steps, pre=twice, post=twice)]
+
+
+@mistake(
+    "attention-half-normed",
+    "In pre-norm, query, key and value of self-attention are not the same: some of them are x without its norm.",
+    formula="pre: y = norm(x); x = x + drop(self_attention(y, y, y, mask))",
+    hint="How many of the three arguments are normed?",
+    source="tier4/Diffusion-Planner#239; NVIDIA/TransformerEngine#392",
+    parts=LAYERS,
+)
+def attention_half_normed(steps: Steps) -> list[Steps]:
+    def half(query: bool, key: bool, value: bool) -> Steps:
+        def pre(s: Steps, call: Call, i: int, name: str, x: Tensor, given: Tensor) -> Tensor:
+            if name != "self":
+                return steps.pre(s, call, i, name, x, given)
+            y = s.norm(call, i, x)
+            q, k, v = (y if one else x for one in (query, key, value))
+            return x + s.drop(call, name, call.parts[name](q, k, v, call.self_mask))
+
+        return replace(steps, pre=pre)
+
+    return [half(True, False, False), half(False, True, True), half(True, True, False)]
+
+
+@mistake(
+    "sublayer-output-lost",
+    "What a sublayer gives is not used: x is added to itself, or nothing is added to it.",
+    formula=BOTH,
+    hint="Where does the result of each call of a part go?",
+    source="kyegomez/BitNet#32",
+    parts=LAYERS,
+)
+def sublayer_output_lost(steps: Steps) -> list[Steps]:
+    def lost(factor: int, *names: str) -> Steps:
+        def place(usual: Place, normed: bool) -> Place:
+            def placed(s: Steps, call: Call, i: int, name: str, x: Tensor, given: Tensor) -> Tensor:
+                if name not in names:
+                    return usual(s, call, i, name, x, given)
+                s.run(call, name, s.norm(call, i, x) if not normed else x)
+                return s.norm(call, i, factor * x) if normed else factor * x
+
+            return placed
+
+        return replace(steps, pre=place(steps.pre, False), post=place(steps.post, True))
+
+    return [lost(2, name) for name in steps.order] + [lost(1, name) for name in steps.order]

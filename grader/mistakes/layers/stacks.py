@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,7 @@ def _gathered(steps: Steps, layers: Callable[[Make, int], list[nn.Module]]) -> S
     "be called once for each place.",
     formula="num_layers calls of make_layer()",
     hint="[make_layer()] * 6 holds one object six times.",
-    source="DAB-DETR#17; mistakes.md F 102",
+    source="IDEA-Research/DAB-DETR#17",
     parts=STACKS,
 )
 def one_layer_repeated(steps: Steps) -> Steps:
@@ -100,7 +100,6 @@ def _through(steps: Steps, through: Callable[[Sequence[nn.Module], Tensor, Seque
     "gave.",
     formula=LOOP,
     hint="What is the variable that goes into the layer, and what the one that takes its result?",
-    source="mistakes.md F 103",
     parts=STACKS,
 )
 def loop_forgets(steps: Steps) -> Steps:
@@ -118,7 +117,6 @@ def loop_forgets(steps: Steps) -> Steps:
     "The stack returns after its first layer: the return stands inside the loop.",
     formula=LOOP,
     hint="How far is the return indented?",
-    source="mistakes.md F 103",
     parts=STACKS,
 )
 def returns_inside_loop(steps: Steps) -> Steps:
@@ -157,7 +155,7 @@ def residual_around_layers(steps: Steps) -> Steps:
     "The mask does not reach the layers, or not all of them.",
     formula=LOOP,
     hint="Is the mask among the arguments of every layer's call?",
-    source="mistakes.md B 35",
+    source="DaoyuanLi2816/Molecule-Generator#22",
     parts=STACKS,
 )
 def stack_mask_not_passed(steps: Steps) -> list[Steps]:
@@ -193,7 +191,7 @@ def final_norm_missing(steps: Steps) -> list[Steps]:
     "more.",
     formula=ENDING,
     hint="What is the last thing that a post-norm layer does?",
-    source="mistakes.md F 99",
+    source="pytorch/pytorch#50086; hkproj/pytorch-transformer#32",
     parts=STACKS,
 )
 def final_norm_too_many(steps: Steps) -> Steps:
@@ -205,7 +203,7 @@ def final_norm_too_many(steps: Steps) -> Steps:
     "The post-norm stack ends in a norm, and the pre-norm stack does not; it is the other way round.",
     formula=ENDING,
     hint="Which of the two ends with a sum that nothing has normed?",
-    source="mistakes.md F 99",
+    source=XIONG,
     parts=STACKS,
 )
 def final_norm_exchanged(steps: Steps) -> Steps:
@@ -250,10 +248,60 @@ def final_norm_of_input(steps: Steps) -> Steps:
 
 
 @mistake(
+    "final-norm-in-loop",
+    "The last norm is applied after every layer; it stands once, behind the last one.",
+    formula=ENDING,
+    hint="How far is the line with the last norm indented?",
+    source=XIONG,
+    parts=STACKS,
+)
+def final_norm_in_loop(steps: Steps) -> list[Steps]:
+    each = replace(steps, between=lambda norm, x: x if norm is None else norm(x))
+    return [replace(each, ending=lambda _norm, _given, out: out), each]
+
+
+@mistake(
+    "layers-made-in-forward",
+    "The layers are made anew in every call of forward: none is registered, and none ever learns.",
+    formula="num_layers calls of make_layer()",
+    hint="Where is make_layer called, in __init__ or in forward?",
+    parts=STACKS,
+)
+def layers_made_in_forward(steps: Steps) -> Steps:
+    class Anew(list[nn.Module]):
+        def __init__(self, make: Make, count: int) -> None:
+            super().__init__()
+            self.make, self.number = make, count
+
+        def __iter__(self) -> Iterator[nn.Module]:
+            return iter([self.make() for _ in range(self.number)])
+
+    return replace(steps, gather=lambda _module, make, count: Anew(make, count))
+
+
+@mistake(
+    "stack-mask-inverted",
+    "The layers get the mask the wrong way round. True means: may be attended to. It is passed on as it is.",
+    formula=LOOP,
+    hint="Is there a ~ or a `== 0` around the mask?",
+    source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
+    parts=STACKS,
+)
+def stack_mask_inverted(steps: Steps) -> list[Steps]:
+    def turned(turn: Callable[[Tensor], Tensor]) -> Steps:
+        def through(layers: Sequence[nn.Module], x: Tensor, rest: Sequence[Any]) -> Any:
+            *others, mask = rest
+            return steps.through(layers, x, (*others, None if mask is None else turn(mask)))
+
+        return _through(steps, through)
+
+    return [turned(lambda mask: mask == 0), turned(lambda mask: ~mask)]
+
+
+@mistake(
     "stack-gradient-cut",
     "The gradient is cut on its way through the stack: the layers learn nothing.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
-    source="mistakes.md F 105",
     parts=STACKS,
 )
 def stack_gradient_cut(steps: Steps) -> list[Steps]:

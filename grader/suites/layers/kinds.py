@@ -268,7 +268,8 @@ def _which(desk: Desk, masks: Sequence[Tensor | None], given: Given) -> str:
     def name_of(mask: Tensor | None) -> str:
         if mask is None:
             return "none"
-        return next((name for name, one in own.items() if _equal(one, mask)), "another")
+        another = f"another, {str(mask.dtype).removeprefix('torch.')}"
+        return next((name for name, one in own.items() if _equal(one, mask)), another)
 
     return ", ".join(sorted({name_of(mask) for mask in masks}))
 
