@@ -157,11 +157,19 @@ class Inquiry:
         if wrong:
             self._fail(component, wrong, len(asked))
 
-    def check_devices(self, component: str, *groups: str) -> None:
-        """Raise Failed if a tensor is made on a fixed device, in the first scenario of these groups."""
+    def check_devices(self, component: str, *groups: str, cause: str = "") -> None:
+        """Raise Failed if a tensor is made on a fixed device, in the first scenario of these groups.
+
+        Args:
+            cause: id of a mistake that has this for a consequence; where the component has it, it is what is named.
+        """
         asked = scenarios_of(self.scenarios, component, groups)[0]
         what = f"{component}, {asked.title}"
-        check_devices(self.submission, what, lambda: self._ask(asked).error is None)
+        try:
+            check_devices(self.submission, what, lambda: self._ask(asked).error is None)
+        except Failed as failure:
+            known = [a.named for a in self.explained(component)[1] if cause and a.named.id == cause]
+            raise Failed(failure.message, mistakes=known or failure.mistakes) from None
 
     def _fail(self, component: str, wrong: list[tuple[Scenario, list[str]]], asked: int) -> None:
         findings, accounts = self.explained(component)

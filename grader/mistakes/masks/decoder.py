@@ -55,7 +55,7 @@ def joined_mask_inverted(steps: Steps) -> Steps:
     hint="For tokens [[0, 5, 8]], what may the first query look at?",
 )
 def own_position_always_open(steps: Steps) -> Steps:
-    return in_decoder(steps, lambda m: m | torch.eye(m.size(-1), dtype=torch.bool))
+    return in_decoder(steps, lambda m: m | torch.eye(m.size(-1), dtype=torch.bool, device=m.device))
 
 
 @mistake(

@@ -62,7 +62,7 @@ def mask_dimensions_wrong(steps: Steps) -> list[Steps]:
 )
 def mask_not_bool(steps: Steps) -> list[Steps]:
     def numbers(mask: Tensor) -> Tensor:
-        return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+        return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)
 
     made = everywhere(steps, numbers)
     for dtype in (torch.float32, torch.int64, torch.int32, torch.uint8):
@@ -106,7 +106,8 @@ def row_without_keys_opened(steps: Steps) -> list[Steps]:
         return opened
 
     def itself_open(mask: Tensor) -> Tensor:
-        return mask | (torch.eye(mask.size(-1), dtype=torch.bool) & ~mask.any(-1, keepdim=True))
+        diagonal = torch.eye(mask.size(-1), dtype=torch.bool, device=mask.device)
+        return mask | (diagonal & ~mask.any(-1, keepdim=True))
 
     def zeros(mask: Tensor) -> Tensor:
         return mask.masked_fill((mask == -math.inf).all(-1, keepdim=True), 0.0)

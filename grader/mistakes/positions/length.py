@@ -17,12 +17,12 @@ LENGTH = "T > max_len: raise ValueError"
 
 def wrapped(table: Tensor, x: Tensor) -> Tensor:
     """Position t uses row t modulo max_len."""
-    return table[torch.arange(x.size(1)) % table.size(0)]
+    return table[torch.arange(x.size(1), device=x.device) % table.size(0)]
 
 
 def looked_up(table: Tensor, x: Tensor) -> Tensor:
     """As `nn.Embedding` does it: an IndexError beyond the table."""
-    return F.embedding(torch.arange(x.size(1)), table)
+    return F.embedding(torch.arange(x.size(1), device=x.device), table)
 
 
 def unchecked(_length: int, _max_len: int) -> None:

@@ -104,4 +104,4 @@ def test_input_left_alone(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="behaviour", points=1, title="sinusoids: on the device of the input")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices("SinusoidalPositions")
+    inquiry(component, seed).check_devices(SINUSOIDAL, cause="table-dtype-stays")
