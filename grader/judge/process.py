@@ -28,6 +28,7 @@ from grader.worker.failures import OUTPUT_LIMIT
 if TYPE_CHECKING:
     from grader.judge.component import ErrorKind, SubmissionError
     from grader.judge.frames import Channel
+    from grader.worker.confinement import Level
 
 MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
 SHOWN_OUTPUT = 64 * 2**10
@@ -60,12 +61,15 @@ class Worker:
     Args:
         device: "cpu" or "cuda": where the submission's tensors will live.
         limits: what the submission may use.
+        level: how it is confined: "strict" or "process", see `grader.worker.confinement`.
 
     Raises:
         GraderBrokenError: this system is not supported.
     """
 
-    def __init__(self, device: str = "cpu", limits: Limits | None = None) -> None:
+    def __init__(
+        self, device: str = "cpu", limits: Limits | None = None, *, level: Level = "process"
+    ) -> None:
         if os.name != "posix":
             raise GraderBrokenError(
                 "Submissions run in a process of their own that this system cannot confine. "
@@ -74,7 +78,7 @@ class Worker:
         self.device, self.limits = device, limits or Limits()
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end
         scratch = tempfile.mkdtemp(prefix="zoo-")
-        self._process, self._channel = _start(device, self.limits, self._output, scratch)
+        self._process, self._channel = _start(device, self.limits, level, self._output, scratch)
         self._end = weakref.finalize(self, _end, self._process, self._channel, self._output, scratch)
         self._started, self._number, self._waited = False, 0, 0.0
         self._printed = b""
@@ -196,7 +200,7 @@ class Worker:
 
 
 def _start(
-    device: str, limits: Limits, output: IO[bytes], scratch: str
+    device: str, limits: Limits, level: Level, output: IO[bytes], scratch: str
 ) -> tuple[subprocess.Popen[bytes], Channel]:
     from grader.judge.frames import Channel
 
@@ -211,6 +215,8 @@ def _start(
         "memory": limits.memory,
         "output": OUTPUT_LIMIT,
         "paths": _torch_paths(),
+        "level": level,
+        "scratch": scratch,
     }
     try:
         process = subprocess.Popen(

@@ -10,8 +10,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from . import confinement
+
 PR_SET_PDEATHSIG = 1
-MAX_DESCRIPTORS = 256
 KEPT_ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT_FOR_CUDA = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH")  # beginnings of names
 
@@ -26,6 +27,7 @@ class Settings:
         device: "cpu" or "cuda".
         cpu_s: CPU seconds, memory: bytes of address space (not with CUDA), output: bytes in any one file.
         paths: folders in which torch may lie beside those of a bare start of Python.
+        level: of its confinement. scratch: the folder in which it may make files.
     """
 
     read: int
@@ -36,6 +38,8 @@ class Settings:
     memory: int
     output: int
     paths: list[str]
+    level: confinement.Level
+    scratch: str
 
 
 def prepare(settings: Settings) -> None:
@@ -56,28 +60,16 @@ def environment_keeps(name: str, device: str) -> bool:
 def confine(settings: Settings) -> None:
     """Give up what a submission does not need. Called once, after torch is imported and before any of its code.
 
-    Today these are limits on resources only. Landlock and seccomp belong here, after them.
+    Raises:
+        ConfinementError: the level does not hold here.
     """
-    _limit(
-        resource.RLIMIT_CPU, settings.cpu_s, grace=1
-    )  # the soft limit ends it; the hard one if that is ignored
-    _limit(resource.RLIMIT_FSIZE, settings.output)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_NOFILE, MAX_DESCRIPTORS)
-    if settings.device != "cuda":  # CUDA reserves far more addresses than it uses
-        _limit(resource.RLIMIT_AS, settings.memory)
-
-
-def _limit(which: int, value: int, grace: int = 0) -> None:
-    _, hard = resource.getrlimit(which)
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-        grace = min(grace, hard - value)
-    try:
-        resource.setrlimit(which, (value, value + grace))
-    except (ValueError, OSError):
-        if sys.platform.startswith("linux"):  # macOS refuses some; Linux refuses none of these
-            raise
+    confinement.apply(
+        settings.level,
+        scratch=settings.scratch,
+        cpu_s=settings.cpu_s,
+        file_size=settings.output,
+        memory=None if settings.device == "cuda" else settings.memory,
+    )
 
 
 def _die_with_parent(parent: int) -> None:

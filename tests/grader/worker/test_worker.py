@@ -176,13 +176,13 @@ def test_the_environment_keeps_what_cuda_needs_on_cuda_only() -> None:
 def test_limits_are_set_and_do_not_exceed_what_is_allowed() -> None:
     code = (
         "import resource as r\nfrom grader.worker.startup import Settings, confine\n"
-        "r.setrlimit(r.RLIMIT_NOFILE, (64, 64))\n"
-        "confine(Settings(0, 1, 0, 'cpu', 50, 2**33, 2**20, []))\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (32, 32))\n"
+        "confine(Settings(0, 1, 0, 'cpu', 50, 2**33, 2**20, [], 'process', '/'))\n"
         "print([r.getrlimit(x) for x in (r.RLIMIT_CPU, r.RLIMIT_FSIZE, r.RLIMIT_CORE, r.RLIMIT_NOFILE, r.RLIMIT_AS)])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
     seen = ast.literal_eval(done.stdout.decode())
-    assert seen[:4] == [(50, 51), (2**20, 2**20), (0, 0), (64, 64)]
+    assert seen[:4] == [(50, 51), (2**20, 2**20), (0, 0), (32, 32)]
     if (
         sys.platform.startswith("linux")
         and resource.getrlimit(resource.RLIMIT_AS)[1] == resource.RLIM_INFINITY

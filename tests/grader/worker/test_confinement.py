@@ -1,0 +1,258 @@
+"""The confinement, part by part: its tables, its filter on both machines, and what a worker can still do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.judge.component import SubmissionError
+from grader.judge.process import Limits, Worker
+from grader.judge.remote import RemoteSubmission
+from grader.worker.confinement import landlock, reach, seccomp, syscalls
+
+LINUX = sys.platform.startswith("linux") and platform.machine() in syscalls.ARCHITECTURES
+strict_only = pytest.mark.skipif(not (LINUX and landlock.version()), reason="needs Linux with Landlock")
+
+HEADERS = {  # where distributions have them
+    "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
+    "aarch64": ("/usr/include/asm-generic/unistd.h",),
+}
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_the_numbers_are_the_kernels(machine: str) -> None:
+    header = next((Path(one) for one in HEADERS[machine] if Path(one).exists()), None)
+    if header is None:
+        pytest.skip("the kernel's headers are not installed")
+    defined = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", header.read_text()))
+    generic = {"newfstatat": "fstatat"}
+    ours = {
+        **syscalls.allowed(machine),
+        "clone3": syscalls.CLONE3,
+        "capset": syscalls.CAPSET[machine],
+        "landlock_create_ruleset": syscalls.LANDLOCK_CREATE_RULESET,
+        "landlock_add_rule": syscalls.LANDLOCK_ADD_RULE,
+        "landlock_restrict_self": syscalls.LANDLOCK_RESTRICT_SELF,
+    }
+    for name, number in ours.items():
+        assert int(defined.get(name) or defined[generic[name]]) == number, name
+    if machine == "aarch64":  # what it never had is what its header does not define
+        missing = {name for name, (_, number) in syscalls.ALLOWED.items() if number is None}
+        assert not missing & defined.keys()
+
+
+ALLOW, EPERM, ENOSYS, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
+
+
+def verdict(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
+    """What the filter says, run as the kernel would."""
+    code = seccomp.program(machine, pid=77)
+    words = {0: number, 4: syscalls.ARCHITECTURES[machine] if architecture is None else architecture}
+    for index in range(6):
+        value = arguments[index] if index < len(arguments) else 0
+        words[16 + 8 * index], words[20 + 8 * index] = value & 0xFFFFFFFF, value >> 32
+    at = loaded = 0
+    while True:
+        operation, true, false, constant = code[at]
+        assert max(true, false) < 256
+        at += 1
+        if operation == 0x20:
+            loaded = words[constant]
+        elif operation == 0x15:
+            at += true if loaded == constant else false
+        else:
+            assert operation == 0x06
+            return constant
+
+
+@pytest.mark.parametrize("machine", syscalls.ARCHITECTURES)
+def test_the_filter_allows_what_is_listed_and_nothing_else(machine: str) -> None:
+    numbers = syscalls.allowed(machine)
+    looked_at = {"fcntl", "ioctl", "prctl", "prlimit64", "kill", "tkill", "tgkill"}
+    allowed = {number for name, number in numbers.items() if name not in looked_at}
+    for number in range(1024):
+        expected = ALLOW if number in allowed else ENOSYS if number == 435 else None
+        if expected is not None or number not in numbers.values():
+            assert verdict(machine, number) == (expected or EPERM), number
+    assert verdict(machine, numbers["read"] | 0x40000000) == EPERM  # x32's way of asking
+    assert verdict(machine, numbers["read"], architecture=0x40000003) == KILL  # i386's
+
+
+@pytest.mark.parametrize("machine", syscalls.ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("name", "harmless", "harmful"),
+    [
+        ("kill", [(77, 9)], [(1, 9), (0, 9), (2**32 - 1, 9), (78, 0)]),
+        ("tgkill", [(77, 77, 6)], [(78, 78, 6)]),
+        ("tkill", [(77, 6)], [(78, 6)]),
+        ("fcntl", [(3, 1), (0, 1030)], [(3, 8), (3, 1031), (3, 1033)]),  # F_SETOWN, F_SETPIPE_SZ, F_ADD_SEALS
+        ("ioctl", [(0, 0x5401)], [(0, 0x5412), (0, 0x541C)]),  # TIOCSTI, TIOCLINUX
+        ("prctl", [(15, 0)], [(1, 0), (22, 2), (59, 1)]),  # PR_SET_PDEATHSIG, PR_SET_SECCOMP
+        ("prlimit64", [(0, 7, 0, 5), (77, 7, 0, 5)], [(1, 7, 0, 5), (0, 7, 5, 0), (0, 7, 2**32, 0)]),
+    ],
+)
+def test_arguments_tell_harmless_calls_from_others(
+    machine: str, name: str, harmless: list[tuple[int, ...]], harmful: list[tuple[int, ...]]
+) -> None:
+    number = syscalls.allowed(machine)[name]
+    assert {verdict(machine, number, *one) for one in harmless} == {ALLOW}
+    assert {verdict(machine, number, *one) for one in harmful} == {EPERM}
+
+
+def test_another_machine_is_no_place_for_it() -> None:
+    with pytest.raises(OSError, match="no list of system calls for riscv64"):
+        seccomp.program("riscv64", 1)
+
+
+@strict_only
+def test_no_folder_of_packages_and_no_home_is_in_reach() -> None:
+    paths = [Path(one) for one in reach.readable()]
+    torchs = Path(torch.__file__).resolve().parent
+    assert torchs in paths
+    for hidden in (torchs.parent, Path(__file__).resolve(), Path(reach.__file__).resolve(), Path.home()):
+        assert not any(hidden.is_relative_to(one) for one in paths), hidden
+    assert not any(one.name in ("site-packages", "dist-packages") for one in paths)
+
+
+# One worker for all of this: nothing that it tries may end it.
+TRY = b"""
+import os, socket, threading, subprocess, resource, signal, sys, ctypes
+
+def tried(what, *args):
+    try:
+        globals()[what](*args)
+    except BaseException as error:
+        return type(error).__name__
+    return "done"
+
+def read(path): open(path).read()
+def names(path): os.listdir(path)
+def write(path): open(path, "w").write("x")
+def fork(): os.fork() or os._exit(0)
+def thread(): threading.Thread(target=print).start()
+def program(): subprocess.run(["true"], check=True)
+def connect(family): socket.socket(getattr(socket, family))
+def pair(): socket.socketpair()
+def kill(pid, number): os.kill(pid, number)
+def more(): resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def chmod(path): os.chmod(path, 0o600)
+def truncate(path): os.truncate(path, 0)
+def touch(path): os.utime(path)
+def link(path): os.symlink(path, "link")
+def hard(path): os.link(path, "link")
+def leave(): os.setsid()
+def group(): os.setpgid(0, 0)
+def survive():
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(1, 0, 0, 0, 0) != 0:  # PR_SET_PDEATHSIG
+        raise OSError
+def raw(number, *args):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(number, *args) < 0:
+        raise OSError
+def use(module): __import__(module)
+def own():
+    os.makedirs("a/b")
+    with open("a/b/file", "w") as file:
+        file.write("x")
+    os.rename("a/b/file", "a/b/other")
+    os.remove("a/b/other"); os.removedirs("a/b")
+def listed(): return os.listdir(".")
+def parent(): return os.getppid()
+def numbers(x):
+    x = x.detach().requires_grad_()
+    (x @ x).tanh().sum().backward()
+    return x.grad, x.svd()[1], x.logsumexp(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def held() -> Iterator[RemoteSubmission]:
+    with Worker(limits=Limits(request_s=60), level="strict") as worker:
+        yield RemoteSubmission(worker, TRY, "a.py")
+
+
+def outcome(submission: RemoteSubmission, *args: object) -> str:
+    return str(submission.function("tried").call(args).value)
+
+
+@strict_only
+def test_files_beyond_its_folder_are_out_of_reach(held: RemoteSubmission, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("x")
+    here = Path(__file__).resolve()
+    for path in (secret, here, Path(reach.__file__), "/etc/passwd", "/proc/self/maps", "/proc/1/environ"):
+        assert outcome(held, "read", str(path)) == "PermissionError", path
+    parent = held.function("parent").call([]).value
+    for name in ("environ", "mem", "maps", "cmdline"):
+        assert outcome(held, "read", f"/proc/{parent}/{name}") == "PermissionError"
+    for folder in (tmp_path, Path.home(), here.parent, Path(torch.__file__).parents[1], "/", "/tmp", "/proc"):
+        assert outcome(held, "names", str(folder)) == "PermissionError", folder
+    for change in ("write", "chmod", "truncate", "touch", "link", "hard"):
+        assert outcome(held, change, str(secret)) == "PermissionError"
+    assert outcome(held, "write", str(tmp_path / "new")) == "PermissionError"
+    assert outcome(held, "write", "../new") == "PermissionError"
+    assert secret.read_text() == "x"
+
+
+@strict_only
+def test_its_own_folder_and_libraries_are_there(held: RemoteSubmission) -> None:
+    assert outcome(held, "own") == "done"
+    assert held.function("listed").call([]).value == []
+    for module in ("json", "sqlite3", "decimal", "sympy", "torch.optim", "numpy.fft", "unittest.mock"):
+        assert outcome(held, "use", module) == "done", module
+    for module in ("zoo", "grader", "pytest", "click"):  # installed, and not for it
+        assert outcome(held, "use", module) in ("ImportError", "ModuleNotFoundError"), module
+
+
+@strict_only
+def test_no_process_no_network_no_signal(held: RemoteSubmission) -> None:
+    parent = held.function("parent").call([]).value
+    for what in ("fork", "program", "pair", "leave", "group"):
+        assert outcome(held, what) == "PermissionError", what
+    assert outcome(held, "thread") == "RuntimeError"
+    assert outcome(held, "survive") == "OSError"
+    assert outcome(held, "more") == "ValueError"
+    for family in ("AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"):
+        assert outcome(held, "connect", family) == "PermissionError"
+    for pid in (parent, os.getpid(), 1, -1, 0):
+        assert outcome(held, "kill", pid, 0) == "PermissionError", pid
+    for number in (101, 310, 425, 434, 319, 29) if platform.machine() == "x86_64" else (117, 270, 425, 434):
+        assert outcome(held, "raw", number, 0, 0, 0, 0) == "OSError", number  # ptrace, process_vm_readv, ...
+
+
+@strict_only
+def test_the_numbers_are_those_of_a_free_worker(held: RemoteSubmission) -> None:
+    x = torch.randn(20, 20)
+    confined = held.function("numbers").call([x]).value
+    with Worker(limits=Limits(request_s=60)) as worker:
+        free = RemoteSubmission(worker, TRY, "a.py").function("numbers").call([x]).value
+    for one, other in zip(confined, free, strict=True):
+        assert torch.equal(one, other)
+
+
+@strict_only
+def test_it_may_end_itself_by_a_signal() -> None:
+    worker = Worker(level="strict")
+    with pytest.raises(SubmissionError, match="signal 6"):
+        RemoteSubmission(worker, b"import os\nos.abort()", "a.py")
+
+
+@strict_only
+def test_it_is_not_started_half_confined() -> None:
+    code = (
+        "import threading, time; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n"
+        "from grader.worker import confinement\n"
+        "confinement.apply('strict', scratch='/tmp', cpu_s=9, file_size=9, memory=None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "ConfinementError: 2 threads run already" in done.stderr
