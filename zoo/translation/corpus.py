@@ -112,7 +112,10 @@ def limited(corpus: Corpus, lengths: Sequence[tuple[int, int]], max_len: int) ->
 
     Raises:
         ZooError: no pair is left.
+        ValueError: there are not as many lengths as pairs.
     """
+    if len(lengths) != len(corpus):
+        raise ValueError(f"{len(corpus)} pairs and {len(lengths)} lengths")
     short = [max(sides) <= max_len for sides in lengths]
     pairs = tuple(compress(corpus.pairs, short))
     if not pairs:
