@@ -34,6 +34,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("test_layer_norm.py", "test_places.py", "test_training.py"),
     ),
     (
+        "encoder",
+        "An encoder layer around its parts, and a stack of layers",
+        ("EncoderLayer", "Encoder"),
+        ("test_layer.py", "test_stack.py", "test_training.py"),
+    ),
+    (
         "transformer",
         "The whole model: embeddings, masks, encode, decode",
         ("Transformer",),
@@ -57,7 +63,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("noam", "train_step", "reverse_words"),
         ("test_rate.py", "test_words.py", "test_step.py", "test_training.py"),
     ),
-    ("kv_cache", "Attention step by step, with a cache", ("CachedAttention",), ("test_class.py",)),
+    (
+        "kv_cache",
+        "Attention step by step, with a cache",
+        ("CachedAttention",),
+        ("test_class.py", "test_training.py"),
+    ),
 )
 _NEXT = dict(pairwise(name for name, *_ in _LIST))
 

@@ -15,6 +15,7 @@ from grader.judge.component import Function, Instance, Submission, SubmissionErr
 from grader.judge.proxy import RemoteModule
 from grader.judge.remote import RemoteInstance
 from grader.judge.training import reverser
+from zoo.attention.cache import KeyValueCache
 from zoo.losses.base import SequenceLoss
 from zoo.masking.base import Masking
 from zoo.transformer import Transformer
@@ -76,6 +77,32 @@ class WholeModel(nn.Module):
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor, *_rest: Any, **_more: Any) -> Tensor:
         """tgt [B, L], src [B, S] -> logits [B, L, V]."""
         return self(src, tgt)  # type: ignore[no-any-return]
+
+
+class StepsInPlace(nn.Module):
+    """A learner's cached attention as the self-attention of the zoo's decoder: a step a call.
+
+    Args:
+        stepper: the part `Stepper` around it, which keeps the learner's cache.
+    """
+
+    def __init__(self, stepper: RemoteInstance) -> None:
+        super().__init__()
+        self._stepper = stepper
+
+    def forward(
+        self,
+        x: Tensor,
+        _key: Tensor,
+        _value: Tensor,
+        _mask: Tensor | None,
+        _positions: None,
+        so_far: KeyValueCache,
+    ) -> Tensor:
+        """x [B, 1, D] -> [B, 1, D]. Of the zoo's own cache, only the length is used: it stays empty."""
+        outcome = self._stepper.call([x, so_far.length == 0], method="go_on", record=False, watch=False)
+        so_far.length += x.size(1)
+        return _tensor(outcome.value, tuple(x.shape), x.dtype)
 
 
 class LearnersMasks(Masking):

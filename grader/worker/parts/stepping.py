@@ -16,6 +16,7 @@ class Stepper(Part):
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
+        self._kept: list[Any] = []  # in a list: a cache may be a module, and is no part of this one
 
     def _pair(self, result: Any) -> tuple[Tensor, Any]:
         if not isinstance(result, (tuple, list)) or len(result) != 2:
@@ -43,6 +44,16 @@ class Stepper(Part):
             out, cache = self._pair(self.module(x=x[:, position : position + 1], cache=cache))
             outs.append(out)
         return torch.cat(outs, 1)  # [B, T, D]
+
+    def go_on(self, x: Tensor, first: bool) -> Tensor:
+        """One step of a sequence that is not known yet: x [B, 1, D] -> [B, 1, D]; the cache is kept for the next.
+
+        Args:
+            first: whether a sequence begins.
+        """
+        out, cache = self._pair(self.module(x, None if first else self._kept[0]))
+        self._kept[:] = [cache]
+        return out
 
     def last(self, history: Tensor, x: Tensor) -> Tensor:
         """The last step alone: history [B, T-1, D], x [B, 1, D] -> [B, 1, D]."""
