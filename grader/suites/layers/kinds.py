@@ -17,6 +17,7 @@ from grader.judge.desk import Desk
 from grader.reference.layers import wanted
 from grader.suites.draws import Draws
 
+SPREAD = {"q": 0.4, "k": 0.4, "v": 0.6, "a": 0.6, "b": 0.6}  # of weights, by the names that parts give them
 Weights = dict[str, dict[str, Tensor]]
 Given = dict[str, Tensor | None]
 
@@ -69,12 +70,12 @@ class Size:
 PLAIN = Size()
 
 
-def layer_weights(kind: Kind, draws: Draws, width: int, scale: float = 0.6) -> Weights:
+def layer_weights(kind: Kind, draws: Draws, width: int) -> Weights:
     """Weights of a layer's parts, by their arguments' names, and of its norms under "norms"."""
     made: Weights = {}
     for part in kind.parts:
         names = "ab" if part == "feed_forward" else "qkv"
-        made[part] = {name: draws.normal(width, width) * scale for name in names}
+        made[part] = {name: draws.normal(width, width) * SPREAD[name] for name in names}
     made["norms"] = norm_weights(draws, width, len(kind.parts))
     return made
 
@@ -143,11 +144,18 @@ def layer_of(
     return made, parts
 
 
-def stack_weights(kind: Kind, draws: Draws, width: int, layers: int, scale: float = 0.6) -> Weights:
-    """Weights of the judge's layers, "layer 1" and so on, and of the stack's norm under "norms"."""
+def stack_weights(kind: Kind, draws: Draws, width: int, layers: int, scale: float = 1.0) -> Weights:
+    """Weights of the judge's layers, "layer 1" and so on, and of the stack's norm under "norms".
+
+    They are smaller than those of a layer alone: scores that grow from layer to layer would make rounding show.
+    """
     inner = ("inner", "cross") if kind.memory else ("inner",)
     made: Weights = {
-        f"layer {i}": {f"{one}.{name}": draws.normal(width, width) * scale for one in inner for name in "qkv"}
+        f"layer {i}": {
+            f"{one}.{name}": draws.normal(width, width) * scale * 0.6 * SPREAD[name]
+            for one in inner
+            for name in "qkv"
+        }
         for i in range(1, layers + 1)
     }
     return {**made, "norms": norm_weights(draws, width, 1)}

@@ -41,7 +41,7 @@ def numbers(
 
     def ask(desk: Desk) -> Any:
         draws = Draws(seed)
-        weights = stack_weights(kind, draws, size.width, layers, 0.6 if scale == 1.0 else scale)
+        weights = stack_weights(kind, draws, size.width, layers, scale)
         stack, parts = stack_of(desk, kind, weights, way)
         given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
