@@ -29,15 +29,33 @@ class Subwords:
     One that was trained here works on UTF-8 bytes, so every text comes back unchanged: Chinese, emoji, whitespace,
     characters that were not in the training text. Byte-pair encoding is that of Sennrich et al. 2016 on bytes
     (Radford et al. 2019); unigram that of Kudo 2018.
+
+    Attributes:
+        content: the text of the `tokenizer.json`, to the letter.
+        vocab_size: number of ids, PAD, SOS and EOS included: rows of an embedding.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """Takes over `tokenizer`: it no longer cuts, pads, or reads special tokens from text."""
+    def __init__(self, content: str) -> None:
+        """The tokenizer that `content`, the text of a `tokenizer.json`, describes.
+
+        Whatever the file says, nothing is cut or padded, and no special token is read from text. Raises ZooError if
+        it describes none.
+        """
+        try:
+            tokenizer = Tokenizer.from_str(content)
+        except Exception as error:  # noqa: BLE001 the library raises Exception itself
+            raise ZooError(
+                f"This is no tokenizer: {error}. Expected a `tokenizer.json` of the tokenizers library."
+            ) from None
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
+        ids = tokenizer.get_vocab(with_added_tokens=True).values()
+        if not ids:
+            raise ZooError("This tokenizer has no tokens. Give one that was trained.")
+        self.content = content
+        self.vocab_size = SPECIAL + max(ids) + 1
         self._tokenizer = tokenizer
-        self.vocab_size = SPECIAL + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int, model: Model = "bpe") -> Subwords:
@@ -47,7 +65,8 @@ class Subwords:
         the next, as the library visits words in an order of its own: save it, and load it.
 
         Raises:
-            ZooError: `vocab_size` does not hold the 256 bytes, there is no such model, or a text is no Unicode.
+            ZooError: `vocab_size` does not hold the 256 bytes, there is no such model, a text is no Unicode, or all
+                are empty.
         """
         smallest = SPECIAL + len(BYTES)
         if vocab_size < smallest:
@@ -68,8 +87,11 @@ class Subwords:
             tokenizer, trainer = Tokenizer(models.Unigram()), trainers.UnigramTrainer(**shared)
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
-        tokenizer.train_from_iterator(map(_checked, texts), trainer)
-        return cls(tokenizer)
+        known = list(map(_checked, texts))
+        if not any(known):
+            raise ZooError("There is no text to learn subwords from. Give at least one sentence.")
+        tokenizer.train_from_iterator(known, trainer)
+        return cls(tokenizer.to_str(pretty=True))
 
     @classmethod
     def load(cls, path: Path) -> Subwords:
@@ -77,20 +99,14 @@ class Subwords:
         with told(f"The tokenizer '{path}' cannot be read"):
             data = path.read_bytes()
         try:
-            tokenizer = Tokenizer.from_str(data.decode())
-        except Exception as error:  # noqa: BLE001 the library raises Exception itself
-            raise ZooError(
-                f"'{path}' is no tokenizer: {error}. Expected a `tokenizer.json` of the tokenizers library."
-            ) from None
-        loaded = cls(tokenizer)
-        if loaded.vocab_size == SPECIAL:
-            raise ZooError(f"The tokenizer '{path}' has no tokens. Give one that was trained.")
-        return loaded
+            return cls(data.decode())
+        except (ZooError, UnicodeDecodeError) as error:
+            raise ZooError(f"The tokenizer '{path}' cannot be used. {error}") from None
 
     def save(self, path: Path) -> None:
         """Write a `tokenizer.json` that `load` reads, in one step. Raises ZooError if it cannot be written."""
         with told(f"The tokenizer cannot be saved as '{path}'"):
-            write_whole(path, self._tokenizer.to_str(pretty=True).encode())
+            write_whole(path, self.content.encode())
 
     def encode(self, text: str) -> list[int]:
         """A text as ids, without SOS and EOS. Raises ZooError for a text that is no Unicode."""
@@ -115,8 +131,8 @@ class Subwords:
         return len(self.encode(text))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same tokenizer: every text has the same ids."""
-        return isinstance(other, Subwords) and self._tokenizer.to_str() == other._tokenizer.to_str()
+        """Whether both have the same file."""
+        return isinstance(other, Subwords) and self.content == other.content
 
     __hash__ = None  # type: ignore[assignment]
 
