@@ -77,7 +77,7 @@ class LocalSubmission:
         module = components.construct(
             parts.PARTS, kind, _given(list(args)), _given(dict(kwargs or {})), self._device
         )
-        return LocalInstance(module, self._filename, self._device)
+        return LocalInstance(module, self._filename, self._device, self._tracing)
 
     def trace(self, on: bool) -> list[str]:
         """Begin, or end, to look for tensors made on a fixed device."""

@@ -56,7 +56,7 @@ def padded(request: Request, rows: Rows, filler: int | None = None) -> Tensor:
     """Rows of different lengths as one tensor [B, longest]."""
     width = max(map(len, rows))
     filler = request.pad if filler is None else filler
-    return torch.tensor([row + [filler] * (width - len(row)) for row in rows])
+    return torch.tensor([row + [filler] * (width - len(row)) for row in rows], device=request.src.device)
 
 
 def all_ended(request: Request, tokens: Tensor) -> bool:
@@ -128,7 +128,7 @@ class Steps:
         request = self.request(request)
         with self.recording():
             memory = request.model.encode(request.src)
-            tokens = torch.full((request.src.size(0), 1), request.sos)  # [B, 1]
+            tokens = torch.full((request.src.size(0), 1), request.sos, device=request.src.device)  # [B, 1]
             for _ in range(request.max_len):
                 logits = self.look(self.ask(request, tokens, memory, request.src))  # [B, V]
                 chosen = self.fill(request, tokens, self.pick(logits))  # [B]
@@ -167,10 +167,14 @@ class Steps:
 
     def _chances(self, request: Request, memory: Tensor, beams: list[Beam]) -> list[list[list[float]]]:
         """Log-probabilities of the next id, by sentence, hypothesis and id; of finished ones too, padded."""
-        owners = torch.tensor(self.owners(request, [b for b, beam in enumerate(beams) for _ in beam]))
+        device = request.src.device
+        owners = torch.tensor(
+            self.owners(request, [b for b, beam in enumerate(beams) for _ in beam]), device=device
+        )
         longest = max(len(one.ids) for beam in beams for one in beam)
         unended = [one.ids + (request.pad,) * (longest - len(one.ids)) for beam in beams for one in beam]
-        logits = self.ask(request, torch.tensor(unended), memory[owners], request.src[owners])  # [N, L, V]
+        tokens = torch.tensor(unended, device=device)
+        logits = self.ask(request, tokens, memory[owners], request.src[owners])  # [N, L, V]
         rows = iter(self.rate(self.look(logits)).tolist())
         return [[next(rows) for _ in beam] for beam in beams]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
+from grader.judge.devices import FIXED_DEVICE
 from grader.mistakes import Collection
 from grader.reference.decoding import Request, Rows, Steps, padded
 
@@ -228,6 +230,17 @@ def source_changed(steps: Steps) -> list[Steps]:
         return steps.give(request, rows)
 
     return [replace(steps, give=give), replace(steps, give=last)]
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> list[Steps]:
+    def give(request: Request, rows: Rows) -> object:
+        return torch.tensor(steps.give(request, rows).tolist())
+
+    def ask(request: Request, tokens: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+        return steps.ask(request, torch.tensor(tokens.tolist()), memory, src)
+
+    return [replace(steps, give=give), replace(steps, ask=ask)]
 
 
 MISTAKES = tuple(mistake.mistakes)

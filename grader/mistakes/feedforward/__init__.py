@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from grader.judge.devices import FIXED_DEVICE
 from grader.judge.readings import Wanted
 from grader.mistakes import Collection, Mistake
 from grader.reference.feedforward import Call, Steps, drop, linear
@@ -266,6 +267,14 @@ def output_detached(steps: Steps) -> list[Steps]:
 )
 def one_layer_only(steps: Steps) -> Steps:
     return replace(steps, down=lambda _call, x: x)
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> Steps:
+    def activate(call: Call, x: Tensor) -> Tensor:
+        return torch.maximum(torch.zeros(x.size(-1), dtype=x.dtype), steps.activate(call, x))
+
+    return replace(steps, activate=activate)
 
 
 MISTAKES: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

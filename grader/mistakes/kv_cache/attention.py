@@ -24,7 +24,7 @@ from grader.reference.kv_cache import Steps
 )
 def causal_top_left(steps: Steps) -> Steps:
     def mask(call: Call, scores: Tensor) -> Tensor:
-        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()  # [1, T]
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()  # [1, T]
         return steps.mask(call, scores).masked_fill(~seen, -math.inf)
 
     return replace(steps, mask=mask)

@@ -52,3 +52,8 @@ def test_beam_dtypes(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="beam_search: leaves src as it was")
 def test_beam_source(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(BEAM, only=changed)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="beam_search: on the device of src")
+def test_beam_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices(BEAM, "search")

@@ -52,3 +52,8 @@ def test_greedy_dtypes(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: leaves src as it was")
 def test_greedy_source(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(GREEDY, only=changed)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: on the device of src")
+def test_greedy_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices(GREEDY, "ends")

@@ -41,3 +41,8 @@ def test_dtypes(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="leaves its input as it was")
 def test_input_left_alone(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(NAME, "numbers", only=lambda name: name == "changed in place")
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="works on the device of its input")
+def test_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices(NAME, "numbers")

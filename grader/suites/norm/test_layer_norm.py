@@ -43,3 +43,8 @@ def test_dtypes(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="LayerNorm leaves its input as it was")
 def test_input_left_alone(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(NAME, only=lambda n: n == PLACED_IN)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="LayerNorm works on its input's device")
+def test_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices(NAME, "numbers")

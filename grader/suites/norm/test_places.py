@@ -87,3 +87,9 @@ def test_post_gradients(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="PostNorm keeps dtype and input as they were")
 def test_post_dtypes(component: Submission, seed: int) -> None:
     _look(component, seed, POST, only=lambda _n: True)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="both work on the device of their input")
+def test_place_devices(component: Submission, seed: int) -> None:
+    for name in (PRE, POST):
+        inquiry(component, seed).check_devices(name, "numbers")

@@ -57,3 +57,8 @@ def test_step_dtypes(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: leaves src, tgt and the rate")
 def test_step_untouched(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(STEP)
+
+
+@pytest.mark.grade(category="behaviour", points=1, title="train_step: on the device of the batch")
+def test_step_devices(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check_devices(STEP, "step")

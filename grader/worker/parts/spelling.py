@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .base import Part, weight
 
@@ -73,8 +74,10 @@ class Pupil(Part):
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] -> logits [B, L, V]."""
         self.note(src=src, tgt=tgt, training=torch.tensor(self.training))
-        read = self.judge_tgt[tgt]  # [B, L, D]
-        mixed = torch.tanh(read + 0.5 * read.cumsum(1) + self.judge_src[src].mean(1, keepdim=True))
+        read = F.embedding(tgt, self.judge_tgt)  # [B, L, D]
+        mixed = torch.tanh(
+            read + 0.5 * read.cumsum(1) + F.embedding(src, self.judge_src).mean(1, keepdim=True)
+        )
         logits: Tensor = mixed @ self.judge_head
         return 1.5 * logits if self.training else logits
 
