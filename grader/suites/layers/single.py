@@ -201,13 +201,13 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
             "the backward pass",
         ),
         one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
+        one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
         one(
             title("train mode with dropout=0"),
             "train",
             _steady(kind, seed + 23, Way(norm, training=True)),
             "train mode",
         ),
-        one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
     ]
     for dtype in (torch.float64, torch.bfloat16):
         text = f"{str(dtype).removeprefix('torch.')} inputs"
