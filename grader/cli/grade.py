@@ -18,6 +18,7 @@ from zoo.errors import ZooError
 if TYPE_CHECKING:
     from grader.exercise import Exercise
     from grader.judge.results import Grade
+    from grader.judge.sandbox import Asked, Sandbox
 
 UNWRITTEN = 74  # EX_IOERR of sysexits.h, as everywhere in zoo
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
@@ -51,6 +52,7 @@ class Choices:
     device: str
     only: str | None
     skip: str | None
+    sandbox: Asked
     strict: bool
     quick: bool
 
@@ -74,6 +76,7 @@ class Choices:
         return (
             given
             + (f" --device {self.device}" if self.device != "auto" else "")
+            + (f" --sandbox {self.sandbox}" if self.sandbox != "auto" else "")
             + (" --strict" * self.strict)
         )
 
@@ -99,6 +102,13 @@ class Choices:
 )
 @click.option("--skip", type=SomeOf("category", _categories), metavar="CATEGORIES", help="All but these.")
 @click.option("--quick", is_flag=True, help="Leave out the training test.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "strict", "process"]),
+    default="auto",
+    show_default=True,
+    help="How the file's code is held; auto: the best that holds here.",
+)
 @click.option("--strict", is_flag=True, help="Refuse files that call a library's own attention.")
 @click.option(
     "--format",
@@ -167,16 +177,18 @@ def grade(
 
 def _grade_all(files: tuple[Path, ...], report: Reports, choices: Choices) -> bool:
     from grader.cli.exercises import chosen_file, remember
+    from grader.judge.sandbox import Sandbox
 
     choices.categories()
     files = files or (chosen_file(choices.exercise),)
     report.check(len(files))
     work = [(file, _read(file), _exercise(file, choices)) for file in files]
     grades = []
-    for file, source, exercise in work:
-        grades.append(_grade_one(file, exercise, source, choices))
-        report.add(grades[-1])
-        remember(file, exercise, grades[-1], alone=len({one.parent for one in files}) == 1)
+    with Sandbox(choices.sandbox) as sandbox:
+        for file, source, exercise in work:
+            grades.append(_grade_one(file, exercise, source, choices, sandbox))
+            report.add(grades[-1])
+            remember(file, exercise, grades[-1], alone=len({one.parent for one in files}) == 1)
     report.close(grades)
     return all(one.passed for one in grades)
 
@@ -201,7 +213,7 @@ def _read(file: Path) -> bytes:
         raise ZooError(f"'{file}' cannot be read: {error.strerror}.") from error
 
 
-def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices) -> Grade:
+def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices, sandbox: Sandbox) -> Grade:
     from grader.cli.bar import ProgressBar
     from grader.judge.run import Request, grade_file
 
@@ -214,6 +226,7 @@ def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices) 
         seed=choices.seed,
         categories=choices.categories(),
         strict=choices.strict,
+        sandbox=sandbox,
         selection=choices.selection(),
         options=choices.others(),
     )

@@ -6,31 +6,29 @@ can import torch at the same time.
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import json
 import os
-import shutil
+import secrets
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from grader.judge.launch import Spawned, torch_paths
 from grader.judge.results import GraderBrokenError
+from grader.worker import scratch
 from grader.worker.failures import OUTPUT_LIMIT
+from grader.worker.fork_server import FULL
 
 if TYPE_CHECKING:
     from grader.judge.component import ErrorKind, SubmissionError
+    from grader.judge.fork_server import ForkServer
     from grader.judge.frames import Channel
+    from grader.judge.launch import Launched
     from grader.worker.confinement import Level
 
-MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
 SHOWN_OUTPUT = 64 * 2**10
 
 
@@ -62,13 +60,19 @@ class Worker:
         device: "cpu" or "cuda": where the submission's tensors will live.
         limits: what the submission may use.
         level: how it is confined: "strict" or "process", see `grader.worker.confinement`.
+        server: where it is forked from; without one it is started directly, and imports torch itself.
 
     Raises:
         GraderBrokenError: this system is not supported.
     """
 
     def __init__(
-        self, device: str = "cpu", limits: Limits | None = None, *, level: Level = "process"
+        self,
+        device: str = "cpu",
+        limits: Limits | None = None,
+        *,
+        level: Level = "process",
+        server: ForkServer | None = None,
     ) -> None:
         if os.name != "posix":
             raise GraderBrokenError(
@@ -77,11 +81,38 @@ class Worker:
             )
         self.device, self.limits = device, limits or Limits()
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end
-        scratch = tempfile.mkdtemp(prefix="zoo-")
-        self._process, self._channel = _start(device, self.limits, level, self._output, scratch)
-        self._end = weakref.finalize(self, _end, self._process, self._channel, self._output, scratch)
+        self._process, self._channel = self._launch(level, server)
+        self._end = weakref.finalize(self, _end, self._process, self._channel, self._output)
         self._started, self._number, self._waited = False, 0, 0.0
         self._printed = b""
+
+    def _launch(self, level: Level, server: ForkServer | None) -> tuple[Launched, Channel]:
+        from grader.judge.frames import Channel
+
+        requests, to_worker = os.pipe()
+        from_worker, answers = os.pipe()
+        settings = {
+            "read": requests,
+            "write": answers,
+            "device": self.device,
+            "cpu_s": self.limits.cpu_s,
+            "memory": self.limits.memory,
+            "output": OUTPUT_LIMIT,
+            "paths": torch_paths(),
+            "level": level,
+            "scratch": os.path.join(tempfile.gettempdir(), f"zoo-{secrets.token_hex(8)}"),  # noqa: PTH118
+        }
+        try:
+            process = server.launch(settings, self._output) if server else Spawned(settings, self._output)
+        except BaseException:
+            os.close(to_worker)
+            os.close(from_worker)
+            self._output.close()
+            raise
+        finally:
+            os.close(requests)
+            os.close(answers)
+        return process, Channel(from_worker, to_worker)
 
     def __enter__(self) -> Worker:
         return self
@@ -163,11 +194,13 @@ class Worker:
         """Wait until the worker has imported torch."""
         if self._started:
             return
-        from grader.judge.frames import DeadlineError, FrameError, StreamEndedError
+        from grader.judge.frames import DeadlineError, FrameError
 
+        deadline = time.monotonic() + self.limits.start_s
         try:
-            self._channel.receive(time.monotonic() + self.limits.start_s)
-        except (StreamEndedError, DeadlineError, FrameError):
+            self._process.wait_started(deadline)
+            self._channel.receive(deadline)
+        except (EOFError, DeadlineError, FrameError):
             self.close()
             if self._process.returncode == -signal.SIGKILL and not self._printed:
                 raise _error("died", "it was killed before any of your code ran") from None
@@ -189,6 +222,9 @@ class Worker:
     def _ended(self, doing: str) -> SubmissionError:
         self.close()
         code = self._process.returncode
+        if self._process.reason == FULL:
+            most = f"{scratch.MOST_BYTES // 2**20} MB or {scratch.MOST_FILES:,} files"
+            return _error("limit", f"it wrote more than {most} ({doing})")
         if code == -signal.SIGXCPU:
             return _error("limit", f"more than {self.limits.cpu_s} s of CPU time ({doing})")
         if code is not None and code < 0:
@@ -199,68 +235,11 @@ class Worker:
         return os.pread(self._output.fileno(), SHOWN_OUTPUT, 0)
 
 
-def _start(
-    device: str, limits: Limits, level: Level, output: IO[bytes], scratch: str
-) -> tuple[subprocess.Popen[bytes], Channel]:
-    from grader.judge.frames import Channel
-
-    requests, to_worker = os.pipe()
-    from_worker, answers = os.pipe()
-    settings = {
-        "read": requests,
-        "write": answers,
-        "parent": os.getpid(),
-        "device": device,
-        "cpu_s": limits.cpu_s,
-        "memory": limits.memory,
-        "output": OUTPUT_LIMIT,
-        "paths": _torch_paths(),
-        "level": level,
-        "scratch": scratch,
-    }
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-I", str(MAIN), json.dumps(settings)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            pass_fds=(requests, answers),
-            env=_environment(device),
-            cwd=scratch,
-            start_new_session=True,
-        )
-    except OSError as error:
-        os.close(to_worker)
-        os.close(from_worker)
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise GraderBrokenError(f"The process for the submission could not start: {error}.") from error
-    finally:
-        os.close(requests)
-        os.close(answers)
-    return process, Channel(from_worker, to_worker)
-
-
-def _environment(device: str) -> dict[str, str]:
-    from grader.worker.startup import environment_keeps
-
-    kept = {name: value for name, value in os.environ.items() if environment_keeps(name, device)}
-    return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-
-def _torch_paths() -> list[str]:
-    """Where torch lies: -I keeps the worker off the user's own packages, in which it may be installed."""
-    spec = importlib.util.find_spec("torch")
-    return [] if spec is None or spec.origin is None else [str(Path(spec.origin).resolve().parent.parent)]
-
-
-def _end(process: subprocess.Popen[bytes], channel: Channel, output: IO[bytes], scratch: str) -> None:
-    """End the process group, and let go of everything. Not reaped before, so the id is still its own."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM where only a zombie is left
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def _end(process: Launched, channel: Channel, output: IO[bytes]) -> None:
+    """End the process group, and let go of everything."""
+    process.end()
     channel.close()
     output.close()
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _error(kind: ErrorKind, message: str) -> SubmissionError:

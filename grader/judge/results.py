@@ -73,6 +73,7 @@ class Grade:
         file: the file as it was given.
         components: the functions and classes that were graded.
         device: "cpu" or "cuda".
+        sandbox: the level at which the submission was held, "strict" or "process"; "" if it was not run.
         seed: replays the grade.
         results: in the order in which the tests ran.
         duration_s: wall time.
@@ -92,6 +93,7 @@ class Grade:
     selection: str = ""
     options: str = ""
     next_exercise: str = ""
+    sandbox: str = ""
 
     @property
     def passed(self) -> bool:

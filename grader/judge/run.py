@@ -1,10 +1,11 @@
-"""From a file's text to its grade: the worker is started first, so that both sides import torch at once.
+"""From a file's text to its grade: the sandbox is started first, so that both sides import torch at once.
 
 Importing this imports no torch.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.judge.policy import library_attention
-from grader.judge.process import Worker
 from grader.judge.results import Grade
+from grader.judge.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
     from grader.judge.component import Submission
+    from grader.judge.process import Worker
     from grader.judge.pytest_plugin import Progress
 
 MAX_SOURCE = 1 << 20  # bytes; the longest honest file is a hundredth of it
@@ -43,6 +45,7 @@ class Request:
         seed: every random draw of the tests derives from it.
         categories: of the tests to run.
         strict: refuse a library's own attention.
+        sandbox: where submissions are held, which several grades can share; None: one of its own.
         selection, options: see `grader.judge.results.Grade`.
     """
 
@@ -53,71 +56,52 @@ class Request:
     seed: int
     categories: frozenset[str]
     strict: bool = False
+    sandbox: Sandbox | None = None
     selection: str = ""
     options: str = ""
-
-
-class Workers:
-    """The workers of one grade: the first is started ahead of its use, a later one when the last is gone."""
-
-    def __init__(self, source: bytes, filename: str) -> None:
-        self._source, self._filename = source, filename
-        self._ahead: Worker | None = None
-
-    def start(self, device: str) -> None:
-        """Start the first worker, and do not wait for it."""
-        self._ahead = Worker(device)
-
-    def open(self, device: str) -> Submission:
-        """The submission, loaded in a worker of its own. Raises SubmissionError."""
-        from grader.judge.remote import RemoteSubmission
-
-        worker, self._ahead = self._ahead or Worker(device), None
-        return RemoteSubmission(worker, self._source, self._filename)
-
-    def close(self) -> None:
-        """End a worker that was started and not used."""
-        if self._ahead is not None:
-            self._ahead.close()
 
 
 def grade_file(request: Request, progress: Progress) -> Grade:
     """Grade a file.
 
     Raises:
-        ZooError: CUDA was asked for and is not there.
+        ZooError: CUDA was asked for and is not there, or a level of the sandbox that does not hold.
         GraderBrokenError: the hidden suite, or the worker's own code, is broken.
         KeyboardInterrupt: as it came; the worker is gone by then.
     """
     started = time.monotonic()
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported, here and there
+    with contextlib.ExitStack() as stack:
+        sandbox = request.sandbox or stack.enter_context(Sandbox())
+        return _grade(request, progress, sandbox, started)
+
+
+def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: float) -> Grade:
     text = request.source.decode("utf-8", "replace")
     refusal = _refusal(request, text)
-    workers = Workers(request.source, Path(request.file).name)
-    try:
-        if not refusal and _surely_without_gpu(request.device):
-            workers.start("cpu")
-        from grader.judge.session import Session  # imports torch and pytest
-        from zoo.devices import resolve_device
+    if not refusal and _surely_without_gpu(request.device):
+        sandbox.start()
+    from grader.judge.session import Session  # imports torch and pytest
+    from zoo.devices import resolve_device
 
-        device = resolve_device(request.device).type
-        session = Session(
-            request.exercise,
-            lambda: workers.open(device),
-            source=text,
-            device=device,
-            seed=request.seed,
-            progress=progress,
-        )
-        results = session.run(request.categories, refusal=refusal)
-    finally:
-        workers.close()
+    device = resolve_device(request.device).type
+    level = sandbox.level(device)
+    session = Session(
+        request.exercise,
+        lambda: _submission(sandbox.worker(device), request),
+        source=text,
+        device=device,
+        seed=request.seed,
+        progress=progress,
+    )
+    results = session.run(request.categories, refusal=refusal)
     return Grade(
         exercise=request.exercise.name,
         title=request.exercise.title,
         file=request.file,
         components=request.exercise.components,
         device=device,
+        sandbox=level,
         seed=request.seed,
         results=tuple(results),
         duration_s=time.monotonic() - started,
@@ -125,6 +109,13 @@ def grade_file(request: Request, progress: Progress) -> Grade:
         options=request.options,
         next_exercise=_next_file(request.exercise),
     )
+
+
+def _submission(worker: Worker, request: Request) -> Submission:
+    """The file, loaded in the worker. Raises SubmissionError."""
+    from grader.judge.remote import RemoteSubmission
+
+    return RemoteSubmission(worker, request.source, Path(request.file).name)
 
 
 def _refusal(request: Request, source: str) -> str:

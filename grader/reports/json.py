@@ -35,6 +35,7 @@ def as_object(grade: Grade) -> dict[str, Any]:
         "file": clean(grade.file),
         "component": ", ".join(grade.components),
         "device": grade.device,
+        "sandbox": grade.sandbox,
         "seed": grade.seed,
         "passed": grade.passed,
         "points": grade.points,

@@ -46,8 +46,9 @@ def page(grade: Grade) -> Iterator[str]:
     components = ", ".join(grade.components)
     yield from _wrap(f"Graded {clean(grade.file)}: {components}")
     seconds = f"{grade.duration_s:.1f} s"
+    where = grade.device + (f", sandbox {grade.sandbox}" if grade.sandbox else "")
     yield from _wrap(
-        f"Exercise {grade.exercise} ({grade.title}), on {grade.device}, seed {grade.seed}, {seconds}"
+        f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}, {seconds}"
     )
     yield ""
     yield _table(grade)

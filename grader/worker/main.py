@@ -1,14 +1,14 @@
-"""The worker process: `python -I main.py SETTINGS`. Started by the judge, never imported by it."""
+"""The worker's processes: `python -I main.py ROLE SETTINGS`. Started by the judge, never imported by it."""
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import json
 import sys
 from pathlib import Path
 
 PACKAGE = "worker"
+ROLES = {"worker": "single", "server": "fork_server", "canary": "canary"}  # the module whose `main` runs
 
 
 def _load_package() -> None:
@@ -24,17 +24,10 @@ def _load_package() -> None:
 
 
 def main() -> None:
-    """Start up in the order of README.md, then serve the judge until it closes its end."""
+    """Do what the role says."""
     _load_package()
-    startup = importlib.import_module(f"{PACKAGE}.startup")
-    settings = startup.Settings(**json.loads(sys.argv.pop()))
-    startup.prepare(settings)
-    gc.disable()  # nothing that an import makes is garbage; looking through it costs a tenth of the import
-    serve = importlib.import_module(f"{PACKAGE}.serve")  # imports torch
-    gc.freeze()
-    gc.enable()
-    startup.confine(settings)
-    serve.serve(settings.read, settings.write, settings.device)
+    settings = json.loads(sys.argv.pop())
+    importlib.import_module(f"{PACKAGE}.{ROLES[sys.argv.pop()]}").main(settings)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Settings:
 
     Attributes:
         read, write: descriptors of the two pipes.
-        parent: process id of the judge.
+        parent: process id of the judge, or of the fork server.
         device: "cpu" or "cuda".
         cpu_s: CPU seconds, memory: bytes of address space (not with CUDA), output: bytes in any one file.
         paths: folders in which torch may lie beside those of a bare start of Python.
@@ -43,13 +43,21 @@ class Settings:
 
 
 def prepare(settings: Settings) -> None:
-    """Leave the judge behind: its signals, descriptors and environment. The judge made the session."""
+    """End with the judge, or with the fork server; keep none of their descriptors and variables."""
     _die_with_parent(settings.parent)
-    _close_all_but({0, 1, 2, settings.read, settings.write})
+    leave_judge({settings.read, settings.write}, settings.device, settings.paths)
+
+
+def leave_judge(descriptors: set[int], device: str, paths: list[str]) -> None:
+    """Close all descriptors but these and 0 to 2, empty the environment, and put torch on the path.
+
+    The judge, or the fork server, made the session.
+    """
+    _close_all_but({0, 1, 2, *descriptors})
     for name in list(os.environ):
-        if not environment_keeps(name, settings.device):
+        if not environment_keeps(name, device):
             del os.environ[name]
-    sys.path += [path for path in settings.paths if path not in sys.path]
+    sys.path += [path for path in paths if path not in sys.path]
 
 
 def environment_keeps(name: str, device: str) -> bool:

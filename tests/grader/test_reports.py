@@ -126,7 +126,7 @@ def test_several_files_end_in_a_table() -> None:
 
 def test_the_json_object_has_the_documented_keys_and_no_others() -> None:
     found = json.loads(printed("json", make(PASSED, FAILED, SKIPPED)))
-    keys = "exercise file component device seed passed points max_points duration_s mistakes tests"
+    keys = "exercise file component device sandbox seed passed points max_points duration_s mistakes tests"
     assert list(found) == keys.split()
     assert (found["component"], found["passed"], found["points"], found["max_points"]) == (
         "f, MHA",
