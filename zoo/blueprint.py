@@ -196,6 +196,7 @@ class Preset:
         sizes: by name; the rest takes its defaults.
         source: who described it: a paper, an article.
         recipe: fields of `zoo.recipe.Recipe` in which training differs from the default.
+        tasks: fields of a task's own settings (`zoo.translation.settings.Settings`, for one), by task.
         corrected: choices that mend what is a trap in the source (`--corrected`).
         notes: what one should know, a few sentences each.
     """
@@ -206,6 +207,7 @@ class Preset:
     sizes: Mapping[str, Any]
     source: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     corrected: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

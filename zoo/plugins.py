@@ -34,6 +34,7 @@ DEFAULT_PLUGINS = (
     "zoo.decoding",
     "zoo.tasks",
     "zoo.presets",
+    "zoo.translation.presets",
     "zoo.cli.commands",
 )
 

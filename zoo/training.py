@@ -76,8 +76,11 @@ def load_task(name: str) -> TaskData:
     Raises:
         UnknownNameError: there is no such task.
         PluginError: its class cannot be loaded.
+        ZooError: the task is trained and scored by commands of its own.
     """
     path = get_task(name).path
+    if not path:
+        raise ZooError(f"The task '{name}' has commands of its own: `zoo train --task={name} --help`.")
     module, _, attribute = path.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)()  # type: ignore[no-any-return]

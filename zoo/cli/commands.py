@@ -18,6 +18,8 @@ COMMANDS = {
     "compare": "Every combination of some variants in one table.",
     "train": "Train a Transformer on a task, and score it.",
     "predict": "Let a trained Transformer answer.",
+    "translate": "Translate sentences with a trained Transformer.",
+    "evaluate": "BLEU and chrF of a trained Transformer's translations.",
     "plugins": "The plugins that are loaded, and what they add.",
 }
 """Name and short help; the command is `zoo.cli.NAME:NAME`, `list` apart, which is `list_`."""

@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from zoo.blueprint import Blueprint, Preset, get_preset
+from zoo.cli.bytask import ByTask
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.text import bold, columns, print_json, wrapped
@@ -81,7 +82,7 @@ class Run:
         return " Nothing new is saved." if self.save else " Nothing is saved; --save DIR would have kept it."
 
 
-@click.command()
+@click.command(cls=ByTask)
 @click.option(
     "--task",
     type=TaskType(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from zoo.errors import unknown_name
@@ -17,14 +17,18 @@ class Task:
     Attributes:
         name: as it is typed (`--task`).
         summary: one line.
-        path: "package.module:Class"; its interface is `zoo.tasks.base.TaskData`.
+        path: "package.module:Class"; its interface is `zoo.tasks.base.TaskData`. Empty for a task that has
+            commands of its own.
         preset: name of the preset with which the default recipe trains it.
+        commands: of its own, in place of `zoo train` and `zoo compare`: name -> "package.module:command", a
+            click command.
     """
 
     name: str
     summary: str
     path: str
     preset: str
+    commands: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache

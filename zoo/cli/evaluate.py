@@ -1,0 +1,140 @@
+"""`zoo evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from zoo.cli.options import VariantType, device_option, json_option
+from zoo.cli.sources import FILE, source_files, source_options
+from zoo.cli.text import print_json, wrapped
+from zoo.errors import ZooError
+from zoo.plugins import get_registry
+
+if TYPE_CHECKING:
+    import torch
+
+    from zoo.translation.corpus import Corpus
+    from zoo.translation.scoring import Score
+
+DECODING = (
+    f"How translations are chosen: {', '.join(v.name for v in get_registry().variants('decoding'))}.  "
+    "[default: the model's]"
+)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good the translations of a corpus are.
+
+    Attributes:
+        corpus: sentences and references.
+        translations: in the same order.
+        cut: how many sentences were too long, so that only their beginning was translated.
+        decoding: how translations were chosen.
+        measures: BLEU, chrF, and the other BLEU.
+    """
+
+    corpus: Corpus
+    translations: list[str]
+    cut: int
+    decoding: str
+    measures: tuple[Score, ...]
+
+    def text(self) -> str:
+        """The measures with their signatures, and what they are of."""
+        lines = [f"Test text: {self.corpus.report} Decoding: {self.decoding}."]
+        if self.cut:
+            lines.append(f"Of {self.cut:,} too long sentences only the beginning was translated.")
+        for one in self.measures:
+            lines += [f"{one.name} {one.value:.2f}", f"  {one.signature}"]
+        return "\n".join(map(wrapped, lines))
+
+    def examples(self, count: int) -> list[tuple[str, str]]:
+        """The first few sentences and their translations."""
+        sources = [pair.src for pair in self.corpus.pairs[:count]]
+        return list(zip(sources, self.translations, strict=False))
+
+    def to_json(self) -> dict[str, Any]:
+        """The measures, and the translations."""
+        return {
+            "decoding": self.decoding,
+            "cut": self.cut,
+            "measures": [one._asdict() for one in self.measures],
+            "translations": self.translations,
+        }
+
+
+def scores(
+    folder: Path,
+    corpus: Corpus,
+    device: torch.device,
+    decoding: str | None,
+    *,
+    tokenize: str = "13a",
+    allow_code: bool = False,
+) -> Scores:
+    """What the best model of a run makes of a corpus. Raises ZooError as `load_translator`."""
+    from zoo.builder import build_decoding
+    from zoo.translation.run import load_translator
+    from zoo.translation.scoring import bleu, chrf, lowercase_bleu
+
+    translator, blueprint = load_translator(folder, device, allow_code=allow_code)
+    if decoding is not None:
+        blueprint = blueprint.with_choices(decoding=decoding)
+    found = translator([pair.src for pair in corpus.pairs], build_decoding(blueprint))
+    sides = found.texts, [pair.tgt for pair in corpus.pairs]
+    measures = (bleu(*sides, tokenize), chrf(*sides), lowercase_bleu(*sides))
+    return Scores(corpus, found.texts, len(found.cut), str(blueprint["decoding"]), measures)
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=FILE)
+@source_options("test")
+@click.option("--decoding", type=VariantType("decoding"), metavar="VARIANT", help=DECODING)
+@click.option(
+    "--tokenize",
+    default="13a",
+    show_default=True,
+    metavar="NAME",
+    help="How BLEU splits text into words: 13a, intl, zh, char or none.",
+)
+@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@device_option
+@json_option
+def evaluate(
+    folder: Path,
+    decoding: str | None,
+    tokenize: str,
+    allow_code: bool,
+    device: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Translate a test text with the best model of a run, and score it.
+
+    Without a test text, the run's own. Printed with sacrebleu's signatures: BLEU of plain text as papers report
+    it; chrF2; and BLEU of lower-cased tokens, which is another measure, near to what tutorials report.
+
+    \b
+    Examples:
+      zoo evaluate de-en --test-src=test.de.gz --test-tgt=test.en.gz
+      zoo evaluate de-en --decoding=greedy --json
+    """
+    from zoo.devices import resolve_device
+    from zoo.translation.run import open_run
+    from zoo.translation.sources import read
+
+    files = source_files(given, "test")
+    where = resolve_device(device)
+    corpus = read(files) if files else open_run(folder).sources.read().test
+    if not corpus.pairs:
+        raise ZooError(f"The run in '{folder}' has no test text. Give one, with --test-src and --test-tgt.")
+    found = scores(folder, corpus, where, decoding, tokenize=tokenize, allow_code=allow_code)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        click.echo(found.text())

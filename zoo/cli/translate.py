@@ -1,0 +1,96 @@
+"""`zoo translate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from zoo.cli.evaluate import DECODING
+from zoo.cli.options import VariantType, device_option, json_option
+from zoo.cli.sources import FILE
+from zoo.cli.text import print_json, wrapped
+from zoo.errors import ZooError
+
+NAMED = 5  # sentences that were cut
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=FILE)
+@click.argument("texts", metavar="[TEXT]...", nargs=-1)
+@click.option("--decoding", type=VariantType("decoding"), metavar="VARIANT", help=DECODING)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of decodings that draw.")
+@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@device_option
+@json_option
+def translate(
+    folder: Path,
+    texts: tuple[str, ...],
+    decoding: str | None,
+    seed: int,
+    allow_code: bool,
+    device: str,
+    as_json: bool,
+) -> None:
+    """Translate with the best model of a run that `zoo train --task=translate RUN` made.
+
+    A line of output for every TEXT; without TEXT, for every line of standard input (UTF-8), an empty one for an
+    empty one. Of a sentence that is too long for the model only the beginning is translated, and standard error
+    says of which.
+
+    \b
+    Examples:
+      zoo translate de-en "Ein Hund rennt."
+      zoo translate de-en --decoding=beam:size=8 < sentences.de > sentences.en
+    """
+    texts = texts or _from_input()
+
+    from zoo.builder import build_decoding
+    from zoo.devices import memory_limit, resolve_device
+    from zoo.translation.run import load_translator
+    from zoo.translation.trainer import flushing
+
+    translator, blueprint = load_translator(folder, resolve_device(device), allow_code=allow_code)
+    if decoding is not None:
+        blueprint = blueprint.with_choices(decoding=decoding)
+    with memory_limit("Give fewer or shorter sentences, or a smaller beam."), flushing():
+        found = translator(texts, build_decoding(blueprint), seed)
+    if found.cut:
+        click.echo(wrapped(_cut(found.cut, translator.max_len)), err=True)
+    if as_json:
+        cut = set(found.cut)
+        print_json(
+            [
+                {"text": text, "translation": one, "cut": index in cut}
+                for index, (text, one) in enumerate(zip(texts, found.texts, strict=True))
+            ]
+        )
+        return
+    for text in found.texts:
+        click.echo(" ".join(text.splitlines()))  # a line each, whatever the model said
+
+
+def _from_input() -> tuple[str, ...]:
+    """The lines of standard input. Raises ZooError where there are none."""
+    try:
+        data = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ZooError(f"Standard input is no UTF-8 text: {error}.") from error
+    lines = data.removeprefix("\ufeff").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise ZooError(
+            'No text was given: write some, as in `zoo translate RUN "Ein Hund rennt."`, or pipe it in.'
+        )
+    return tuple(line.removesuffix("\r") for line in lines)
+
+
+def _cut(cut: list[int], max_len: int) -> str:
+    """A sentence on those that were too long."""
+    named = ", ".join(f"{index + 1}" for index in cut[:NAMED]) + (", ..." if len(cut) > NAMED else "")
+    return (
+        f"{len(cut):,} of the sentences had more than {max_len} tokens, which is what the model takes, and only so "
+        f"many of them were translated: number {named}."
+    )

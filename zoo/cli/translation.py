@@ -1,0 +1,219 @@
+"""`zoo train --task=translate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from zoo.blueprint import Preset, get_preset
+from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
+from zoo.cli.root import INTERRUPTED, report
+from zoo.cli.sources import FILE, source_files, source_options
+from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.errors import ZooError
+from zoo.tasks import get_task
+from zoo.translation.settings import Settings, settings_from
+
+if TYPE_CHECKING:
+    from zoo.blueprint import Blueprint
+    from zoo.translation.progress import Progress
+    from zoo.translation.run import Run
+    from zoo.translation.sources import Sources
+    from zoo.translation.trainer import Trainer
+    from zoo.translation.update import Step
+
+TASK = "translate"
+SHOWN = 5  # examples
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def settings_options(command: F) -> F:
+    """An option for every setting that has a help text."""
+    kinds: dict[str, Any] = {"int": int, "float": float, "str": str}
+    for name, one in reversed(Settings.__dataclass_fields__.items()):
+        text = one.metadata.get("help")
+        if text is None:
+            continue
+        option = name.replace("_", "-")
+        text = f"{text[0].upper()}{text[1:]}. [default: the preset's, else {str(one.default).lower()}]"
+        if str(one.type) == "bool":
+            click.option(f"--{option}/--no-{option}", name, default=None, help=text)(command)
+        else:
+            click.option(f"--{option}", name, type=kinds[str(one.type)], help=text)(command)
+    return command
+
+
+@click.command(name="train")
+@click.option("--task", metavar="NAME", expose_value=False, help=f"{TASK}: this page is about it.")
+@click.argument("folder", metavar="RUN", type=FILE)
+@source_options("train", "valid", "test")
+@click.option("--tokenizer", type=FILE, metavar="FILE", help="A `tokenizer.json` for both languages.")
+@settings_options
+@blueprint_options
+@click.option("--resume", is_flag=True, help="Go on with RUN, as it was begun; nothing else can be changed.")
+@device_option
+@json_option
+@click.pass_context
+def train_translate(
+    ctx: click.Context, /, folder: Path, resume: bool, device: str, as_json: bool, **given: Any
+) -> None:
+    """Train a Transformer to translate, into the new folder RUN.
+
+    Text is two files of which line n of one is the translation of line n of the other (UTF-8, or .gz), or a TSV.
+    Without any, two small made-up languages are learned. Subwords are learned from the training text, and saved in
+    RUN. After every epoch the validation text is translated greedily: RUN/best is the epoch with the highest BLEU,
+    and training stops when there was none for --patience epochs. At the end the best translates the test text.
+
+    RUN/log.csv has the loss and rate of every step, RUN/epochs.csv a row an epoch. A training that was killed goes on
+    with --resume, from the last step saved; on the CPU it ends with the weights that it would have had.
+
+    \b
+    Examples:
+      zoo train --task=translate toys
+      zoo train --task=translate de-en --preset=multi30k --train-src=train.de.gz \\
+        --train-tgt=train.en.gz --valid-src=val.de.gz --valid-tgt=val.en.gz
+      zoo train --task=translate de-en --resume
+    """
+    asked = {name: value for name, value in given.items() if value not in (None, False)}
+    if resume and asked:
+        first = min(asked).replace("_", "-")
+        raise ZooError(
+            f"--resume goes on with the run as it was begun: leave --{first} out, or begin a new run."
+        )
+    from zoo.devices import resolve_device
+    from zoo.training import DivergedError
+    from zoo.translation.run import check_new, open_run
+
+    where = resolve_device(device)
+    if not resume:
+        check_new(folder)
+    run = open_run(folder) if resume else _begun(folder, given)
+    try:
+        _train(run, where, as_json)
+    except DivergedError as error:
+        report(error)
+        ctx.exit(1)
+    except KeyboardInterrupt:
+        again = f"`zoo train --task={TASK} {folder} --resume`"
+        click.echo(wrapped(f"\nInterrupted. {again} goes on from the last step saved."), err=True)
+        ctx.exit(INTERRUPTED)
+
+
+def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Settings]:
+    """The blueprint and settings of a preset with what was asked for; takes its entries out of `given`.
+
+    Raises:
+        ZooError: a value out of range; a size of a vocabulary, which is the tokenizer's.
+    """
+    for name in ("src_vocab", "tgt_vocab"):
+        if given.get(name) is not None:
+            raise ZooError(
+                f"--{name.replace('_', '-')}: vocabularies are the tokenizer's here. Give --vocab-size."
+            )
+    names = [name for name in Settings.__dataclass_fields__ if name in given]
+    settings = settings_from(
+        preset.recipe, preset.tasks.get(TASK, {}), {name: given.pop(name) for name in names}
+    )
+    return blueprint_from(given, preset.blueprint()), settings
+
+
+def _begun(folder: Path, given: dict[str, Any]) -> Run:
+    """A new run with its folder, as it was asked for."""
+    from zoo.plugins import get_registry
+    from zoo.rules import check
+    from zoo.translation.run import Run, begin, make_tokenizers
+    from zoo.translation.sources import Sources, digest
+
+    sources: Sources = Sources(*(source_files(given, part) for part in ("train", "valid", "test")))
+    path = given.pop("tokenizer")
+    preset = get_preset(given["preset"] or get_task(TASK).preset)
+    blueprint, settings = asked_for(given, preset)
+    corpora = sources.read()
+    tokenizers = make_tokenizers(corpora, settings, path)
+    blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)
+    check(blueprint, get_registry())
+    run = Run(folder, blueprint, settings, sources, digest(corpora), tokenizers)
+    begin(run)
+    return run
+
+
+def _train(run: Run, device: Any, as_json: bool) -> None:
+    """Train what is left of the run, score the best, and say so."""
+    from zoo.devices import memory_limit
+    from zoo.translation.dataset import datasets
+    from zoo.translation.keeper import Keeper
+    from zoo.translation.trainer import Trainer
+    from zoo.translation.translator import Translator
+    from zoo.trial import build_on
+
+    corpora = run.sources.read()
+    run.check(corpora)
+    data = datasets(corpora, run.tokenizers, run.blueprint.sizes.max_len)
+    for name, one in zip(("Training", "Validation"), data, strict=True):
+        click.echo(f"{name} text: {one.corpus.report}", err=True)
+    model = build_on(run.blueprint, device, run.settings.seed)
+    translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, device)
+    trainer = Trainer(model, run.blueprint, run.settings, data, translator, device)
+    keeper = Keeper(run, trainer)
+    with memory_limit("Take a smaller --tokens, or a smaller model."), Bar(keeper, trainer) as bar:
+        progress = trainer.run(bar)
+    keeper.close()
+    from zoo.cli.evaluate import scores
+
+    found = None
+    if corpora.test.pairs:
+        found = scores(run.folder, corpora.test, device, None)
+    if as_json:
+        print_json({"run": str(run.folder), **progress.to_json(), "test": found and found.to_json()})
+        return
+    click.echo(
+        f"Trained for {progress.epoch} epochs, {progress.step} steps, {progress.seconds:.0f} s on {device.type}. "
+        f"Best: epoch {progress.best_epoch}, BLEU {progress.best:.2f} on the validation text."
+    )
+    if found:
+        click.echo(found.text())
+        click.echo("\n" + columns([("sentence", "translation"), *found.examples(SHOWN)]))
+    click.echo(f"\nGo on with {bold(f'zoo translate {run.folder} TEXT')}")
+
+
+class Bar:
+    """An observer that hands on to another, with a progress bar where standard error is a terminal."""
+
+    def __init__(self, inner: Any, trainer: Trainer) -> None:
+        """`inner` is told everything first."""
+        from tqdm import tqdm
+
+        self.inner, self.quiet = inner, not sys.stderr.isatty()
+        self.bar = tqdm(
+            total=trainer.steps, initial=trainer.progress.step, unit="step", leave=False, disable=self.quiet
+        )
+        self.tokens, self.since = 0, trainer.progress.seconds
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()
+
+    def on_step(self, progress: Progress, step: Step) -> None:
+        """Loss and target tokens per second."""
+        self.inner.on_step(progress, step)
+        self.tokens += step.tokens
+        speed = self.tokens / max(progress.seconds - self.since, 1e-9)
+        self.bar.set_postfix(loss=f"{step.loss:.3f}", tokens=f"{speed:,.0f}/s", refresh=False)
+        self.bar.update()
+
+    def on_epoch(self, progress: Progress, train_loss: float, valid_loss: float, score: float) -> None:
+        """A line on the epoch."""
+        self.inner.on_epoch(progress, train_loss, valid_loss, score)
+        best = ", the best so far" if progress.best_epoch == progress.epoch else ""
+        line = (
+            f"Epoch {progress.epoch}: loss {train_loss:.3f}, validation {valid_loss:.3f}, BLEU {score:.2f}{best}; "
+            f"{progress.seconds:.0f} s"
+        )
+        self.bar.clear()
+        click.echo(line, err=True)
