@@ -13,7 +13,9 @@ from zoo.errors import PluginError, ZooError
 from zoo.plugins import get_plugins
 
 LEAVE = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    print({}, file=sys.stderr)"
-HEAVY = LEAVE.format("sorted({'torch', 'numpy', 'pytest', 'pygments'} & set(sys.modules))")
+HEAVY = LEAVE.format(
+    "sorted({'torch', 'numpy', 'pytest', 'pygments', 'tokenizers', 'sacrebleu'} & set(sys.modules))"
+)
 COMPLETE = {"_ZOO_COMPLETE": "bash_complete", "COMP_WORDS": "zoo build --attention f", "COMP_CWORD": "3"}
 
 

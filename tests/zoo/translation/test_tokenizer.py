@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -266,3 +267,32 @@ class TestWhatCannotBeUsed:
         with pytest.raises(ZooError, match="cannot be saved as"):
             trained().save(tmp_path / "nowhere" / "tokenizer.json")
         assert list(tmp_path.iterdir()) == []
+
+
+def damaged(content: Any, draw: random.Random) -> None:
+    """Put something that does not belong there at one place of a `tokenizer.json`, outside the vocabulary mostly."""
+    while True:
+        keys = list(content) if isinstance(content, dict) else range(len(content))
+        key = draw.choice(keys)
+        if not isinstance(content[key], dict | list) or not content[key] or draw.random() < 0.3:
+            break
+        content = content[key]
+    content[key] = draw.choice(
+        [None, -1, 1e300, "", "x", [], {}, True, 2**60, [["a", "b"]], {"type": "Replace"}]
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_damaged_file_is_a_sentence_or_a_tokenizer(model: Model) -> None:
+    """Never another error, whatever place of the file holds nonsense."""
+    draw, whole = random.Random(0), Subwords.train(TEXTS[:40], 300, model).content
+    refused = 0
+    for _ in range(200):
+        content = json.loads(whole)
+        damaged(content, draw)
+        try:
+            subwords = Subwords(json.dumps(content))
+            subwords.decode(subwords.encode("Ein Hund <eos> 中"))
+        except ZooError:
+            refused += 1
+    assert 100 < refused < 200

@@ -1,6 +1,8 @@
 """The toy languages: each pair is a translation by the rules, which a second author writes down here."""
 
 import hashlib
+import subprocess
+import sys
 from itertools import chain
 
 from zoo.translation import toy
@@ -89,3 +91,9 @@ def test_one_seed_gives_the_same_pairs_everywhere_and_another_gives_others() -> 
     told = hashlib.sha256("\n".join("\t".join(pair) for pair in PAIRS).encode()).hexdigest()
     assert told[:16] == "7d5760491bd71a21"
     assert toy_corpora(1).train.pairs != CORPORA.train.pairs
+
+
+def test_corpora_need_neither_torch_nor_tokenizers() -> None:
+    code = "import sys, zoo.translation.toy; print(sorted({'torch', 'tokenizers', 'sacrebleu'} & set(sys.modules)))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed == "[]\n"
