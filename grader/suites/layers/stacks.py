@@ -46,6 +46,10 @@ def numbers(
         given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
         answer = call(desk, stack, given, keyword=keyword, cotangent=cotangent)
+        if way.norm != "pre":  # it may have a norm that it does not use
+            answer = {
+                name: value for name, value in answer.items() if not name.startswith("gradient of norm")
+            }
         return {**answer, **heard_by_layers(desk, kind, parts, given)}
 
     return ask

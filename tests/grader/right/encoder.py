@@ -185,4 +185,94 @@ class Encoder(nn.Module):
             x = layer.forward(x, src_mask=src_mask)
         return self.norm(x)
 """,
+    "a_norm_made_in_any_case_and_attention_first_asked_for": HEAD
+    + """
+
+class Norm(nn.LayerNorm):
+    pass
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, self_attention, feed_forward, d_model, dropout=0.0, norm="post", activation=None):
+        super().__init__()
+        self.add_module("mha", self_attention)
+        self.add_module("mlp", feed_forward)
+        self.ln = nn.ModuleDict({"mha": Norm(d_model), "mlp": Norm(d_model)})
+        self.norm_first, self.p = norm == "pre", float(dropout)
+
+    def sublayer(self, name, x, *args):
+        part, norm = getattr(self, name), self.ln[name]
+        y = norm(x) if self.norm_first else x
+        args = (y, y, *args) if args else ()
+        z = F.dropout(part.forward(y, *args), p=self.p, training=self.training, inplace=True)
+        return z.add_(x) if self.norm_first else norm(z.add_(x))
+
+    def forward(self, x, src_mask=None, **unused):
+        return self.sublayer("mlp", self.sublayer("mha", x, src_mask))
+
+
+class Encoder(nn.Module):
+    def __init__(self, make_layer, num_layers, d_model, norm="post"):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for _ in range(num_layers):
+            self.layers.append(make_layer())
+        self.ln_f, self.norm_first = Norm(d_model), norm == "pre"
+
+    def forward(self, x, src_mask=None):
+        from functools import reduce
+
+        out = reduce(lambda y, layer: layer(y, src_mask=src_mask), self.layers, x)
+        return self.ln_f(out) if self.norm_first else out
+""",
+    "gains_of_three_dimensions_and_views": HEAD
+    + """
+
+class Norm(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.beta = nn.Parameter(torch.zeros(1, 1, d_model))
+        self.gamma = nn.Parameter(torch.ones(1, 1, d_model))
+
+    def forward(self, x):
+        var, mean = torch.var_mean(x, dim=2, correction=0, keepdim=True)
+        return torch.addcmul(self.beta, (x - mean) * torch.rsqrt(var + 1e-5), self.gamma)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, self_attention, feed_forward, d_model, dropout=0.0, norm="post"):
+        super().__init__()
+        self.norm_b, self.norm_a = Norm(d_model), Norm(d_model)
+        self.steps = nn.ModuleList([self_attention, feed_forward])
+        self.dropouts = nn.ModuleList([nn.Dropout(dropout), nn.Dropout(dropout)])
+        self.forward_of = {"pre": self.pre, "post": self.post}[norm]
+
+    def pre(self, x, mask):
+        attention, feed = self.steps
+        y = self.norm_a(x)
+        x = self.dropouts[0](attention(y.clone(), y, y, mask=mask)).add(x)
+        return self.dropouts[1](feed(self.norm_b(x))).add(x)
+
+    def post(self, x, mask):
+        attention, feed = self.steps
+        x = self.norm_a(self.dropouts[0](attention(x, x, x, mask=mask)).add(x))
+        return self.norm_b(self.dropouts[1](feed(x)).add(x))
+
+    def forward(self, x, src_mask=None):
+        return self.forward_of(x, src_mask)
+
+
+class Encoder(nn.Module):
+    def __init__(self, make_layer, num_layers, d_model, norm="post"):
+        super().__init__()
+        self.first = make_layer()
+        self.others = nn.ModuleList(make_layer() for _ in range(num_layers - 1))
+        self.end = Norm(d_model) if norm == "pre" else nn.Identity()
+
+    def forward(self, x, src_mask=None):
+        x = self.first(x, src_mask)
+        for layer in self.others:
+            x = layer(x, src_mask)
+        return self.end(x)
+""",
 }
