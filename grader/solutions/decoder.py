@@ -1,4 +1,4 @@
-"""A solution of `decoder.py`: plain, short, and right in the corners too."""
+"""A solution of `decoder.py`: plain, short, right in the corners too."""
 
 from collections.abc import Callable
 

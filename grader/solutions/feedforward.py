@@ -1,4 +1,4 @@
-"""A solution of `feedforward.py`: plain, short, and right in the corners too."""
+"""A solution of `feedforward.py`: plain, short, right in the corners too."""
 
 from torch import Tensor, nn
 

@@ -1,4 +1,4 @@
-"""A solution of `norm.py`: plain, short, and right in the corners too."""
+"""A solution of `norm.py`: plain, short, right in the corners too."""
 
 import torch
 from torch import Tensor, nn
