@@ -170,7 +170,7 @@ class _Running:
         if self._end.alive:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=1.0)
-            said = os.pread(self._said.fileno(), 2_000, 0)
+            said = os.pread(self._said.fileno(), MAX_MESSAGE, 0)[-2_000:]
         self.close()
         code = self.process.returncode
         if code is not None and code > 0:

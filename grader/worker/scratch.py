@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 from pathlib import Path
 
 MOST_BYTES = 64 * 2**20
 MOST_FILES = 1_000
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_full(folder: str) -> bool:
@@ -38,31 +37,34 @@ def remove(folder: str) -> None:
     What cannot be removed stays, without an error. Nothing may run in it any more.
     """
     with contextlib.suppress(OSError):
-        while Path(folder).is_dir():
-            _remove_a_level(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+        _remove(Path(folder))
 
 
-def _remove_a_level(folder: str) -> None:
-    """Remove files, and folders of the first level, after their own folders were moved up: no path gets long."""
-    for name in _emptied(folder):
-        inner = f"{folder}/{name}"
-        for deeper in _emptied(inner):
-            Path(inner, deeper).chmod(0o700)  # to move a folder, it must be writable itself
-            Path(inner, deeper).rename(f"{folder}/{secrets.token_hex(8)}")
-        Path(inner).rmdir()
-    if not os.listdir(folder):  # noqa: PTH208
-        Path(folder).rmdir()
+def _remove(folder: Path) -> None:
+    """Go down into the first folder there is, up again from one that is empty: no path is ever long."""
+    folder.chmod(0o700)
+    here = os.open(folder, _FOLDER)
+    names = [folder.name]
+    try:
+        while names:
+            deeper = _emptied(here)
+            if deeper:
+                os.chmod(deeper, 0o700, dir_fd=here)
+                names.append(deeper)
+            other = os.open(deeper or "..", _FOLDER, dir_fd=here)
+            os.close(here)
+            here = other
+            if not deeper:
+                os.rmdir(names.pop(), dir_fd=here)
+    finally:
+        os.close(here)
 
 
-def _emptied(folder: str) -> list[str]:
-    """Remove the files of a folder. Gives the names of its folders."""
-    Path(folder).chmod(0o700)
-    folders = []
-    with os.scandir(folder) as entries:
-        for entry in list(entries):
+def _emptied(here: int) -> str:
+    """Remove the files of a folder up to its first own folder. Gives the name of that, or ""."""
+    with os.scandir(here) as entries:
+        for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            else:
-                Path(entry.path).unlink()
-    return folders
+                return entry.name
+            os.unlink(entry.name, dir_fd=here)
+    return ""

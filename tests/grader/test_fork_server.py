@@ -199,8 +199,9 @@ def test_killed_at_any_message_it_is_an_error_and_the_next_grade_has_a_new_one(s
         def request(*args: object, sabotaged: int = at, **kwargs: object) -> object:
             nonlocal sent
             if sent == sabotaged:
-                assert server.pid is not None
-                os.kill(server.pid, signal.SIGKILL)
+                pids = (worker.pid, server.pid or 0)  # noqa: B023
+                os.kill(pids[1], signal.SIGKILL)
+                assert wait_until(lambda: all(map(gone, pids)))
             sent += 1
             return ask(*args, **kwargs)  # type: ignore[arg-type]  # noqa: B023
 
@@ -220,10 +221,25 @@ def test_killed_at_any_message_it_is_an_error_and_the_next_grade_has_a_new_one(s
     assert at == 4
 
 
+def test_killed_before_it_can_fork_the_next_one_can() -> None:
+    own = ForkServer()
+    worker = Worker(server=own)
+    assert own.pid is not None
+    os.kill(own.pid, signal.SIGKILL)
+    with pytest.raises(SubmissionError, match="killed before any of your code ran") as caught:
+        RemoteSubmission(worker, CODE, "a.py")
+    assert (caught.value.kind, caught.value.fatal, own.pid) == ("died", True, None)
+    worker, submission = load(own)
+    assert submission.function("answer").call([]).value == 42
+    own.close()
+    with pytest.raises(SubmissionError, match="signal 9"):
+        submission.function("answer").call([])
+
+
 def test_one_that_cannot_start_is_the_graders_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.judge.fork_server.torch_paths", lambda: [1])
     own = ForkServer()
-    with pytest.raises(GraderBrokenError, match="ended itself:\n(.|\n)*TypeError"):
+    with pytest.raises(GraderBrokenError, match=r"ended itself:\n(.|\n)*TypeError"):
         load(own)
     own.close()
 
