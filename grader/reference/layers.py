@@ -114,6 +114,7 @@ class Steps:
         final: whether a stack ends in a norm, by placement.
         ending: what is done with the last layer's output, given the final norm, if any.
         entering, between: the same with the stack's input, and with what each layer gives.
+        beside: the same with what the layers get beside x.
     """
 
     order: tuple[str, ...] = ("self", "feed")
@@ -142,6 +143,9 @@ class Steps:
     )
     entering: Callable[[Callable[[Tensor], Tensor] | None, Tensor], Tensor] = lambda _norm, x: x
     between: Callable[[Callable[[Tensor], Tensor] | None, Any], Any] = lambda _norm, out: out
+    beside: Callable[[Callable[[Tensor], Tensor] | None, Sequence[Any]], Sequence[Any]] = lambda _norm, rest: (
+        rest
+    )
 
     def run(self, call: Call, name: str, h: Tensor) -> Tensor:
         """One sublayer."""
@@ -227,7 +231,9 @@ class Stack(nn.Module):
         """One pass."""
         plain: Any = self.plain
         layers: Any = [self._one(layer) for layer in plain]
-        out = self.steps.through(layers, self.steps.entering(self.norm, x), rest)
+        out = self.steps.through(
+            layers, self.steps.entering(self.norm, x), self.steps.beside(self.norm, rest)
+        )
         return self.steps.ending(self.norm, x, out)
 
     def _one(self, layer: nn.Module) -> Callable[..., Any]:

@@ -37,7 +37,7 @@ def wrong_norm_used(steps: Steps) -> list[Steps]:
     pairs = [(i, j) for i in range(len(steps.order)) for j in range(len(steps.order)) if i != j]
     return [
         replace(steps, norm=lambda call, i, x, a=a, b=b: steps.norm(call, b if i == a else i, x))  # type: ignore[misc]
-        for a, b in pairs[:2]
+        for a, b in pairs
     ]
 
 

@@ -109,7 +109,7 @@ def residual_from_normed(steps: Steps) -> list[Steps]:
 
         return replace(steps, pre=pre)
 
-    return [normed(*steps.order), normed(steps.order[0]), normed(steps.order[-1])]
+    return [normed(*steps.order), *(normed(name) for name in steps.order)]
 
 
 @mistake(

@@ -21,7 +21,7 @@ ENDING = "post: out = x; pre: out = norm(x)"
     "layers-not-registered",
     "The layers are kept in a plain list. torch does not find them there: they have no parameters for an optimizer, "
     "and .to(device) leaves them behind.",
-    hint="What does list(encoder.parameters()) show? Which kind of list does torch know?",
+    hint="What does list(stack.parameters()) show? Which kind of list does torch know?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=STACKS,
 )
@@ -152,7 +152,7 @@ def residual_around_layers(steps: Steps) -> Steps:
 
 @mistake(
     "stack-mask-not-passed",
-    "The mask does not reach the layers, or not all of them.",
+    "Self-attention's mask does not reach the layers, or not all of them.",
     formula=LOOP,
     hint="Is the mask among the arguments of every layer's call?",
     source="DaoyuanLi2816/Molecule-Generator#22",
@@ -281,7 +281,7 @@ def layers_made_in_forward(steps: Steps) -> Steps:
 
 @mistake(
     "stack-mask-inverted",
-    "The layers get the mask the wrong way round. True means: may be attended to. It is passed on as it is.",
+    "The layers get self-attention's mask the wrong way round. True means: may be attended to. It is passed on as it is.",
     formula=LOOP,
     hint="Is there a ~ or a `== 0` around the mask?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",

@@ -1,0 +1,38 @@
+"""What the hidden tests ask `DecoderLayer` and `Decoder`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.judge.component import Submission
+from grader.judge.inquiry import Inquiry, Subject, inquiry_of
+from grader.judge.scenario import Scenario
+from grader.mistakes.decoder import MISTAKES
+from grader.reference.decoder import REFERENCE, namespace
+from grader.suites.decoder import cross
+from grader.suites.layers.kinds import DECODER
+from grader.suites.layers.single import layer_scenarios
+from grader.suites.layers.stacks import stack_scenarios
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them: what layers and stacks of both kinds are asked, and what is the decoder's alone."""
+    return [
+        *layer_scenarios(DECODER, seed),
+        *cross.layer_scenarios(seed + 500),
+        *stack_scenarios(DECODER, seed + 1000),
+        *cross.stack_scenarios(seed + 1500),
+    ]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)
+
+
+def memory(name: str) -> bool:
+    """Differences in what the keys and values of cross-attention are, or in the memory that layers get."""
+    return name.startswith(("key and value of", "memory of"))
