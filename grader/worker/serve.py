@@ -41,7 +41,9 @@ def serve(read: int, write: int, device: str) -> None:
 def _answer(
     operations: Operations, header: dict[str, Any], body: bytearray, write: int, flush: Callable[[], None]
 ) -> None:
-    number = header["n"]
+    number = header.get("n")
+    if type(number) is not int:
+        raise FrameError("a request without a number")
     try:
         packer = Packer()
         answer = operations.run(header, body, packer)
