@@ -281,7 +281,8 @@ def layers_made_in_forward(steps: Steps) -> Steps:
 
 @mistake(
     "stack-mask-inverted",
-    "The layers get self-attention's mask the wrong way round. True means: may be attended to. It is passed on as it is.",
+    "The layers get self-attention's mask the wrong way round. True means: may be attended to. It is passed on as it "
+    "is.",
     formula=LOOP,
     hint="Is there a ~ or a `== 0` around the mask?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
