@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 from torch import Tensor
 
 from grader.judge.compare import GRADIENT, UNITS, deviation
+from grader.judge.component import SubmissionError
 from grader.judge.explain import place
 from grader.judge.scenario import Scenario, Seen
 from grader.judge.wording import values_in_words
@@ -29,13 +32,22 @@ def bound(scenario: Scenario, name: str, expected: Tensor) -> float:
     return UNITS.get(expected.dtype, UNITS[scenario.dtype]) * factor * scenario.slack * (1 + size)
 
 
+# What torch says where shapes do not fit: in many words, depending on the operation.
+SHAPES = re.compile(r"must match|shapes? |size|dimension|subscript|broadcast", re.IGNORECASE)
+NOT_SHAPES = re.compile(r"stride|leaf|dtype|device|grad", re.IGNORECASE)
+
+
+def kind_of(error: SubmissionError) -> tuple[str, str, bool]:
+    """What two errors must have in common to agree: kind, type, and whether it is shapes that do not fit."""
+    about_shapes = bool(SHAPES.search(error.message)) and not NOT_SHAPES.search(error.message)
+    return error.kind, error.type_name, error.type_name == "RuntimeError" and about_shapes
+
+
 def same(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> bool:
-    """Whether two answers agree, up to rounding (times `loose`); two errors of one type agree."""
+    """Whether two answers agree, up to rounding (times `loose`); two errors of one kind agree, see `kind_of`."""
     if right.error is not None or got.error is not None:
         return (
-            right.error is not None
-            and got.error is not None
-            and (right.error.kind, right.error.type_name) == (got.error.kind, got.error.type_name)
+            right.error is not None and got.error is not None and kind_of(right.error) == kind_of(got.error)
         )
     return not differing(scenario, right, got, loose=loose)
 

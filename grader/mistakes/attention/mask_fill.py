@@ -84,13 +84,10 @@ def mask_fill_too_weak(steps: Steps) -> list[Steps]:
     def added(value: float) -> Callable[[Call, Tensor], Tensor]:
         return lambda call, s: s + (~as_bool(_mask(call))).to(s.dtype) * value
 
-    weak = (-1e4, -1e5, -1e6, -1e3, -100.0, -50.0, -20.0, -10.0, -1.0)
-    return [
-        variant
-        for value in weak
-        for way in (filled(value), added(value))
-        for variant in bool_and_both(steps, way)
-    ]
+    weak = (-1e4, -1e5, -1e6, -1e3, -100.0, -50.0, -20.0, -10.0)
+    # To add -1 to what is hidden is to add 1 to the rest, which has a name of its own.
+    ways = [filled(-1.0), *(way for value in weak for way in (filled(value), added(value)))]
+    return [variant for way in ways for variant in bool_and_both(steps, way)]
 
 
 @mistake(

@@ -66,7 +66,7 @@ def scale_wrong(steps: Steps) -> list[Steps]:
 @mistake(
     "softmax-over-other-dimension",
     "The softmax runs over another dimension than the keys. Over the queries, of which there is one, every weight is "
-    "1, and the values are just added up (as they would be if old and new were added in the cache).",
+    "1, and the values are just added up.",
     formula=STEP,
     hint="Do the weights of a query add up to 1?",
     source="labmlai/annotated_deep_learning_paper_implementations#146; PyTorch-NLP#2",
@@ -75,7 +75,7 @@ def softmax_over_other(steps: Steps) -> list[Steps]:
     return [
         replace(steps, normalise=lambda _call, scores, d=d: scores.softmax(d))  # type: ignore[misc]
         for d in (2, 1, 0)
-    ] + [replace(steps, join=lambda _call, old, new: old + new)]
+    ]
 
 
 @mistake(

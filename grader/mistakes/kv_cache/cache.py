@@ -127,8 +127,8 @@ def other_order(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-wrong-dimension",
-    "From the second step on, shapes do not fit: old and new keys are joined along another dimension than the length, "
-    "or only one of keys and values is taken from the cache.",
+    "From the second step on, shapes do not fit. Most often old and new keys are joined along another dimension than "
+    "the length, or only one of keys and values is taken from the cache.",
     formula=JOIN,
     hint="Print the shapes of K and V in the second step, before and after torch.cat.",
     source="prime-rl#2681",
@@ -150,12 +150,15 @@ def cache_wrong_dimension(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-averaged",
-    "Old and new keys are averaged; they are put side by side, one for each position.",
+    "Old and new keys are averaged or added up; they are put side by side, one for each position.",
     formula=JOIN,
     hint="How long should the cache be after three steps?",
 )
-def cache_averaged(steps: Steps) -> Steps:
-    return replace(steps, join=lambda _call, old, new: (old + new) / 2)
+def cache_averaged(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, join=lambda _call, old, new: (old + new) / 2),
+        replace(steps, join=lambda _call, old, new: old + new),
+    ]
 
 
 @mistake(

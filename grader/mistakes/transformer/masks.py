@@ -123,6 +123,32 @@ def masks_inverted(steps: Steps) -> Steps:
 
 
 @mistake(
+    "masks-as-numbers",
+    "The masks are numbers, 0 and 1. Attention adds a mask of numbers to its scores, and a score that is larger or "
+    "smaller by 1 is not hidden. A mask is bool, or it holds 0 and -inf.",
+    formula=MASKS,
+    hint="Print mask.dtype. Which line turns True and False into numbers?",
+    source="pytorch/pytorch#29546",
+)
+def masks_as_numbers(steps: Steps) -> list[Steps]:
+    def numbers(mask: Tensor | None, *, inverted: bool) -> Tensor | None:
+        return None if mask is None else (~mask if inverted else mask).float()
+
+    def both(inverted: bool) -> tuple[Steps, Steps]:
+        source = replace(
+            steps,
+            src_mask=lambda inner, call, src: numbers(steps.src_mask(inner, call, src), inverted=inverted),
+        )
+        everywhere = replace(
+            source,
+            tgt_mask=lambda inner, call, tgt: numbers(steps.tgt_mask(inner, call, tgt), inverted=inverted),
+        )
+        return everywhere, source
+
+    return [*both(False), *both(True)]
+
+
+@mistake(
     "padding-inverted",
     "The padding mask is the wrong way round (tokens == pad): only PAD is looked at.",
     formula=MASKS,

@@ -69,6 +69,18 @@ def _plain(
     return ask
 
 
+def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
+    """What is kept, where numbers alone do not tell."""
+
+    def ask(desk: Desk) -> Answer:
+        draws, (batch, length, width) = Draws(seed), shape
+        stepper, _ = ready(desk, draws, width, heads)
+        found = stepper.call([desk.given(draws.normal(batch, length, width))], method="growth").value
+        return {"room in the cache for all positions": str(found)}
+
+    return ask
+
+
 def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
     """Of the last step alone: whether the gradient goes back through the cache is free."""
 
@@ -135,6 +147,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("4 steps of [1, 1, 6], one head", "steps", _plain(seed + 4, (1, 4, 6), 1), lone),
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
+        _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
         _one("4 steps with large scores", "steps", loud),
         _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2)),
         _one("a batch of another size", "memory", _plain(seed + 9, (2, 3, 8), 2, method="again", others=4)),

@@ -11,10 +11,20 @@ from torch import Tensor, nn
 
 from .base import Part, weight
 
+HIDES = -1e3  # what an additive mask adds where it hides is below this
+
 
 def allowed(mask: Tensor) -> Tensor:
     """A mask as bool, True = may be attended to, whichever form it has."""
-    return mask if mask.dtype == torch.bool else mask == 0
+    return mask if mask.dtype == torch.bool else mask > HIDES
+
+
+def masked(scores: Tensor, mask: Tensor) -> Tensor:
+    """Scores with the lowest number where a mask hides; other numbers of a mask are added, as attention does."""
+    seen = allowed(mask)
+    if mask.dtype != torch.bool:
+        scores = scores + mask.masked_fill(~seen, 0).to(scores.dtype)
+    return scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
 
 
 class Attention(Part):
@@ -33,9 +43,7 @@ class Attention(Part):
         q, k, v = query @ self.judge_q, key @ self.judge_k, value @ self.judge_v
         scores = (q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))).unsqueeze(1)  # [B, 1, Tq, Tk]
         if mask is not None:
-            seen = allowed(mask)
-            scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
-            weights = scores.softmax(-1).masked_fill(~seen, 0.0)
+            weights = masked(scores, mask).softmax(-1).masked_fill(~allowed(mask), 0.0)
         else:
             weights = scores.softmax(-1)
         return (weights @ v.unsqueeze(1)).squeeze(1)  # [B, 1, Tq, D] -> [B, Tq, D]

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from .base import Part
+
+
+def numbers_in(value: Any, depth: int = 0) -> int:
+    """How many numbers the tensors in a cache hold: tuples, lists, dicts and objects are looked into."""
+    if isinstance(value, Tensor):
+        return value.numel()
+    if depth > 6 or value is None or isinstance(value, (str, bytes, int, float, type)):
+        return 0
+    if isinstance(value, Mapping):
+        return sum(numbers_in(item, depth + 1) for item in value.values())
+    if isinstance(value, (tuple, list)):
+        return sum(numbers_in(item, depth + 1) for item in value)
+    return numbers_in(getattr(value, "__dict__", None), depth + 1)
 
 
 class Stepper(Part):
@@ -54,6 +68,17 @@ class Stepper(Part):
         out, cache = self._pair(self.module(x, None if first else self._kept[0]))
         self._kept[:] = [cache]
         return out
+
+    def growth(self, x: Tensor) -> str:
+        """Whether the cache grows over the steps of x [B, T, D]: "no" if it holds one position, and then no more.
+
+        A cache with room for more from the start, or of a form that cannot be looked into, counts as growing.
+        """
+        outs, cache = self._steps(x[:, :1])
+        before = numbers_in(cache)
+        few = 0 < before <= 2 * outs[0].numel()  # a key and a value for each sentence
+        _, cache = self._steps(x[:, 1:], cache)
+        return "no" if few and numbers_in(cache) <= before else "yes"
 
     def last(self, history: Tensor, x: Tensor) -> Tensor:
         """The last step alone: history [B, T-1, D], x [B, 1, D] -> [B, 1, D]."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .base import Part
-from .blocks import allowed
+from .blocks import masked
 
 
 class WorkingAttention(nn.Module):
@@ -31,7 +31,7 @@ class WorkingAttention(nn.Module):
         )  # [B, T, D] -> [B, H, T, d]
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # [B, H, Tq, Tk]
         if mask is not None:
-            scores = scores.masked_fill(~allowed(mask), torch.finfo(scores.dtype).min)
+            scores = masked(scores, mask)
         mixed: Tensor = self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))  # [B, Tq, D]
         return mixed
 

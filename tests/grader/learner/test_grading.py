@@ -172,5 +172,5 @@ def test_a_real_grade_names_a_mistake_and_the_next_one_solves(run: Run, tmp_path
     done = run("grade", "feedforward.py")
     assert (done.code, "zoo solution feedforward.py" in done.out) == (0, True)
     entry = read(tmp_path).entry("feedforward")
-    assert (entry.state, entry.mistakes, entry.points) == ("solved", (), "15/15")
+    assert (entry.state, entry.mistakes, entry.points) == ("solved", (), "16/16")
     assert run("solution", "feedforward").stdout == text

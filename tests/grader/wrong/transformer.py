@@ -80,7 +80,7 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
         ),
     ),
     "additive masks of ones and zeros": (
-        frozenset({"masks-inverted"}),
+        frozenset({"masks-as-numbers"}),
         file(
             masks="""
     def make_src_mask(self, src):
