@@ -99,6 +99,7 @@ FROM_SCRATCH = Preset(
         "decoding": "greedy",
     },
     sizes={"dropout": 0.0, "max_len": 5000},
+    tasks={"translate": {"joint": True, "lr": 1e-4, "warmup": 1000}},
     corrected={"masking": "full", "attention": "eager"},
     notes=(
         "Trap: the encoder has no mask at all, so padding is attended to, and an answer depends on how much padding "
@@ -107,7 +108,9 @@ FROM_SCRATCH = Preset(
         "Its scores are filled with -1e9 where the causal mask hides them; no row of it is fully hidden. Corrected, a "
         "row can be, and then attends to nothing.",
         "It mentions beam search beside greedy decoding: --decoding=beam.",
-        "Its vocabulary is that of a downloaded tokenizer; --src-vocab and --tgt-vocab say how large yours is.",
+        "Its vocabulary is that of a downloaded tokenizer; --src-vocab and --tgt-vocab say how large yours is. "
+        "`zoo train --task=translate` takes it by --tokenizer, and else makes one of both languages; the rate is ours, "
+        "the article does not train.",
     ),
 )
 
@@ -247,6 +250,16 @@ DEEP_LEARNING = Preset(
         "weight_decay": 0.0,
         "warmup": 1,
     },
+    tasks={
+        "translate": {
+            "joint": False,
+            "vocab_size": 8000,
+            "tokens": 512,
+            "epochs": 68,
+            "patience": 0,
+            "clip": 0.0,
+        }
+    },
     corrected={"attention": "eager"},
     notes=(
         "Trap: -1e10 in place of -inf keeps a fully masked row from being NaN, and makes it attend evenly to all that "
@@ -257,6 +270,8 @@ DEEP_LEARNING = Preset(
         "layers start apart, as here.",
         "Its biases keep what nn.Linear draws; here they start at 0.",
         "It names Adam, batches of 32 and 68 epochs, but no rate: 1e-4 is ours.",
+        "`zoo train --task=translate` makes batches by tokens, 512 a side, which is about 32 sentences of Multi30k; "
+        "and subwords where the article has spaCy's words, in a vocabulary for each language.",
     ),
 )
 

@@ -21,7 +21,10 @@ def test_it_builds_and_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(get_tasks()))
 def test_every_task_has_a_preset_that_fits_it(name: str) -> None:
     blueprint = get_presets()[get_tasks()[name].preset].blueprint()
-    check_sizes(blueprint.sizes, load_task(name))
+    if get_tasks()[name].path:
+        check_sizes(blueprint.sizes, load_task(name))
+    else:
+        assert name in get_presets()[get_tasks()[name].preset].tasks  # settings for its own commands
 
 
 def test_reverse_is_the_small_pre_norm_model() -> None:

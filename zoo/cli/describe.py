@@ -49,6 +49,7 @@ def preset_json(preset: Preset) -> dict[str, Any]:
         "sizes": dict(preset.sizes),
         "source": preset.source,
         "recipe": dict(preset.recipe),
+        "tasks": {task: dict(settings) for task, settings in preset.tasks.items()},
         "corrected": dict(preset.corrected),
         "notes": list(preset.notes),
     }
@@ -56,7 +57,13 @@ def preset_json(preset: Preset) -> dict[str, Any]:
 
 def task_json(task: Task) -> dict[str, Any]:
     """All that a task says about itself."""
-    return {"name": task.name, "summary": task.summary, "preset": task.preset, "path": task.path}
+    return {
+        "name": task.name,
+        "summary": task.summary,
+        "preset": task.preset,
+        "path": task.path,
+        "commands": dict(task.commands),
+    }
 
 
 def in_words(value: object) -> str:

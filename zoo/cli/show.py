@@ -90,6 +90,7 @@ def _preset_page(preset: Preset) -> str:
         ("Choices", preset.choices),
         ("Sizes", preset.sizes),
         ("Training", preset.recipe),
+        *((f"Training with --task={task}", settings) for task, settings in preset.tasks.items()),
         ("Corrected (--corrected)", preset.corrected),
     ):
         if facts:

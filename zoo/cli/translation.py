@@ -158,10 +158,12 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
     model = build_on(run.blueprint, device, run.settings.seed)
     translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, device)
     trainer = Trainer(model, run.blueprint, run.settings, data, translator, device)
-    keeper = Keeper(run, trainer)
-    with memory_limit("Take a smaller --tokens, or a smaller model."), Bar(keeper, trainer) as bar:
+    with (
+        memory_limit("Take a smaller --tokens, or a smaller model."),
+        Keeper(run, trainer) as keeper,
+        Bar(keeper, trainer) as bar,
+    ):
         progress = trainer.run(bar)
-    keeper.close()
     from zoo.cli.evaluate import scores
 
     found = None

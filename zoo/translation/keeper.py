@@ -23,7 +23,10 @@ SAVE_EVERY = 200
 
 
 class Keeper:
-    """An observer (`zoo.translation.trainer.Observer`) that writes logs and checkpoints of a trainer's run."""
+    """An observer (`zoo.translation.trainer.Observer`) that writes logs and checkpoints of a trainer's run.
+
+    In a `with` statement, the logs are closed at its end.
+    """
 
     def __init__(self, run: Run, trainer: Trainer) -> None:
         """Takes up the run where it was last saved, if it was: the trainer then stands there, and the logs end there.
@@ -68,8 +71,10 @@ class Keeper:
         with contextlib.suppress(OSError):  # what is left over does no harm
             remove_states(folder, state)
 
-    def close(self) -> None:
-        """Close the logs."""
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.steps.close()
         self.epochs.close()
 
