@@ -21,8 +21,16 @@ FORMULA = "LayerNorm(x) = gain * (x - mean) / sqrt(var + 1e-5) + bias"
     source="ml-explore/mlx#1636",
     parts=LAYERS,
 )
-def norm_shared(steps: Steps) -> Steps:
-    return replace(steps, count=lambda _n, _p: 1, norm=lambda call, _i, x: steps.norm(call, 0, x))
+def norm_shared(steps: Steps) -> list[Steps]:
+    def shared(*places: int) -> Steps:
+        return replace(
+            steps,
+            count=lambda _n, _p: len(set(places)),
+            norm=lambda call, i, x: steps.norm(call, places[i], x),
+        )
+
+    of_three = [(0, 0, 1), (0, 1, 1), (0, 1, 0)] if len(steps.order) == 3 else []
+    return [shared(*(0 for _ in steps.order)), *(shared(*places) for places in of_three)]
 
 
 @mistake(
