@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from grader.judge.component import Outcome, SubmissionError, tensors
 from grader.judge.remote import RemoteInstance
+from grader.judge.replay import LiveCall, Notes
 
 
 class RemoteModule(nn.Module):
@@ -26,6 +28,7 @@ class RemoteModule(nn.Module):
 
     Attributes:
         names: for each parameter's name here, its name in the worker (dots cannot be kept).
+        notes: some of the calls, for `grader.judge.replay`.
     """
 
     def __init__(
@@ -37,11 +40,11 @@ class RemoteModule(nn.Module):
         super().__init__()
         self._gives = gives
         self.names: dict[str, str] = {}
-        self._instance, self._title = instance, title
+        self._instance, self._title, self.notes = instance, title, Notes(instance, title)
         self._mode: bool | None = None
         self._sent: dict[str, Tensor] = {}
         for name, info in instance.parameters().items():
-            own = _free_name(name, self.names)
+            own = _free_name(name, self)
             self.names[own] = name
             self.register_parameter(own, nn.Parameter(info.value.clone(), info.requires_grad))
 
@@ -61,12 +64,12 @@ class RemoteModule(nn.Module):
         parameters = list(self._parameters.values())
         leaves = [x for x in (*distinct, *parameters) if x is not None and x.requires_grad]
         if not torch.is_grad_enabled() or not leaves:
-            return self._ask(distinct, order, [], record=False)[0]
+            return self._ask(distinct, order, [], record=False).output
         return _RemoteCall.apply(self, order, len(distinct), *distinct, *parameters)  # type: ignore[no-any-return, no-untyped-call]
 
     def _ask(
         self, distinct: Sequence[Tensor], order: Sequence[int | None], grad: list[int | str], *, record: bool
-    ) -> tuple[Tensor, Outcome]:
+    ) -> _Answered:
         """Call the instance on the distinct tensors, in their order."""
         arguments = [None if i is None else distinct[i] for i in order]
         changed = self._changed()
@@ -75,7 +78,19 @@ class RemoteModule(nn.Module):
         self._sent |= changed
         first = arguments[0]
         assert first is not None
-        return self._checked(outcome, first), outcome
+        output = self._checked(outcome, first)
+        call = LiveCall(
+            self.notes.count(record),
+            self.training,
+            [None if x is None else x.detach().clone() for x in distinct],
+            list(order),
+            {self.names[name]: value for name, value in self._sent.items()},
+            grad,
+            record,
+            output.detach().clone(),
+        )
+        self.notes.add(call)
+        return _Answered(output, outcome, call)
 
     def _changed(self) -> dict[str, Tensor]:
         """Copies of the parameters that are not in the worker as they are here."""
@@ -108,6 +123,15 @@ class RemoteModule(nn.Module):
         return value.to(first.device)
 
 
+@dataclass
+class _Answered:
+    """An answer: its tensor, all of it, and the note of it."""
+
+    output: Tensor
+    outcome: Outcome
+    call: LiveCall
+
+
 class _RemoteCall(torch.autograd.Function):
     """One call, with its gradients: a tensor that is query, key and value at once has one gradient."""
 
@@ -118,7 +142,8 @@ class _RemoteCall(torch.autograd.Function):
         distinct = given[:count]
         ctx.wanted = [i for i in range(count) if ctx.needs_input_grad[3 + i]]
         grad: list[int | str] = [order.index(i) for i in ctx.wanted]
-        output, ctx.outcome = module._ask(distinct, order, grad, record=True)
+        answered = module._ask(distinct, order, grad, record=True)
+        output, ctx.outcome, ctx.call = answered.output, answered.outcome, answered.call
         ctx.module, ctx.order, ctx.count, ctx.place = module, order, count, given[0].device
         if ctx.outcome.handle is None:
             ctx.mark_non_differentiable(output)
@@ -130,6 +155,9 @@ class _RemoteCall(torch.autograd.Function):
         module: RemoteModule = ctx.module
         unused = len(tensors(ctx.outcome.value)) - 1
         found = module._instance.backward(ctx.outcome, [cotangent, *[None] * unused])
+        call: LiveCall = ctx.call
+        call.cotangent = cotangent.detach().clone()
+        call.input_gradients, call.parameter_gradients = found.inputs, found.parameters
         inputs: list[Tensor | None] = [None] * ctx.count
         for i in ctx.wanted:
             inputs[i] = found.inputs[ctx.order.index(i)]
@@ -153,9 +181,9 @@ def _same(sent: Tensor | None, parameter: Tensor) -> bool:
     return sent is not None and sent.device == parameter.device and torch.equal(sent, parameter)
 
 
-def _free_name(name: str, taken: dict[str, str]) -> str:
-    """A name without dots that is not taken, by a parameter or by an attribute of `nn.Module`."""
+def _free_name(name: str, module: nn.Module) -> str:
+    """A name without dots that no parameter nor other attribute of `module` has."""
     own = name.replace(".", "__")
-    while own in taken or hasattr(nn.Module, own) or own in ("names", "training"):
+    while hasattr(module, own):
         own += "_"
     return own

@@ -5,7 +5,8 @@ Nothing that comes back is trusted: every answer is checked here, and what does 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,6 +27,17 @@ from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 MAX_SOURCE = 2**20
 
 
+@dataclass(frozen=True)
+class Made:
+    """What an instance was made of, so that it can be made again in another process."""
+
+    submission: RemoteSubmission
+    name: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    part: bool
+
+
 class RemoteSubmission:
     """A learner's file, loaded in a worker, which it owns.
 
@@ -33,13 +45,20 @@ class RemoteSubmission:
         worker: a fresh one.
         source: the file's text.
         filename: the name that errors show.
+        again: loads the same file in another process; None where that cannot be done.
 
     Raises:
         SubmissionError: the file is not Python, or what it runs on import failed. The worker is closed.
     """
 
-    def __init__(self, worker: Worker, source: bytes, filename: str) -> None:
-        self._link = Link(worker)
+    def __init__(
+        self,
+        worker: Worker,
+        source: bytes,
+        filename: str,
+        again: Callable[[], RemoteSubmission] | None = None,
+    ) -> None:
+        self._link, self.again = Link(worker), again
         try:
             if len(source) > MAX_SOURCE:
                 raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
@@ -83,7 +102,8 @@ class RemoteSubmission:
         instance = self._link.ask(
             request, f"constructing {name}", lambda answer, _: _whole(answer["instance"]), packer
         )
-        return RemoteInstance(self._link, {"instance": instance}, f"in the forward of {name}")
+        made = Made(self, name, args, kwargs or {}, part)
+        return RemoteInstance(self._link, {"instance": instance}, f"in the forward of {name}", made)
 
     def trace(self, on: bool) -> list[str]:
         """Begin, or end, to look for tensors made on a fixed device."""
@@ -202,8 +222,9 @@ class RemoteFunction:
 class RemoteInstance(RemoteFunction, Handed):
     """An `nn.Module` in a worker. As an argument of a call it stands for itself."""
 
-    def __init__(self, link: Link, target: dict[str, Any], doing: str) -> None:
+    def __init__(self, link: Link, target: dict[str, Any], doing: str, made: Made) -> None:
         super().__init__(link, target, doing)
+        self.made = made
         self.device, self.number = link.worker.device, target["instance"]
         self._known: dict[str, torch.Size] = {}
 

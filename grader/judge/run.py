@@ -18,9 +18,8 @@ from grader.judge.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
-    from grader.judge.component import Submission
-    from grader.judge.process import Worker
     from grader.judge.pytest_plugin import Progress
+    from grader.judge.remote import RemoteSubmission
 
 MAX_SOURCE = 1 << 20  # bytes; the longest honest file is a hundredth of it
 _GPU_FILES = (
@@ -88,7 +87,7 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
     level = sandbox.level(device)
     session = Session(
         request.exercise,
-        lambda: _submission(sandbox.worker(device), request),
+        lambda: _submission(sandbox, device, request),
         source=text,
         device=device,
         seed=request.seed,
@@ -111,11 +110,16 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
     )
 
 
-def _submission(worker: Worker, request: Request) -> Submission:
-    """The file, loaded in the worker. Raises SubmissionError."""
+def _submission(sandbox: Sandbox, device: str, request: Request) -> RemoteSubmission:
+    """The file, loaded in a worker of its own. Raises SubmissionError."""
     from grader.judge.remote import RemoteSubmission
 
-    return RemoteSubmission(worker, request.source, Path(request.file).name)
+    return RemoteSubmission(
+        sandbox.worker(device),
+        request.source,
+        Path(request.file).name,
+        again=lambda: _submission(sandbox, device, request),
+    )
 
 
 def _refusal(request: Request, source: str) -> str:

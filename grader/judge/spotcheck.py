@@ -202,15 +202,21 @@ def _watch(call: _Call, given: Iterable[Tensor], output: Tensor) -> None:
 
 
 def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
-    """Raise Failed unless got and expected agree, measured by the largest number expected of them all."""
+    """Raise Failed unless got and expected agree."""
+    off = how_far(pairs)
+    if off:
+        raise Failed(
+            f"{what} than the exercise asks for on the same inputs and weights: {off}.", mistakes=[OTHER_RULE]
+        )
+
+
+def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> str:
+    """How far got is from expected (None: zeros), measured by the largest number expected of them all, or ""."""
     both = [(got, torch.zeros_like(got) if e is None else e) for got, e in pairs]
     scale = max((float(expected.abs().max()) for _, expected in both), default=0.0)
     far = max(
         (float((got - expected).abs().nan_to_num(torch.inf).max()) for got, expected in both), default=0.0
     )
-    if far > TOLERANCE * scale:
-        raise Failed(
-            f"{what} than the exercise asks for on the same inputs and weights: up to {far:.2g} off, where the "
-            f"largest number expected is {scale:.2g}.",
-            mistakes=[OTHER_RULE],
-        )
+    if far <= TOLERANCE * scale:
+        return ""
+    return f"up to {far:.2g} off, where the largest number expected is {scale:.2g}"

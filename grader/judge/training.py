@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from grader.judge.pytest_plugin import Progress
+from grader.judge.replay import replay
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.verdict import Failed
 from zoo.blueprint import get_preset
@@ -65,7 +66,8 @@ def train_to_reverse(
         words: how many unseen words to spell.
 
     Raises:
-        Failed: the loss became NaN, or a spot-check found another function than the oracle's.
+        Failed: the loss became NaN, a spot-check found another function than the oracle's,
+            or a replay another answer.
         SubmissionError: the part's own code failed.
     """
     model = reverser(seed, {axis: make_part})
@@ -94,7 +96,8 @@ def train_model(
         loss: the zoo's cross-entropy, if not given.
 
     Raises:
-        Failed: the loss became NaN, or a spot-check found another function than the oracle's.
+        Failed: the loss became NaN, a spot-check found another function than the oracle's,
+            or a replay another answer.
         SubmissionError: the learner's code failed.
     """
     recipe, task = recipe or Recipe(seed=seed), load_task(TASK)
@@ -111,6 +114,7 @@ def train_model(
     score = exact_match(model, task, task.held_out[:words])
     for _, part in _watched(model):
         part.settle()
+    replay(model)
     return score
 
 

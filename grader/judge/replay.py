@@ -1,0 +1,165 @@
+"""Live calls put once more, in another order, to the same code in a fresh process: does the same come back?
+
+A part can hide what it does in a live model behind a counter, a batch it has seen, or anything else that survives
+from one call to the next. So some calls of every module that is mirrored (`grader.judge.proxy`) are noted, drawn by
+the operating system's randomness; the first and the last of training and of decoding are among them. When the model
+has been trained and has spelled its words, they are put to the submission in a worker that has seen none of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.judge.component import SubmissionError, tensors
+from grader.judge.remote import RemoteInstance, RemoteSubmission
+from grader.judge.spotcheck import how_far
+from grader.judge.verdict import Failed, Named
+
+KEPT = 6  # calls in training, and as many in decoding, beside the first and the last
+
+OTHER_ANSWER = Named(
+    "depends-on-earlier-calls",
+    "Inside a model, your code gives answers that depend on the calls before: on the same inputs and weights it "
+    "computes something else in a process that starts afresh.",
+    hint="What is kept from one call to the next: an attribute of self, a global, a counter, a cache?",
+)
+
+
+@dataclass
+class LiveCall:
+    """A call that a model made: what went in, what came out, and, in training, what came back.
+
+    Attributes:
+        inputs: each different tensor once; `order` says which of them stands at which position (None: None).
+        values: all parameters of that moment.
+        grad: positions of the inputs whose gradients were asked for, "[]" where none were.
+        recorded: whether a backward pass could follow.
+    """
+
+    what: str
+    training: bool
+    inputs: list[Tensor | None]
+    order: list[int | None]
+    values: Mapping[str, Tensor]
+    grad: list[int | str]
+    recorded: bool
+    output: Tensor
+    cotangent: Tensor | None = None
+    input_gradients: dict[int | str, Tensor | None] = field(default_factory=dict)
+    parameter_gradients: dict[str, Tensor | None] = field(default_factory=dict)
+
+
+class Notes:
+    """Some of the calls of one module: the first, the last, and a fair draw of the others.
+
+    Args:
+        instance: the module, in its worker.
+        title: what it is, in words, for errors.
+    """
+
+    def __init__(self, instance: RemoteInstance, title: str) -> None:
+        self.instance, self.title = instance, title
+        self._random = random.SystemRandom()
+        self._seen = {True: 0, False: 0}  # in training, in decoding
+        self._kept: dict[tuple[bool, str], LiveCall] = {}
+
+    def count(self, recorded: bool) -> str:
+        """Announce a call; how it is told to people."""
+        self._seen[recorded] += 1
+        return (
+            f"training step {self._seen[True]}" if recorded else f"call {self._seen[False]} without gradients"
+        )
+
+    def add(self, call: LiveCall) -> None:
+        """Keep the call for now, perhaps for good."""
+        kind, number = call.recorded, self._seen[call.recorded]
+        self._kept[kind, "first" if number == 1 else "last"] = call
+        slot = number - 1 if number <= KEPT else self._random.randrange(number)
+        if slot < KEPT:
+            self._kept[kind, str(slot)] = call
+
+    def calls(self) -> list[LiveCall]:
+        """What was kept, each call once."""
+        return list({id(call): call for call in self._kept.values()}.values())
+
+
+def replay(model: nn.Module) -> int:
+    """Put the calls noted of all mirrored modules of `model` to a fresh process, shuffled. How many there were.
+
+    Modules whose submission cannot be opened again (there is no `again`) are left out.
+
+    Raises:
+        Failed: another answer came back, or other gradients.
+        SubmissionError: the code fails there, where it did not in the model.
+    """
+    found = [vars(module).get("notes") for module in model.modules()]
+    noted = [(notes, call) for notes in found if isinstance(notes, Notes) for call in notes.calls()]
+    again = noted[0][0].instance.made.submission.again if noted else None
+    if again is None:
+        return 0
+    random.SystemRandom().shuffle(noted)
+    fresh = again()
+    try:
+        made: dict[int, RemoteInstance] = {}
+        for notes, call in noted:
+            _put(_remade(notes.instance, fresh, made), call, notes.title)
+    finally:
+        fresh.close()
+    return len(noted)
+
+
+def _remade(value: Any, submission: RemoteSubmission, made: dict[int, RemoteInstance]) -> Any:
+    """The same instance in another process, with all that it was made of."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_remade(one, submission, made) for one in value)
+    if not isinstance(value, RemoteInstance):
+        return value
+    if value.number not in made:
+        origin = value.made
+        make = submission.part if origin.part else submission.construct
+        args = [_remade(one, submission, made) for one in origin.args]
+        kwargs = {name: _remade(one, submission, made) for name, one in origin.kwargs.items()}
+        made[value.number] = make(origin.name, args, kwargs)
+    return made[value.number]
+
+
+def _put(instance: RemoteInstance, call: LiveCall, title: str) -> None:
+    instance.train(call.training)
+    arguments = [None if i is None else call.inputs[i] for i in call.order]
+    outcome = instance.call(arguments, grad=call.grad, record=call.recorded, watch=False, values=call.values)
+    value = outcome.value[0] if isinstance(outcome.value, tuple) and outcome.value else outcome.value
+    what = f"{title} was asked once more what it had answered in {call.what}: in a fresh process it gave"
+    if not isinstance(value, Tensor) or value.shape != call.output.shape or value.dtype != call.output.dtype:
+        raise Failed(f"{what} something of another kind.", mistakes=[OTHER_ANSWER])
+    _compare(f"{what} another output", [(call.output, value)])
+    if call.cotangent is None:
+        instance.release(outcome)
+        return
+    if outcome.handle is None:
+        raise SubmissionError("protocol", f"{what} a result without gradient.")
+    _put_backward(instance, outcome, call, what)
+
+
+def _put_backward(instance: RemoteInstance, outcome: Any, call: LiveCall, what: str) -> None:
+    unused: Sequence[None] = [None] * (len(tensors(outcome.value)) - 1)
+    found = instance.backward(outcome, [call.cotangent, *unused])
+    inputs = [
+        (got, found.inputs.get(place)) for place, got in call.input_gradients.items() if got is not None
+    ]
+    _compare(f"{what} other gradients to its inputs", inputs)
+    own = [
+        (got, found.parameters.get(name)) for name, got in call.parameter_gradients.items() if got is not None
+    ]
+    _compare(f"{what} other gradients to its parameters", own)
+
+
+def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
+    """Raise Failed unless live and fresh agree."""
+    off = how_far(pairs)
+    if off:
+        raise Failed(f"{what}: {off}.", mistakes=[OTHER_ANSWER])
