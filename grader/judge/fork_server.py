@@ -13,7 +13,7 @@ import time
 import weakref
 from typing import IO, Any
 
-from grader.judge.launch import start, torch_paths
+from grader.judge.launch import package_paths, start
 from grader.judge.results import GraderBrokenError
 from grader.worker import scratch
 
@@ -118,7 +118,7 @@ class _Running:
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end_server
-        settings = {"socket": theirs.fileno(), "paths": torch_paths()}
+        settings = {"socket": theirs.fileno(), "paths": package_paths()}
         try:
             self.process = start("server", settings, keep=(theirs.fileno(),), output=self._said)
         except GraderBrokenError:

@@ -17,7 +17,7 @@ from typing import IO, Any, Protocol
 
 from grader.judge.results import GraderBrokenError
 from grader.worker import scratch
-from grader.worker.startup import environment_keeps
+from grader.worker.startup import PACKAGES, environment_keeps
 
 MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
 
@@ -115,7 +115,7 @@ def start(
     kept = {name: value for name, value in os.environ.items() if environment_keeps(name, device)}
     try:
         return subprocess.Popen(
-            [sys.executable, "-I", str(MAIN), role, json.dumps(settings)],
+            [sys.executable, "-I", "-S", str(MAIN), role, json.dumps(settings)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output if errors is None else errors,
@@ -128,7 +128,10 @@ def start(
         raise GraderBrokenError(f"The process for the submission could not start: {error}.") from error
 
 
-def torch_paths() -> list[str]:
-    """Where torch lies: -I keeps the worker off the user's own packages, in which it may be installed."""
+def package_paths() -> list[str]:
+    """Where torch and what it needs lie: -I and -S keep a worker off the folders of packages, and off what is
+    run from them at every start of Python."""
     spec = importlib.util.find_spec("torch")
-    return [] if spec is None or spec.origin is None else [str(Path(spec.origin).resolve().parent.parent)]
+    torchs = [] if spec is None or spec.origin is None else [str(Path(spec.origin).resolve().parent.parent)]
+    others = [one for one in sys.path if Path(one).name in PACKAGES]
+    return list(dict.fromkeys([*torchs, *others]))

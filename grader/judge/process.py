@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from grader.judge.launch import Spawned, torch_paths
+from grader.judge.launch import Spawned, package_paths
 from grader.judge.results import GraderBrokenError
 from grader.worker import scratch
 from grader.worker.failures import OUTPUT_LIMIT
@@ -98,7 +98,7 @@ class Worker:
             "cpu_s": self.limits.cpu_s,
             "memory": self.limits.memory,
             "output": OUTPUT_LIMIT,
-            "paths": torch_paths(),
+            "paths": package_paths(),
             "level": level,
             "scratch": os.path.join(tempfile.gettempdir(), f"zoo-{secrets.token_hex(8)}"),  # noqa: PTH118
         }

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, get_args
 
 from grader.judge.fork_server import ForkServer
-from grader.judge.launch import start, torch_paths
+from grader.judge.launch import package_paths, start
 from grader.judge.process import Limits, Worker
 from grader.worker.confinement import Level
 from zoo.errors import ZooError
@@ -124,7 +124,7 @@ class Canary:
             self._listen(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + unix)
         self._process = start(
             "canary",
-            {"level": level, "paths": torch_paths(), "target": target},
+            {"level": level, "paths": package_paths(), "target": target},
             output=subprocess.PIPE,
             errors=subprocess.DEVNULL,
         )

@@ -6,6 +6,7 @@ import ctypes
 import os
 import resource
 import signal
+import site
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from . import confinement
 
 PR_SET_PDEATHSIG = 1
+PACKAGES = ("site-packages", "dist-packages")  # what folders of installed packages are called
 KEPT_ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT_FOR_CUDA = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH")  # beginnings of names
 
@@ -26,7 +28,7 @@ class Settings:
         parent: process id of the judge, or of the fork server.
         device: "cpu" or "cuda".
         cpu_s: CPU seconds, memory: bytes of address space (not with CUDA), output: bytes in any one file.
-        paths: folders in which torch may lie beside those of a bare start of Python.
+        paths: folders of packages, in which torch lies.
         level: of its confinement. scratch: the folder in which it may make files.
     """
 
@@ -49,7 +51,7 @@ def prepare(settings: Settings) -> None:
 
 
 def leave_judge(descriptors: set[int], device: str, paths: list[str]) -> None:
-    """Close all descriptors but these and 0 to 2, empty the environment, and put torch on the path.
+    """Close all descriptors but these and 0 to 2, empty the environment, and put packages on the path.
 
     The judge, or the fork server, made the session.
     """
@@ -58,6 +60,7 @@ def leave_judge(descriptors: set[int], device: str, paths: list[str]) -> None:
         if not environment_keeps(name, device):
             del os.environ[name]
     sys.path += [path for path in paths if path not in sys.path]
+    site.setquit()  # Python was started without `site`, but people write exit()
 
 
 def environment_keeps(name: str, device: str) -> bool:

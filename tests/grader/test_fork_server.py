@@ -237,7 +237,7 @@ def test_killed_before_it_can_fork_the_next_one_can() -> None:
 
 
 def test_one_that_cannot_start_is_the_graders_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.judge.fork_server.torch_paths", lambda: [1])
+    monkeypatch.setattr("grader.judge.fork_server.package_paths", lambda: [1])
     own = ForkServer()
     with pytest.raises(GraderBrokenError, match=r"ended itself:\n(.|\n)*TypeError"):
         load(own)

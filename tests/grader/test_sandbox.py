@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.judge import sandbox as module
-from grader.judge.launch import torch_paths
+from grader.judge.launch import package_paths
 from grader.judge.remote import RemoteSubmission
 from grader.judge.sandbox import Canary, Sandbox
 from grader.worker.canary import ACTS
@@ -148,4 +148,4 @@ def test_the_report_says_which() -> None:
 def test_torch_can_be_found_without_importing_it() -> None:
     code = "import sys; from grader.judge.sandbox import Sandbox; Sandbox().start(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    assert torch_paths()
+    assert package_paths()

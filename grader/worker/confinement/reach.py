@@ -68,19 +68,24 @@ class _Reachable(importlib.machinery.PathFinder):
 
 
 def _without(folder: Path, hidden: set[Path]) -> Iterator[Path]:
-    """The folder, or what is in it where something hidden is in it."""
-    if any(folder.is_relative_to(one) for one in hidden):
+    """The folder, or what is in it where something hidden is in it. Links to folders could lead back to that."""
+    if not hidden.isdisjoint((folder, *folder.parents)):
         return
-    if not any(one.is_relative_to(folder) for one in hidden):
-        yield folder
-        return
-    for entry in folder.iterdir():
-        if entry.name in _PACKAGES:
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            yield from _without(entry, hidden)
-        else:
-            yield entry
+    around = {parent for one in hidden for parent in one.parents}
+    left = [folder]
+    while left:
+        here = left.pop()
+        if here not in around:
+            yield here
+        elif here.is_dir():
+            with os.scandir(here) as entries:
+                left += [
+                    Path(entry.path)
+                    for entry in entries
+                    if entry.name not in _PACKAGES
+                    and Path(entry.path) not in hidden
+                    and not (entry.is_symlink() and entry.is_dir())
+                ]
 
 
 def _folders_of_libraries() -> set[Path]:
@@ -118,8 +123,10 @@ def _name(requirement: str) -> str:
 
 
 def _tops(found: importlib.metadata.Distribution) -> set[str]:
-    """What a distribution puts into the folder of packages."""
-    record = found.read_text("RECORD") or ""
-    tops = {line.partition("/")[0].partition(",")[0] for line in record.splitlines()}
-    tops.update((found.read_text("top_level.txt") or "").split())
+    """What a distribution puts into the folder of packages. Told by two files, of which one is very long."""
+    tops = set((found.read_text("top_level.txt") or "").split())
+    if not tops:
+        lines = (found.read_text("RECORD") or "").splitlines()
+        tops = {line.partition("/")[0].partition(",")[0] for line in lines}
+    tops.add(f"{found.name}.libs")  # the libraries that came in its wheel
     return {one for one in tops if one and not one.startswith((".", '"', "__pycache__"))}

@@ -122,6 +122,29 @@ def test_no_folder_of_packages_and_no_home_is_in_reach() -> None:
     assert not any(one.name in ("site-packages", "dist-packages") for one in paths)
 
 
+def test_what_is_hidden_is_left_out_of_a_folder_that_is_shown(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    for folder in (
+        "lib/python/json",
+        "lib/python/site-packages/zoo",
+        "lib/other",
+        "mine/grader",
+        "lib/python2",
+    ):
+        (root / folder).mkdir(parents=True)
+    (root / "lib" / "python3").symlink_to("python")  # as conda has it
+    (root / "lib" / "python" / "os.py").touch()
+    (root / "lib" / "libc.so").symlink_to("libc.so.6")
+    hidden = {root / "lib" / "python" / "site-packages", root / "mine" / "grader"}
+
+    def shown(folder: str) -> set[str]:
+        return {str(one.relative_to(root)) for one in reach._without(root / folder, hidden)}
+
+    assert shown("lib") == {"lib/python/json", "lib/python/os.py", "lib/other", "lib/python2", "lib/libc.so"}
+    assert shown("lib/other") == {"lib/other"}
+    assert shown("mine/grader") == shown("lib/python/site-packages/zoo") == set()
+
+
 # One worker for all of this: nothing that it tries may end it.
 TRY = b"""
 import os, socket, threading, subprocess, resource, signal, sys, ctypes
