@@ -84,4 +84,5 @@ def test_layer_dtypes(component: Submission, seed: int) -> None:
 
 @pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer: on its input's device")
 def test_layer_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(NAME, "masks")
+    for group in ("masks", "train"):
+        inquiry(component, seed).check_devices(NAME, group)
