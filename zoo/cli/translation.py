@@ -125,7 +125,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     """A new run with its folder, as it was asked for."""
     from zoo.plugins import get_registry
     from zoo.rules import check
-    from zoo.translation.run import Run, begin, make_tokenizers
+    from zoo.translation.run import Run, begin, check_vocabulary, make_tokenizers
     from zoo.translation.sources import Sources, digest
 
     sources: Sources = Sources(*(source_files(given, part) for part in ("train", "valid", "test")))
@@ -135,6 +135,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     corpora = sources.read()
     tokenizers = make_tokenizers(corpora, settings, path)
     blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)
+    check_vocabulary(blueprint, tokenizers)
     check(blueprint, get_registry())
     run = Run(folder, blueprint, settings, sources, digest(corpora), tokenizers)
     begin(run)

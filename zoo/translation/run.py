@@ -23,8 +23,10 @@ import torch
 from zoo import __version__
 from zoo.blueprint import Blueprint
 from zoo.checkpoint import load_checkpoint
-from zoo.errors import ZooError
+from zoo.errors import CombinationError, ZooError
 from zoo.files import told, write_whole
+from zoo.plugins import get_registry
+from zoo.rules import chosen_variants
 from zoo.translation.corpus import Corpora
 from zoo.translation.dataset import Tokenizers
 from zoo.translation.settings import Settings
@@ -73,6 +75,16 @@ def make_tokenizers(corpora: Corpora, settings: Settings, path: Path | None = No
         one = Subwords.train([*src, *tgt], settings.vocab_size, model)
         return Tokenizers(one, one)
     return Tokenizers(*(Subwords.train(texts, settings.vocab_size, model) for texts in (src, tgt)))
+
+
+def check_vocabulary(blueprint: Blueprint, tokenizers: Tokenizers) -> None:
+    """Raises CombinationError if two vocabularies would share a table: same id, different word."""
+    variant = chosen_variants(blueprint, get_registry())["embedding"]
+    if variant.capabilities["one_vocabulary"] and tokenizers.src is not tokenizers.tgt:
+        raise CombinationError(
+            f"embedding={variant.name} keeps one table for both languages, and each has its own vocabulary. Take one "
+            "vocabulary for both with --joint, or embedding=scaled."
+        )
 
 
 def check_new(folder: Path) -> None:
