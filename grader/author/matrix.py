@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from grader.exercise import CATEGORIES, Exercise, get_mistakes
 from grader.judge.component import Submission
@@ -90,13 +94,41 @@ def _problem(
     return ""
 
 
-def matrix(exercise: Exercise, seed: int, done: Callable[[], object] = lambda: None) -> list[Row]:
-    """All rows of an exercise. `done` is called after each mistake."""
-    rows = []
-    for mistake in get_mistakes(exercise.name):
-        rows += [row(exercise, mistake, variant, seed) for variant in range(variants(exercise, mistake))]
-        done()
-    return rows
+def rows_of(exercise: Exercise, mistake_id: str, seed: int) -> list[Row]:
+    """All rows of one mistake."""
+    mistake = next(m for m in get_mistakes(exercise.name) if m.id == mistake_id)
+    return [row(exercise, mistake, variant, seed) for variant in range(variants(exercise, mistake))]
+
+
+def matrix(
+    exercise: Exercise,
+    seed: int,
+    done: Callable[[], object] = lambda: None,
+    processes: Executor | None = None,
+) -> list[Row]:
+    """All rows of an exercise, in the order of its mistakes.
+
+    Args:
+        done: called after each mistake.
+        processes: where to grade, see `grading_processes`; in this process if there are none.
+    """
+    names = [mistake.id for mistake in get_mistakes(exercise.name)]
+    found: dict[str, list[Row]] = {}
+    if processes is None:
+        for name in names:
+            found[name] = rows_of(exercise, name, seed)
+            done()
+    else:
+        asked = {processes.submit(rows_of, exercise, name, seed): name for name in names}
+        for future in as_completed(asked):
+            found[asked[future]] = future.result()
+            done()
+    return [one for name in names for one in found[name]]
+
+
+def grading_processes(count: int) -> ProcessPoolExecutor:
+    """So many processes, of one thread each. Close it, or use it as a context manager."""
+    return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), torch.set_num_threads, (1,))
 
 
 def idle_tests(exercise: Exercise, rows: Sequence[Row], seed: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,13 +38,21 @@ class Examined:
         return not any(proof.problems for proof in self.proofs)
 
 
-def examine(exercise: Exercise, seed: int, done: Callable[[], object] = lambda: None) -> Examined:
-    """Prove an exercise. `done` is called after each mistake.
+def examine(
+    exercise: Exercise,
+    seed: int,
+    done: Callable[[], object] = lambda: None,
+    processes: Executor | None = None,
+) -> Examined:
+    """Prove an exercise.
+
+    Args:
+        done, processes: see `grader.author.matrix.matrix`.
 
     Raises:
         PluginError: its suite is not installed.
     """
-    rows = matrix(exercise, seed, done)
+    rows = matrix(exercise, seed, done, processes)
     bad = [f"{r.mistake} (variant {r.variant}): {r.problem}" for r in rows if r.problem]
     proofs = [
         Proof("the template fails, and says what is not written", _template(exercise, seed)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,12 +33,19 @@ def _names() -> list[str]:
 @click.argument("exercises", type=SomeOf("exercise", _names), required=False, metavar="[EXERCISE,...]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the tests' draws.")
 @click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that grade side by side, for machines with several cores.",
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the kill matrix as CSV: mistake, killed by, named, problem.",
 )
 @click.pass_context
-def check(ctx: click.Context, exercises: str | None, seed: int, output: Path | None) -> None:
+def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, output: Path | None) -> None:
     """Prove exercises, all of them or those named: built in, or of a plugin.
 
     Each must fail as shipped and pass with its solution; each known mistake must be killed by exactly one
@@ -48,7 +56,9 @@ def check(ctx: click.Context, exercises: str | None, seed: int, output: Path | N
     Examples:
       zoo dev check
       zoo dev check masks,loss --output matrix.csv
+      zoo dev check --jobs 4
     """
+    from grader.author.matrix import grading_processes
     from grader.author.proofs import examine
     from grader.exercise import get_exercise, get_mistakes
 
@@ -59,10 +69,14 @@ def check(ctx: click.Context, exercises: str | None, seed: int, output: Path | N
 
     examined = []
     total = sum(len(get_mistakes(one.name)) for one in wanted)
-    with tqdm(total=total, disable=None, leave=False, unit="mistake") as bar:
+    side_by_side = grading_processes(jobs) if jobs > 1 else contextlib.nullcontext()
+    with (
+        side_by_side as processes,
+        tqdm(total=total, disable=None, leave=False, unit="mistake") as bar,
+    ):
         for exercise in wanted:
             bar.set_description(exercise.name)
-            examined.append(examine(exercise, seed, bar.update))
+            examined.append(examine(exercise, seed, bar.update, processes))
             with tqdm.external_write_mode():
                 click.echo("\n".join(_page(examined[-1])))
     if output is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from grader.author.matrix import matrix
+from grader.author.matrix import grading_processes, matrix
 from grader.author.proofs import Examined, examine
 from grader.exercise import get_exercise, get_mistakes
 from zoo.cli.root import make_cli
@@ -34,6 +34,15 @@ def test_an_exercise_holds_and_its_matrix_is_written(tmp_path: Path) -> None:
     assert {row["mistake"] for row in rows} == {m.id for m in get_mistakes("feedforward")}
     assert all(row["killed_by"] and row["named"] == row["mistake"] and not row["problem"] for row in rows)
     assert [p.name for p in tmp_path.iterdir()] == ["matrix.csv"]
+
+
+@pytest.mark.slow
+def test_processes_side_by_side_find_the_same() -> None:
+    exercise, done = get_exercise("feedforward"), []
+    with grading_processes(2) as processes:
+        rows = matrix(exercise, 0, lambda: done.append(1), processes)
+    assert rows == matrix(exercise, 0)
+    assert len(done) == len(get_mistakes("feedforward"))
 
 
 def test_a_surviving_and_a_misnamed_mistake_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
