@@ -119,6 +119,7 @@ class Desk:
         grad: Sequence[int | str] = (),
         cotangent: Tensor | None = None,
         method: str = "",
+        single: bool = False,
         **kwargs: Any,
     ) -> dict[str, Tensor | str]:
         """Call, and say what came back: "output" (of a tuple, its first tensor), what was changed in place.
@@ -128,9 +129,10 @@ class Desk:
                 of the wanted parameters come with them.
             cotangent: of the output's shape; needed for gradients.
             method: of an instance, in place of its forward.
+            single: a tuple is no output, but a "result" in words.
         """
         outcome = callee.call(self.given(args), self.given(kwargs), grad=grad, method=method)
-        answer = said(outcome)
+        answer = said(outcome, single=single)
         if cotangent is None:
             callee.release(outcome)
             return answer
@@ -158,10 +160,10 @@ class Desk:
         self._made.clear()
 
 
-def said(outcome: Outcome) -> dict[str, Tensor | str]:
-    """The output, as a tensor or in words, and which arguments were changed in place."""
+def said(outcome: Outcome, *, single: bool = False) -> dict[str, Tensor | str]:
+    """The output, as a tensor or in words, and which arguments were changed in place. Of a tuple, its first tensor."""
     value = outcome.value
-    if isinstance(value, (tuple, list)) and value and isinstance(value[0], Tensor):
+    if not single and isinstance(value, (tuple, list)) and value and isinstance(value[0], Tensor):
         value = value[0]
     answer: dict[str, Tensor | str] = {}
     if isinstance(value, Tensor):

@@ -106,7 +106,7 @@ def norm_eps(steps: Steps) -> list[Steps]:
         centred = x - x.mean(-1, keepdim=True)
         return gain * centred / (centred.square().mean(-1, keepdim=True).sqrt() + 1e-5) + shift
 
-    return [other(1e-6), other(1e-12), other(1e-3), replace(steps, normed=outside)]
+    return [other(1e-6), other(1e-8), other(1e-12), other(1e-3), replace(steps, normed=outside)]
 
 
 @mistake(

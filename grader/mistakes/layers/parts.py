@@ -188,6 +188,19 @@ def layer_gradient_cut(steps: Steps) -> list[Steps]:
 
 
 @mistake(
+    "returns-more-than-x",
+    "A tuple comes back. The next layer, and the model, go on with the tensor x alone.",
+    hint="What stands behind return?",
+    parts=EVERYWHERE,
+)
+def returns_more_than_x(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, finish=lambda call, x, out: (steps.finish(call, x, out), None)),
+        replace(steps, ending=lambda norm, x, out: (steps.ending(norm, x, out), None)),
+    ]
+
+
+@mistake(
     "layer-input-changed",
     "x is changed in place (x += ...): the caller's own tensor is different afterwards.",
     hint="x += y changes x itself; x = x + y makes a new tensor.",

@@ -220,9 +220,9 @@ def call(
     while spare and list(kept.values())[-1] is None:
         kept.popitem()
     if keyword:
-        return desk.call(made, **kept)
+        return desk.call(made, single=True, **kept)
     grad = [i for i, name in enumerate(kept) if name in ("x", "memory")] if cotangent is not None else []
-    return desk.call(made, *kept.values(), grad=grad, cotangent=cotangent)
+    return desk.call(made, *kept.values(), grad=grad, cotangent=cotangent, single=True)
 
 
 def recorded(part: Instance) -> list[dict[str, Tensor]]:
