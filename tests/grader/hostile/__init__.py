@@ -1,0 +1,13 @@
+"""Hostile submissions, by name: acts, and files that want points they have not earned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.grader.hostile.files import FILES
+from tests.grader.hostile.hostile import Hostile
+from tests.grader.hostile.memory import MEMORY
+from tests.grader.hostile.processes import PROCESSES
+from tests.grader.hostile.resources import RESOURCES
+
+ACTS: Mapping[str, Hostile] = {**FILES, **MEMORY, **PROCESSES, **RESOURCES}
