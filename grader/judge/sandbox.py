@@ -19,6 +19,7 @@ from grader.judge.fork_server import ForkServer
 from grader.judge.launch import package_paths, start
 from grader.judge.process import Limits, Worker
 from grader.worker.confinement import Level
+from grader.worker.fork_server import PR_SET_DUMPABLE
 from zoo.errors import ZooError
 
 Asked = Literal["auto", "strict", "process"]
@@ -50,8 +51,11 @@ class Sandbox:
         self.close()
 
     def start(self) -> None:
-        """Start what a worker on the CPU will need, and do not wait for it."""
+        """Start what a worker on the CPU will need, and do not wait for it. This process can then no more be traced
+        or read by others of the same user: it has the answers in its memory, and no level but strict would forbid it.
+        """
         if _LINUX:
+            ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
             self._server.start()
         if self.asked != "process":
             self._look()

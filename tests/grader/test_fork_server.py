@@ -75,9 +75,16 @@ def wait_until(true: object) -> bool:
     return False
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other workers on this machine have theirs elsewhere."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 def folders() -> set[str]:
-    """Working directories of workers: `zoo-` and 16 digits."""
-    return {one.name for one in Path(tempfile.gettempdir()).glob("zoo-*") if len(one.name) == 20}
+    """Working directories of workers."""
+    return {one.name for one in Path(tempfile.gettempdir()).iterdir()}
 
 
 def children(pid: int) -> set[int]:
@@ -237,9 +244,9 @@ def test_killed_before_it_can_fork_the_next_one_can() -> None:
 
 
 def test_one_that_cannot_start_is_the_graders_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.judge.fork_server.package_paths", lambda: [1])
+    monkeypatch.setattr("grader.judge.fork_server.package_paths", list)
     own = ForkServer()
-    with pytest.raises(GraderBrokenError, match=r"ended itself:\n(.|\n)*TypeError"):
+    with pytest.raises(GraderBrokenError, match="No module named 'torch'"):
         load(own)
     own.close()
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,57 @@ def test_the_report_says_which() -> None:
     assert [one["sandbox"] for one in json.loads(done.stdout)] == [level, level]
     page = zoo("grade", solution, "--exercise=attention", "--only=shape", "--sandbox=process").stdout
     assert "sandbox process" in " ".join(page.split())
+
+
+def process_of(pid: int) -> list[str]:
+    """Its state and its parent; [] if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return []
+
+
+def below(pid: int) -> set[int]:
+    """All processes that come from this one."""
+    parents = {
+        int(one.name): process_of(int(one.name)) for one in Path("/proc").iterdir() if one.name.isdigit()
+    }
+    found = {pid}
+    while more := {one for one, stat in parents.items() if stat and int(stat[1]) in found} - found:
+        found |= more
+    return found - {pid}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+@pytest.mark.parametrize("level", ["process", "auto"])
+def test_a_grade_killed_leaves_no_process_no_folder_and_no_progress(tmp_path: Path, level: str) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    (home / "attention.py").write_text("open('here', 'w').close()\nwhile True: pass\n")
+    code = "from zoo.cli import main; main()"
+    judge = subprocess.Popen(
+        [sys.executable, "-c", code, "grade", "attention.py", f"--sandbox={level}"],
+        cwd=home,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    for _ in range(1200):
+        if list(temporary.glob("zoo-*/here")):
+            break
+        time.sleep(0.05)
+    left = below(judge.pid)
+    judge.kill()
+    judge.wait(timeout=60)
+    assert len(left) == 2  # the fork server, and the worker
+    for _ in range(600):
+        if not list(temporary.iterdir()) and all(process_of(pid)[:1] in ([], ["Z"]) for pid in left):
+            break
+        time.sleep(0.05)
+    assert list(temporary.iterdir()) == []
+    assert [process_of(pid) for pid in left if process_of(pid)[:1] not in ([], ["Z"])] == []
+    assert [one.name for one in home.iterdir()] == ["attention.py"]
 
 
 def test_torch_can_be_found_without_importing_it() -> None:
