@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -74,11 +75,13 @@ def test_it_comes_off_where_nothing_stops_it_and_nowhere_else(bench: Bench, name
 
 
 def descriptors(bench: Bench, level: str) -> list[int]:
-    """How many the judge has open, and the fork server."""
+    """How many the judge has open, and the fork server as far as it lets itself be looked at (by root)."""
     if level == "none":
         return []
     if bench.sandbox(level)._server.pid is None:
         bench.honest(level)
-    return [
-        len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in ("self", bench.sandbox(level)._server.pid)
-    ]
+    found = []
+    for pid in ("self", bench.sandbox(level)._server.pid):
+        with contextlib.suppress(PermissionError):
+            found.append(len(list(Path(f"/proc/{pid}/fd").iterdir())))
+    return found
