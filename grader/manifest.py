@@ -40,6 +40,12 @@ _LIST: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...] = (
         ("test_layer.py", "test_stack.py", "test_training.py"),
     ),
     (
+        "decoder",
+        "A decoder layer around its parts, and a stack of layers",
+        ("DecoderLayer", "Decoder"),
+        ("test_layer.py", "test_stack.py", "test_training.py"),
+    ),
+    (
         "transformer",
         "The whole model: embeddings, masks, encode, decode",
         ("Transformer",),
