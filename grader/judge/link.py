@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from grader.judge.component import ErrorKind, Outcome, SubmissionError
+from grader.judge.policy import Uses
 from grader.judge.process import Worker
+from grader.worker.library_names import FORBIDDEN
 from grader.worker.values import Packer, unpack_tensors
 
 T = TypeVar("T")
@@ -18,10 +20,15 @@ Reader = Callable[[dict[str, Any], list[Tensor]], T]
 
 
 class Link:
-    """Requests to one worker, their answers checked; and the graphs that nobody will ask for any more."""
+    """Requests to one worker, their answers checked; and the graphs that nobody will ask for any more.
 
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
+    Args:
+        worker: answers them.
+        uses: where the uses of a library's own attention are noted that the answers tell of.
+    """
+
+    def __init__(self, worker: Worker, uses: Uses | None = None) -> None:
+        self.worker, self.uses = worker, uses
         self.dropped: list[int] = []
         self._watched: dict[int, tuple[weakref.finalize[[int], Outcome], dict[int | str, torch.Size]]] = {}
 
@@ -48,6 +55,8 @@ class Link:
     ) -> tuple[dict[str, Any], bytearray]:
         """Send a request. Raises SubmissionError, also if the answer is a failure."""
         answer, body = self.worker.request(request, buffers, doing=doing)
+        if self.uses is not None and "library" in answer:
+            self.uses.update(_uses(answer["library"]))
         if "failure" in answer:
             raise _failure(answer["failure"])
         return answer, body
@@ -70,6 +79,14 @@ class Link:
     def _forget(self, handle: int) -> None:
         del self._watched[handle]
         self.dropped.append(handle)
+
+
+def _uses(told: Any) -> Uses:
+    """Lines and names, as a worker tells them; what is none is left out."""
+    pairs = [one for one in told if isinstance(one, list) and len(one) == 2] if isinstance(told, list) else []
+    return {
+        (line, name) for line, name in pairs if type(line) is int and 0 <= line < 2**31 and name in FORBIDDEN
+    }
 
 
 def _failure(fields: Any) -> SubmissionError:

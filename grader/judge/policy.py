@@ -1,33 +1,20 @@
 """`--strict`: a file that leaves the work to a library's own attention is not graded.
 
-It is a rule for people, read from the source and nothing else: it finds honest use, not disguise.
+It is a rule for people, and no boundary. The source is read before anything runs, and finds honest use. What is
+disguised there (`getattr`, `eval`, `torch.ops`) is noted where it runs, by `grader.worker.library`, and fails the file
+after the test in which it was seen. Code that is out to hide it can: it runs beside what watches it.
 """
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-FORBIDDEN = frozenset(
-    {
-        "MultiheadAttention",
-        "Transformer",
-        "TransformerDecoder",
-        "TransformerDecoderLayer",
-        "TransformerEncoder",
-        "TransformerEncoderLayer",
-        "_native_multi_head_attention",
-        "_scaled_dot_product_attention",
-        "_scaled_dot_product_attention_math",
-        "_scaled_dot_product_efficient_attention",
-        "_scaled_dot_product_flash_attention",
-        "_scaled_dot_product_flash_attention_for_cpu",
-        "flex_attention",
-        "multi_head_attention_forward",
-        "scaled_dot_product_attention",
-    }
-)
+from grader.worker.library_names import FORBIDDEN
+
+Uses = set[tuple[int, str]]
+"""Line (0: unknown) and name of each."""
 
 
 def library_attention(source: str) -> str:
@@ -40,11 +27,17 @@ def library_attention(source: str) -> str:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    uses = sorted(set(_uses(tree)))
-    if not uses:
-        return ""
-    listed = "\n".join(f"  line {line}: {what}" for line, what in uses)
-    return (
+    return _refusal(set(_uses(tree)))
+
+
+def library_attention_seen(uses: Uses) -> str:
+    """Why `--strict` fails a file whose code did this while it ran; "" if there was nothing."""
+    return _refusal((line, f"{name} was called") for line, name in uses)
+
+
+def _refusal(uses: Iterable[tuple[int, str]]) -> str:
+    listed = "\n".join(f"  line {line}: {what}" if line else f"  {what}" for line, what in sorted(uses))
+    return listed and (
         f"--strict asks for attention of your own, and forbids that of a library:\n{listed}\n"
         "Without --strict, such code is graded like any other."
     )

@@ -21,6 +21,7 @@ from grader.judge.component import (
     tensors,
 )
 from grader.judge.link import Link
+from grader.judge.policy import Uses
 from grader.judge.process import Worker
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
@@ -46,6 +47,7 @@ class RemoteSubmission:
         source: the file's text.
         filename: the name that errors show.
         again: loads the same file in another process; None where that cannot be done.
+        uses: where to note uses of a library's own attention; None: they are not looked for.
 
     Raises:
         SubmissionError: the file is not Python, or what it runs on import failed. The worker is closed.
@@ -57,14 +59,14 @@ class RemoteSubmission:
         source: bytes,
         filename: str,
         again: Callable[[], RemoteSubmission] | None = None,
+        uses: Uses | None = None,
     ) -> None:
-        self._link, self.again = Link(worker), again
+        self._link, self.again = Link(worker, uses), again
         try:
             if len(source) > MAX_SOURCE:
                 raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
-            self._link.send(
-                {"op": "source", "filename": filename}, [memoryview(source)], "importing the file"
-            )
+            request = {"op": "source", "filename": filename, "strict": uses is not None}
+            self._link.send(request, [memoryview(source)], "importing the file")
         except SubmissionError:
             worker.close()
             raise

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.judge.policy import library_attention
+from grader.judge.policy import Uses, library_attention, library_attention_seen
 from grader.judge.results import Grade
 from grader.judge.sandbox import Sandbox
 
@@ -43,7 +43,7 @@ class Request:
         device: "auto", "cpu" or "cuda".
         seed: every random draw of the tests derives from it.
         categories: of the tests to run.
-        strict: refuse a library's own attention.
+        strict: refuse a library's own attention, in the source and while it runs.
         sandbox: where submissions are held, which several grades can share; None: one of its own.
         selection, options: see `grader.judge.results.Grade`.
     """
@@ -85,13 +85,15 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
 
     device = resolve_device(request.device).type
     level = sandbox.level(device)
+    uses: Uses = set()
     session = Session(
         request.exercise,
-        lambda: _submission(sandbox, device, request),
+        lambda: _submission(sandbox, device, request, uses),
         source=text,
         device=device,
         seed=request.seed,
         progress=progress,
+        breach=lambda: library_attention_seen(uses),
     )
     results = session.run(request.categories, refusal=refusal)
     return Grade(
@@ -110,15 +112,16 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
     )
 
 
-def _submission(sandbox: Sandbox, device: str, request: Request) -> RemoteSubmission:
-    """The file, loaded in a worker of its own. Raises SubmissionError."""
+def _submission(sandbox: Sandbox, device: str, request: Request, uses: Uses) -> RemoteSubmission:
+    """The file, loaded in a worker of its own; with --strict, `uses` is filled. Raises SubmissionError."""
     from grader.judge.remote import RemoteSubmission
 
     return RemoteSubmission(
         sandbox.worker(device),
         request.source,
         Path(request.file).name,
-        again=lambda: _submission(sandbox, device, request),
+        again=lambda: _submission(sandbox, device, request, uses),
+        uses=uses if request.strict else None,
     )
 
 

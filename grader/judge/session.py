@@ -47,6 +47,7 @@ class Session:
         seed: every random draw of the tests derives from it.
         progress: is told of each test, and of the steps of long ones.
         time_budget_s: no test is started later than this after `run` began.
+        breach: why what the code has done so far is against the rules, or "". Asked after each test.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class Session:
         seed: int = 0,
         progress: Progress = no_progress,
         time_budget_s: float = TIME_BUDGET_S,
+        breach: Callable[[], str] = str,
     ) -> None:
         self.exercise, self.device, self.seed, self.progress = exercise, device, seed, progress
         self.reference: ModuleType = importlib.import_module(exercise.reference)
         self.verdicts = Verdicts(find_stubs(source))
-        self._open = open_submission
+        self._open, self._breach = open_submission, breach
         self._submission: Submission | None = None
         self._ends: dict[tuple[object, ...], int] = {}
         self._budget = time_budget_s
@@ -124,7 +126,11 @@ class Session:
 
     def after(self, test: HiddenTest, raised: BaseException | None) -> None:
         """Record the verdict; when the worker is gone, arrange for a fresh one, or for the end."""
-        self.verdicts.record(test, raised)
+        if reason := self._breach():
+            self.verdicts.refuse(reason)
+            self.verdicts.skip(test, "not judged: the file is against the rules")
+        else:
+            self.verdicts.record(test, raised)
         if isinstance(raised, SubmissionError) and raised.fatal:
             self.close()
             cause = same_failure(raised)
@@ -146,6 +152,8 @@ class Session:
             self.component()
         except SubmissionError as error:
             self.verdicts.load_failed(error)
+        if reason := self._breach():
+            self.verdicts.refuse(reason)
 
 
 @contextlib.contextmanager

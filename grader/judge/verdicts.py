@@ -88,7 +88,7 @@ class Verdicts:
         return self._add(_LOADING, "failed", explain(error, self._stubs))
 
     def refuse(self, reason: str) -> Result:
-        """The file is against the rules that were asked for: one failure, and no test is run."""
+        """The file is against the rules that were asked for: one failure, and no further test counts."""
         self.stopped = "not run: the file is against the rules"
         return self._add(_RULES, "failed", reason)
 

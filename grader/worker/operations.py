@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from . import calls, components, source, strays
 from .failures import FailureError
+from .library import LibraryUses
 from .parts import PARTS, handed
 from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
 
@@ -33,6 +34,7 @@ class Operations:
         self._made = 0
         self._found: list[Tensor] = []
         self._strays: strays.Strays | None = None
+        self._library: LibraryUses | None = None
         self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
             "has": self._has,
             "construct": self._construct,
@@ -56,6 +58,17 @@ class Operations:
         """
         if request["op"] == "source":
             self.filename = request["filename"]
+            self._library = LibraryUses(self.filename) if request.get("strict") else None
+        with self._library or contextlib.nullcontext():
+            return self._carry_out(request, body, packer)
+
+    def noted(self) -> _Answer:
+        """What goes with every answer, failures too: the uses of the library's attention so far, under --strict."""
+        found = [] if self._library is None else self._library.found()
+        return {"library": found} if found else {}
+
+    def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
+        if request["op"] == "source":
             self._namespace = vars(source.load(bytes(body), self.filename))
             return {}
         self._found = unpack_tensors(request["tensors"], body)

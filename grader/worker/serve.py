@@ -48,16 +48,24 @@ def _answer(
         packer = Packer()
         answer = operations.run(header, body, packer)
         flush()
-        write_frame(write, {"n": number, **answer, "tensors": packer.table}, packer.buffers())
+        told = {"n": number, **answer, **operations.noted(), "tensors": packer.table}
+        write_frame(write, told, packer.buffers())
     except (StreamEndedError, BrokenPipeError):
         raise
     except FrameError as error:
-        _fail(write, number, failures.Failure("protocol", f"what your code gave back is too large: {error}"))
+        _fail(
+            write,
+            number,
+            operations,
+            failures.Failure("protocol", f"what your code gave back is too large: {error}"),
+        )
     except source.NotPythonError as error:
-        _fail(write, number, failures.describe_syntax(error.__cause__ or error, operations.filename))
+        _fail(
+            write, number, operations, failures.describe_syntax(error.__cause__ or error, operations.filename)
+        )
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the submission's too
-        _fail(write, number, failures.describe(error, operations.filename))
+        _fail(write, number, operations, failures.describe(error, operations.filename))
 
 
-def _fail(write: int, number: int, failure: failures.Failure) -> None:
-    write_frame(write, {"n": number, "failure": failure.fields(), "tensors": []})
+def _fail(write: int, number: int, operations: Operations, failure: failures.Failure) -> None:
+    write_frame(write, {"n": number, "failure": failure.fields(), **operations.noted(), "tensors": []})
