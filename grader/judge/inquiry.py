@@ -220,6 +220,8 @@ class Inquiry:
             for scenario in scenarios_of(self.scenarios, component):
                 self._got.pop(scenario, None)
             other = self._findings(component)
+            if len(other.wrong) > len(findings.wrong):  # no better a reading, and long to look through
+                continue
             accounts = self._account(component, other)
             if accounts:
                 return other, accounts
