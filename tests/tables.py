@@ -13,6 +13,7 @@ from pathlib import Path
 from zoo.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.presets import zoo_presets
 from zoo.registry import Variant
+from zoo.translation import presets as translation
 
 README = Path(__file__).parent.parent / "README.md"
 TABLE = re.compile(
@@ -38,7 +39,8 @@ def _marked(variant: Variant, default: str) -> str:
 
 def presets_table() -> str:
     """A table of the presets that come with the zoo."""
-    rows = [(f"`{one.name}`", one.summary, one.source) for one in zoo_presets()]
+    shipped = (*zoo_presets(), *translation.zoo_presets())
+    rows = [(f"`{one.name}`", one.summary, one.source) for one in shipped]
     return markdown(("preset", "a named blueprint", "source"), rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.tables import README, TABLE, TABLES, markdown, with_tables
 from zoo.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.presets import zoo_presets
+from zoo.translation import presets as translation
 
 TEXT = README.read_text(encoding="utf-8")
 
@@ -20,7 +21,7 @@ def test_every_table_stands_in_the_readme_with_every_name() -> None:
     for variant in get_registry().variants():
         if variant.origin in DEFAULT_PLUGINS:
             assert f"| `{variant.name}`" in found["variants"]
-    for preset in zoo_presets():
+    for preset in (*zoo_presets(), *translation.zoo_presets()):
         assert f"| `{preset.name}` | {preset.summary} | {preset.source} |" in found["presets"]
 
 

@@ -89,7 +89,7 @@ AXES = (
         "how hidden vectors become scores of the next token",
         "logits",
         "Class(d_model, tgt_vocab, **options); forward(x [B,L,D]) -> [B,L,V]; with a tied embedding, `weight` [V,D].",
-        (Capability("output", "logits", "logits or log-probs"),),
+        (Capability("output", "logits", "logits, log-probs or probs"),),
     ),
     Axis(
         "masking",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -32,6 +32,7 @@ def build(
     seed: int | None = None,
     parts: Mapping[str, Factory] | None = None,
     registry: Registry | None = None,
+    allow: Collection[str] = (),
 ) -> Transformer:
     """The model that a blueprint describes, in train mode, float32, on the CPU.
 
@@ -42,13 +43,14 @@ def build(
         parts: factories that stand in for the chosen variants, by axis; called with the arguments that
             the axis hands to every variant.
         registry: where names are looked up; the process's own by default.
+        allow: rules of combination that may be broken, to see what comes of it; `zoo.rules` has their names.
 
     Raises:
         CombinationError: a rule of combination is broken; the text names it and says what would work.
         ZooError: a part from a file is missing, broken or not written yet.
     """
     registry = registry or get_registry()
-    check(blueprint, registry)
+    check(blueprint, registry, allow)
     assembly = _Assembly(blueprint, registry, parts or {})
     seed = int(torch.randint(2**62, ())) if seed is None else seed
     with torch.random.fork_rng(devices=[]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from zoo.blueprint import Blueprint
@@ -149,9 +149,11 @@ def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) 
     loss = next((v.name for v in registry.variants("loss") if v.capabilities["takes"] == given), "")
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
     why = {
-        "log-probs": "the loss would fall without end, and nothing be learned",
-        "logits": "the softmax would be taken twice, for nothing",
-    }.get(taken, "they do not fit")
+        ("logits", "log-probs"): "the loss would fall without end, and nothing be learned",
+        ("log-probs", "logits"): "the softmax would be taken twice, for nothing",
+        ("probs", "log-probs"): "there would be next to no gradient, and training would stay on a plateau",
+        ("probs", "logits"): "there would be next to no gradient, and training would stay on a plateau",
+    }.get((given, taken), "they do not fit")
     return (
         f"loss={blueprint['loss'].name} takes {taken}, but head={blueprint['head'].name} gives {given}: {why}. "
         f"Take {' or '.join(ways)}."
@@ -222,8 +224,11 @@ def problems(blueprint: Blueprint, registry: Registry) -> dict[str, str]:
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
-def check(blueprint: Blueprint, registry: Registry) -> None:
-    """Raises CombinationError with the name of each broken rule, the reason, and what would work."""
-    broken = problems(blueprint, registry)
+def check(blueprint: Blueprint, registry: Registry, allow: Collection[str] = ()) -> None:
+    """Raises CombinationError with the name of each broken rule, the reason, and what would work.
+
+    Rules named in `allow` may be broken.
+    """
+    broken = {name: why for name, why in problems(blueprint, registry).items() if name not in allow}
     if broken:
         raise CombinationError("\n".join(f"{sentence} (rule {name})" for name, sentence in broken.items()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zoo.blueprint import Blueprint, Sizes, get_preset, make_blueprint
+from zoo.cli.bytask import ByTask
 from zoo.cli.options import (
     axis_options,
     axis_values,
@@ -52,7 +53,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     return seeds
 
 
-@click.command(epilog=defaults_text(_small()) + " With a task: its preset.")
+@click.command(cls=ByTask, epilog=defaults_text(_small()) + " With a task: its preset.")
 @presets_option
 @axis_options(several=True)
 @size_options

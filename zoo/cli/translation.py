@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -109,16 +109,21 @@ def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Setting
     Raises:
         ZooError: a value out of range; a size of a vocabulary, which is the tokenizer's.
     """
-    for name in ("src_vocab", "tgt_vocab"):
-        if given.get(name) is not None:
-            raise ZooError(
-                f"--{name.replace('_', '-')}: vocabularies are the tokenizer's here. Give --vocab-size."
-            )
+    check_sizes_asked(given)
     names = [name for name in Settings.__dataclass_fields__ if name in given]
     settings = settings_from(
         preset.recipe, preset.tasks.get(TASK, {}), {name: given.pop(name) for name in names}
     )
     return blueprint_from(given, preset.blueprint()), settings
+
+
+def check_sizes_asked(given: Mapping[str, Any]) -> None:
+    """Raises ZooError if a vocabulary's size was asked for as the model's."""
+    for name in ("src_vocab", "tgt_vocab"):
+        if given.get(name) is not None:
+            raise ZooError(
+                f"--{name.replace('_', '-')}: vocabularies are the tokenizer's here. Give --vocab-size."
+            )
 
 
 def _begun(folder: Path, given: dict[str, Any]) -> Run:

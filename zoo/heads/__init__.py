@@ -24,6 +24,15 @@ VARIANTS = (
         options=(BIAS,),
         capabilities={"output": "log-probs"},
     ),
+    Variant(
+        "head",
+        "softmax",
+        "zoo.heads.softmax:SoftmaxHead",
+        "a linear map and a softmax: probabilities, which no loss takes; a trap",
+        formula="softmax(x W^T + b)",
+        options=(BIAS,),
+        capabilities={"output": "probs"},
+    ),
 )
 
 

@@ -41,6 +41,18 @@ def test_log_softmax_is_its_formula(bias: bool) -> None:
     torch.testing.assert_close(head(x).exp(), powers / powers.sum(-1, keepdim=True))
 
 
+def test_softmax_is_its_formula() -> None:
+    head, x = make("softmax"), numbers(2, 3, 5)
+    torch.testing.assert_close(head(x).log(), make_like(head)(x))
+
+
+def make_like(head: Any) -> Any:
+    """A head of log-probabilities with the same weights."""
+    other = make("log-softmax")
+    other.load_state_dict(head.state_dict())
+    return other
+
+
 @every_head
 def test_probabilities_sum_to_one_where_log_probabilities_are_declared(variant: Variant) -> None:
     sums = make(variant)(numbers(2, 3, 5)).exp().sum(-1)

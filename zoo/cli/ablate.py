@@ -1,0 +1,189 @@
+"""`zoo compare --task=translate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from zoo.blueprint import Blueprint, Sizes, get_preset
+from zoo.cli.options import (
+    axis_options,
+    axis_values,
+    blueprint_from,
+    device_option,
+    json_option,
+    preset_option,
+    size_options,
+)
+from zoo.cli.sources import FILE, source_files, source_options
+from zoo.cli.text import print_json, wrapped
+from zoo.cli.translation import TASK, check_sizes_asked, settings_options
+from zoo.errors import CombinationError
+from zoo.tasks import get_task
+from zoo.translation.settings import settings_from
+
+if TYPE_CHECKING:
+    from zoo.translation.ablation import Outcome
+    from zoo.translation.trainer import Trainer
+
+MISMATCH = "loss-and-head"
+CURVE = 6  # epochs of a loss curve that are shown
+
+
+@click.command(name="compare")
+@click.option("--task", metavar="NAME", expose_value=False, help=f"{TASK}: this page is about it.")
+@source_options("train", "valid")
+@click.option("--tokenizer", type=FILE, metavar="FILE", help="A `tokenizer.json` for both languages.")
+@settings_options
+@preset_option
+@axis_options(several=True)
+@size_options
+@click.option(
+    "--allow-mismatch", is_flag=True, help="Train a loss and a head that disagree, to see what comes of it."
+)
+@device_option
+@click.option(
+    "--csv", "csv_path", type=FILE, metavar="FILE", help="Write a CSV, a row for each epoch of each training."
+)
+@json_option
+def compare_translate(
+    csv_path: Path | None, as_json: bool, allow_mismatch: bool, device: str, **given: Any
+) -> None:
+    """Train several Transformers to translate the same text, and compare what they come to.
+
+    Give any axis several variants, separated by commas, options after a colon: a training for every combination,
+    with the same tokenizer, batches and seed. A row for each: trained parameters, seconds, loss on the validation
+    text and BLEU of its greedy translations, after the last epoch; then the loss on the training text, epoch by
+    epoch. Losses of different kinds cannot be compared, BLEU can. Without text, two small made-up languages.
+
+    \b
+    Examples:
+      zoo compare --task=translate --norm=pre,post --lr 4e-3
+      zoo compare --task=translate --loss=label-smoothing,cross-entropy
+      zoo compare --task=translate --head=log-softmax,softmax --loss=kl --allow-mismatch
+    """
+    from zoo.records import check_csv, machine, write_csv
+
+    if csv_path is not None:
+        check_csv(csv_path)
+    trainers, columns = _prepared(given, device, (MISMATCH,) if allow_mismatch else ())
+    outcomes = _trained(trainers)
+    flat = [
+        {axis: str(one.blueprint[axis]) for axis in one.blueprint.choices}
+        | {"parameters": one.parameters, **asdict(epoch), **machine(trainers[0][1].device)}
+        for one in outcomes
+        for epoch in one.epochs
+    ]
+    if csv_path is not None and flat:
+        write_csv(csv_path, flat)
+    if as_json:
+        print_json([_record(one) for one in outcomes])
+    else:
+        click.echo(_table(outcomes, columns))
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "blueprint": outcome.blueprint.to_json(),
+        "parameters": outcome.parameters,
+        "epochs": [asdict(epoch) for epoch in outcome.epochs],
+        "note": outcome.note,
+    }
+
+
+def _prepared(
+    given: dict[str, Any], device: str, allow: Sequence[str]
+) -> tuple[list[tuple[Blueprint, Trainer]], list[str]]:
+    """A trainer for every combination that was asked for, and the axes that tell them apart."""
+    from zoo.compare import Candidate, combinations
+    from zoo.devices import resolve_device
+    from zoo.translation.ablation import prepare
+    from zoo.translation.run import check_vocabulary, make_tokenizers
+    from zoo.translation.sources import Sources
+
+    sources, where = (
+        Sources(*(source_files(given, part) for part in ("train", "valid"))),
+        resolve_device(device),
+    )
+    preset = get_preset(given.pop("preset") or get_task(TASK).preset)
+    check_sizes_asked(given)
+    path, choices = given.pop("tokenizer"), axis_values(given)
+    sizes = {one.name: given.pop(one.name) for one in fields(Sizes)}
+    settings = settings_from(preset.recipe, preset.tasks.get(TASK, {}), given)
+    corpora = sources.read()
+    tokenizers = make_tokenizers(corpora, settings, path)
+    sizes |= {"src_vocab": tokenizers.src.vocab_size, "tgt_vocab": tokenizers.tgt.vocab_size}
+    base = blueprint_from(sizes, preset.blueprint())
+    blueprints = [one.blueprint for one in combinations([Candidate(base)], choices)]
+    trainers = []
+    for blueprint in blueprints:
+        check_vocabulary(blueprint, tokenizers)
+        try:
+            trainers.append((blueprint, prepare(blueprint, settings, corpora, tokenizers, where, allow)))
+        except CombinationError as error:
+            if f"(rule {MISMATCH})" not in str(error):
+                raise
+            raise CombinationError(f"{error} To see what comes of it, give --allow-mismatch.") from error
+    varied = [axis for axis, texts in choices.items() if len(set(texts)) > 1]
+    return trainers, varied or list(choices) or ["attention"]
+
+
+def _trained(trainers: Sequence[tuple[Blueprint, Trainer]]) -> list[Outcome]:
+    from tqdm import tqdm
+
+    from zoo.translation.ablation import outcome
+
+    total = sum(trainer.steps for _, trainer in trainers)
+    with tqdm(total=total, unit="step", leave=False, disable=not sys.stderr.isatty()) as bar:
+
+        def on_step() -> None:
+            bar.update()
+
+        return [outcome(trainer, blueprint, on_step) for blueprint, trainer in trainers]
+
+
+def _table(outcomes: Sequence[Outcome], columns: Sequence[str]) -> str:
+    """What the trainings came to, and their loss curves."""
+    from tabulate import tabulate
+
+    labels = [[str(one.blueprint[axis]) for axis in columns] for one in outcomes]
+    ends = []
+    for one in outcomes:
+        last = one.epochs[-1] if one.epochs else None
+        numbers = (
+            ["-"] * 3
+            if last is None
+            else [f"{last.seconds:.0f}", f"{last.valid_loss:.3f}", f"{last.bleu:.2f}"]
+        )
+        ends.append([f"{one.parameters:,}", *numbers])
+    most = max(len(one.epochs) for one in outcomes)
+    shown = sorted({round(1 + (most - 1) * n / (CURVE - 1)) for n in range(CURVE)}) if most else []
+    curves = [
+        [f"{one.epochs[n - 1].train_loss:.3f}" if n <= len(one.epochs) else "-" for n in shown]
+        for one in outcomes
+    ]
+    blocks = [
+        tabulate(
+            [[*label, *cells] for label, cells in zip(labels, rows, strict=True)],
+            [*columns, *headers],
+            tablefmt="plain",
+            colalign=["left"] * len(columns) + ["right"] * len(headers),
+            disable_numparse=True,
+        )
+        for headers, rows in (
+            (["parameters", "seconds", "valid. loss", "valid. BLEU"], ends),
+            ([f"epoch {n}" for n in shown], curves),
+        )
+    ]
+    notes = [
+        wrapped(f"{', '.join(label)}: {one.note}")
+        for label, one in zip(labels, outcomes, strict=True)
+        if one.note
+    ]
+    title = "Loss on the training text, each row's own, with dropout:"
+    return "\n\n".join([blocks[0], f"{title}\n\n{blocks[1]}", *notes])
