@@ -27,7 +27,7 @@ def _over(steps: Steps, axes: Callable[[Tensor], tuple[int, ...]]) -> Steps:
     "(the last dimension) are to be normed.",
     formula="mean and var over dim=-1",
     hint="Change one position of x: which positions of the result may change?",
-    source="mistakes.md F 90",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def norm_over_positions(steps: Steps) -> list[Steps]:
@@ -40,7 +40,7 @@ def norm_over_positions(steps: Steps) -> list[Steps]:
     "neighbours. Each position's own d_model numbers (the last dimension) are to be normed.",
     formula="mean and var over dim=-1",
     hint="Is the result for one sentence alone the same as within a batch?",
-    source="mistakes.md F 90",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def norm_over_batch(steps: Steps) -> list[Steps]:
@@ -53,7 +53,7 @@ def norm_over_batch(steps: Steps) -> list[Steps]:
     "its d_model numbers (the last dimension).",
     formula="mean and var over dim=-1",
     hint="x.mean() without a dimension takes all numbers there are.",
-    source="mistakes.md F 90",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def norm_over_everything(steps: Steps) -> list[Steps]:
@@ -164,7 +164,7 @@ def mean_not_subtracted(steps: Steps) -> Steps:
     "2019), which some models use in place of this.",
     formula=FORMULA,
     hint="What is the variance of numbers that are all 5?",
-    source="mistakes.md F 92",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def rms_norm(steps: Steps) -> list[Steps]:
@@ -195,7 +195,7 @@ def eps_outside_root(steps: Steps) -> Steps:
     "eps is not used: a row of equal numbers has variance 0, and is divided by 0.",
     formula=FORMULA,
     hint="Try x = torch.ones(1, 4).",
-    source="mistakes.md F 89",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def eps_missing(steps: Steps) -> Steps:
@@ -232,7 +232,7 @@ def eps_default(steps: Steps) -> list[Steps]:
     "x is divided by the variance (or its square); it is to be divided by the root of it.",
     formula=FORMULA,
     hint="If x is doubled, x_hat must stay as it is.",
-    source="mistakes.md F 89",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def root_missing(steps: Steps) -> list[Steps]:
@@ -280,7 +280,6 @@ def residual_in_norm(steps: Steps) -> Steps:
     "The gradient is cut: mean and variance are taken as constants (detach, .data, no_grad), or the whole result is. "
     "The values are right, and training goes wrong.",
     hint="Look for detach(), .data, .item() and torch.no_grad() in forward.",
-    source="mistakes.md F 105",
     parts=NORM,
 )
 def norm_gradient_cut(steps: Steps) -> list[Steps]:
@@ -312,7 +311,6 @@ def norm_input_changed(steps: Steps) -> list[Steps]:
     "norm-in-float32",
     "The result comes in float32 whatever the input was: it was converted for the computation, and not back.",
     hint="After x.float(), which dtype has what you return?",
-    source="mistakes.md G 121",
     parts=NORM,
 )
 def norm_in_float32(steps: Steps) -> Steps:

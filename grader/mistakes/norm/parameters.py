@@ -24,7 +24,7 @@ def _without(steps: Steps, *names: str) -> Steps:
     "buffers, which no optimizer sees.",
     formula=FORMULA,
     hint="What does list(LayerNorm(4).parameters()) show?",
-    source="mistakes.md F 91",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def affine_missing(steps: Steps) -> Steps:
@@ -36,7 +36,7 @@ def affine_missing(steps: Steps) -> Steps:
     "There is no trained gain: after the division every column is multiplied by a number of its own.",
     formula=FORMULA,
     hint="Which of the formula's letters are trained, and how many numbers does each hold?",
-    source="mistakes.md F 91",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def gain_missing(steps: Steps) -> Steps:
@@ -48,7 +48,7 @@ def gain_missing(steps: Steps) -> Steps:
     "There is no trained bias: at the end every column gets a number of its own added.",
     formula=FORMULA,
     hint="Which of the formula's letters are trained, and how many numbers does each hold?",
-    source="mistakes.md F 91",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def bias_missing(steps: Steps) -> Steps:
@@ -60,7 +60,7 @@ def bias_missing(steps: Steps) -> Steps:
     "Gain or bias is a single number; each is a vector with one number for each of the d_model columns.",
     formula="gain [D], bias [D]",
     hint="Count the numbers in your parameters.",
-    source="mistakes.md F 91",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def affine_scalar(steps: Steps) -> list[Steps]:
@@ -111,7 +111,7 @@ def _starting(steps: Steps, gain: float | None, shift: float | None) -> Steps:
     "fresh norm then gives 1 everywhere, whatever comes in.",
     formula=FORMULA,
     hint="Which of the two must start at 1, so that a fresh norm changes nothing after the division?",
-    source="mistakes.md F 91",
+    source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
 def gain_and_bias_swapped(steps: Steps) -> list[Steps]:

@@ -100,7 +100,7 @@ def norm_not_used(steps: Steps) -> list[Steps]:
     "The norm is applied to the sublayer's output before x is added; x itself comes in without it.",
     formula=BOTH_FORMULAS,
     hint="Which brackets does the norm's argument have in the formula?",
-    source="mistakes.md F 93",
+    source="harvardnlp/annotated-transformer#92",
 )
 def norm_on_branch(steps: Steps) -> list[Steps]:
     def branch(s: Steps, call: Call, x: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ def norm_on_branch(steps: Steps) -> list[Steps]:
     "The norm is applied twice, to the sublayer's input and to the sum; each placement has one norm.",
     formula=BOTH_FORMULAS,
     hint="Count the norms in the formula.",
-    source="mistakes.md F 93",
+    source="harvardnlp/annotated-transformer#92",
 )
 def norm_twice(steps: Steps) -> Steps:
     def twice(s: Steps, call: Call, x: Tensor) -> Tensor:

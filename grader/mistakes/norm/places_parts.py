@@ -54,7 +54,7 @@ def part_copied(steps: Steps) -> list[Steps]:
     "The norm or the sublayer is kept where torch does not find it (a plain list, tuple or dict): its parameters are "
     "not among those of the whole, and no optimizer trains them.",
     hint="Does list(layer.parameters()) hold those of the parts?",
-    source="mistakes.md F 102",
+    source="acids-ircam/ddsp_pytorch#37",
     parts=PLACES,
 )
 def part_not_registered(steps: Steps) -> list[Steps]:
@@ -79,7 +79,7 @@ def _dropping(steps: Steps, drop: Callable[[Call, Tensor], Tensor]) -> Steps:
     "Nothing is dropped in train mode, although dropout is not 0.",
     formula=BOTH_FORMULAS,
     hint="Is the dropout that __init__ is given used in forward?",
-    source="mistakes.md F 104",
+    source="Attention Is All You Need, section 5.4",
     parts=PLACES,
 )
 def dropout_missing(steps: Steps) -> Steps:
@@ -92,7 +92,7 @@ def dropout_missing(steps: Steps) -> Steps:
     "added.",
     formula=BOTH_FORMULAS,
     hint="Put brackets: what is dropped, f(x) or x + f(x)?",
-    source="mistakes.md F 104",
+    source="Attention Is All You Need, section 5.4",
     parts=PLACES,
 )
 def dropout_on_sum(steps: Steps) -> Steps:
@@ -110,7 +110,7 @@ def dropout_on_sum(steps: Steps) -> Steps:
     "Dropout falls on the sublayer's input; it falls on its output.",
     formula=BOTH_FORMULAS,
     hint="What is in the brackets of drop( )?",
-    source="mistakes.md F 104",
+    source="Attention Is All You Need, section 5.4",
     parts=PLACES,
 )
 def dropout_on_input(steps: Steps) -> list[Steps]:
@@ -131,7 +131,7 @@ def dropout_on_input(steps: Steps) -> list[Steps]:
     "Dropout falls on the result of the norm, behind the sum; it falls on the sublayer's output.",
     formula="norm(x + drop(f(x)))",
     hint="What is in the brackets of drop( )?",
-    source="mistakes.md F 104",
+    source="Attention Is All You Need, section 5.4",
     parts=("PostNorm",),
 )
 def dropout_on_result(steps: Steps) -> Steps:
@@ -193,7 +193,6 @@ def dropout_of_whole_vectors(steps: Steps) -> Steps:
     "place-gradient-cut",
     "The gradient is cut on its way through the placement: the sublayer (or what came before) learns nothing.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
-    source="mistakes.md F 105",
     parts=PLACES,
 )
 def place_gradient_cut(steps: Steps) -> list[Steps]:
