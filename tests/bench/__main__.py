@@ -12,10 +12,12 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch i
 
 import torch
 
-from tests.bench import commands, decoding, models, peers, training
+from tests.bench import commands, decoding, models, peers, training, translation
 from tests.bench.measure import measure, report, write
 
-BENCHMARKS = tuple(row for part in (commands, training, models, decoding, peers) for row in part.BENCHMARKS)
+BENCHMARKS = tuple(
+    row for part in (commands, training, models, decoding, translation, peers) for row in part.BENCHMARKS
+)
 NAMES = [benchmark.name for benchmark in BENCHMARKS]
 
 

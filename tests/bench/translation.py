@@ -1,0 +1,65 @@
+"""A file of 1,000 sentences translated with beam 5: with cached keys and values against computing the decoder anew."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+
+from tests.bench.measure import Action, Benchmark
+from zoo.builder import build
+from zoo.decoding.beam import BeamDecoding
+from zoo.translation.dataset import datasets
+from zoo.translation.presets import MULTI30K_CPU, NAME, TRANSLATE
+from zoo.translation.progress import Progress
+from zoo.translation.run import make_tokenizers
+from zoo.translation.settings import settings_from
+from zoo.translation.sources import Sources
+from zoo.translation.trainer import Trainer, flushing
+from zoo.translation.translator import Translator
+from zoo.translation.update import Step
+
+SENTENCES, BEAM = 1000, 5
+
+
+class Silent:
+    """An observer that does nothing."""
+
+    def on_step(self, progress: Progress, step: Step) -> None:
+        """Nothing."""
+
+    def on_epoch(self, progress: Progress, train_loss: float, valid_loss: float, score: float) -> None:
+        """Nothing."""
+
+
+def both() -> tuple[Action, Action]:
+    """Cached, and not: the same model, trained for two epochs so that its sentences end."""
+    cpu, corpora = torch.device("cpu"), Sources().read()
+    own = {**TRANSLATE.tasks[NAME], "epochs": 2}
+    settings = settings_from(TRANSLATE.recipe, own)
+    tokenizers = make_tokenizers(corpora, settings)
+    vocab, max_len = tokenizers.src.vocab_size, MULTI30K_CPU.sizes["max_len"]
+    blueprint = MULTI30K_CPU.blueprint().with_sizes(src_vocab=vocab, tgt_vocab=vocab)
+    model = build(blueprint, seed=0)
+    translator = Translator(model, tokenizers, max_len, cpu)
+    data = datasets(corpora, tokenizers, max_len)
+    Trainer(model, blueprint, settings, data, translator, cpu).run(Silent())
+    texts = [pair.src for pair in corpora.train.pairs[:SENTENCES]]
+
+    def action(cached: bool) -> None:
+        with flushing():
+            Translator(model, tokenizers, max_len, cpu, cached=cached)(texts, BeamDecoding(BEAM))
+
+    return partial(action, True), partial(action, False)
+
+
+BENCHMARKS = (
+    Benchmark(
+        "translation-beam5",
+        f"{SENTENCES:,} sentences of the toy languages with beam {BEAM}, sizes of preset multi30k-cpu: cached keys and "
+        "values / decoder computed anew each step; bar: 4 times",
+        0.25,
+        3,
+        both,
+    ),
+)
