@@ -8,12 +8,11 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 import weakref
 from typing import IO, Any
 
-from grader.judge.launch import package_paths, start
+from grader.judge.launch import nameless_file, package_paths, start
 from grader.judge.results import GraderBrokenError
 from grader.worker import scratch
 
@@ -116,8 +115,8 @@ class _Running:
     """One life of a fork server: its process, and the socket to it."""
 
     def __init__(self) -> None:
+        self._said = nameless_file()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end_server
         settings = {"socket": theirs.fileno(), "paths": package_paths()}
         try:
             self.process = start("server", settings, keep=(theirs.fileno(),), output=self._said)

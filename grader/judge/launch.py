@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -59,7 +60,10 @@ class Spawned:
 
     def __init__(self, settings: dict[str, Any], output: IO[bytes]) -> None:
         self._folder = settings["scratch"]
-        Path(self._folder).mkdir(mode=0o700)
+        try:
+            Path(self._folder).mkdir(mode=0o700)
+        except OSError as error:
+            raise GraderBrokenError(f"The process for the submission could not start: {error}.") from error
         try:
             self._process = start(
                 "worker",
@@ -126,6 +130,18 @@ def start(
         )
     except OSError as error:
         raise GraderBrokenError(f"The process for the submission could not start: {error}.") from error
+
+
+def nameless_file() -> IO[bytes]:
+    """A file for what a process prints. It has no name, and is gone when it is closed.
+
+    Raises:
+        GraderBrokenError: there is no place for one.
+    """
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise GraderBrokenError(f"No temporary file can be made, which a grade needs: {error}.") from error
 
 
 def package_paths() -> list[str]:

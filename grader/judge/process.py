@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from grader.judge.launch import Spawned, package_paths
+from grader.judge.launch import Spawned, nameless_file, package_paths
 from grader.judge.results import GraderBrokenError
 from grader.worker import scratch
 from grader.worker.failures import OUTPUT_LIMIT
@@ -63,7 +63,7 @@ class Worker:
         server: where it is forked from; without one it is started directly, and imports torch itself.
 
     Raises:
-        GraderBrokenError: this system is not supported.
+        GraderBrokenError: this system is not supported, or has no room for another process or file.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Worker:
                 "Grade on Linux or macOS (on Windows: in WSL 2)."
             )
         self.device, self.limits = device, limits or Limits()
-        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in _end
+        self._output = nameless_file()
         self._process, self._channel = self._launch(level, server)
         self._end = weakref.finalize(self, _end, self._process, self._channel, self._output)
         self._started, self._number, self._waited = False, 0, 0.0

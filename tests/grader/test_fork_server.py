@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,21 @@ def test_one_that_cannot_start_is_the_graders_fault(monkeypatch: pytest.MonkeyPa
     own = ForkServer()
     with pytest.raises(GraderBrokenError, match="No module named 'torch'"):
         load(own)
+    own.close()
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_no_room_for_files_is_the_graders_fault(
+    forked: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = ForkServer()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(GraderBrokenError, match="No temporary file can be made"):
+        Worker(server=own if forked else None)
+    monkeypatch.setattr(tempfile, "TemporaryFile", partial(tempfile.TemporaryFile, dir=tmp_path))
+    with pytest.raises(GraderBrokenError, match=r"could not start: .*No such file"):  # noqa: PT012
+        worker = Worker(server=own if forked else None)
+        RemoteSubmission(worker, CODE, "a.py")
     own.close()
 
 
