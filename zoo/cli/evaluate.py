@@ -130,7 +130,7 @@ def evaluate(
 
     files = source_files(given, "test")
     where = resolve_device(device)
-    corpus = read(files) if files else open_run(folder).sources.read().test
+    corpus = read(files) if files else open_run(folder, allow_code=allow_code).sources.read().test
     if not corpus.pairs:
         raise ZooError(f"The run in '{folder}' has no test text. Give one, with --test-src and --test-tgt.")
     found = scores(folder, corpus, where, decoding, tokenize=tokenize, allow_code=allow_code)

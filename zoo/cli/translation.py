@@ -55,11 +55,21 @@ def settings_options(command: F) -> F:
 @settings_options
 @blueprint_options
 @click.option("--resume", is_flag=True, help="Go on with RUN, as it was begun; nothing else can be changed.")
+@click.option(
+    "--allow-code", is_flag=True, help="With --resume: run the files that parts of the model come from."
+)
 @device_option
 @json_option
 @click.pass_context
 def train_translate(
-    ctx: click.Context, /, folder: Path, resume: bool, device: str, as_json: bool, **given: Any
+    ctx: click.Context,
+    /,
+    folder: Path,
+    resume: bool,
+    allow_code: bool,
+    device: str,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Train a Transformer to translate, into the new folder RUN.
 
@@ -91,7 +101,7 @@ def train_translate(
     where = resolve_device(device)
     if not resume:
         check_new(folder)
-    run = open_run(folder) if resume else _begun(folder, given)
+    run = open_run(folder, allow_code=allow_code) if resume else _begun(folder, given)
     try:
         _train(run, where, as_json)
     except DivergedError as error:

@@ -26,6 +26,7 @@ from zoo.checkpoint import load_checkpoint
 from zoo.errors import CombinationError, ZooError
 from zoo.files import told, write_whole
 from zoo.plugins import get_registry
+from zoo.registry import FILE_SPEC
 from zoo.rules import chosen_variants
 from zoo.translation.corpus import Corpora
 from zoo.translation.dataset import Tokenizers
@@ -119,8 +120,12 @@ def begin(run: Run) -> None:
         write_whole(run.folder / INDEX, text.encode())
 
 
-def open_run(folder: Path) -> Run:
-    """The run in `folder`. Raises ZooError if there is none, or its files are damaged."""
+def open_run(folder: Path, *, allow_code: bool = False) -> Run:
+    """The run in `folder`, with a blueprint that is safe to build, or may run code.
+
+    Raises:
+        ZooError: there is no run, its files are damaged, or it has a part from a file and `allow_code` is False.
+    """
     path = folder / INDEX
     if not path.is_file():
         missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such folder"
@@ -139,6 +144,12 @@ def open_run(folder: Path) -> Run:
         raise ZooError(f"{path} is damaged or no run of the zoo. Restore it, or train again.") from error
     loaded = [Subwords.load(folder / name) for name in names]
     blueprint = Blueprint.from_json(index["blueprint"])
+    files = [choice.name for choice in blueprint.choices.values() if FILE_SPEC.match(choice.name)]
+    if files and not allow_code:
+        raise ZooError(
+            f"The run in '{folder}' has a part from a file: {', '.join(files)}. Going on runs that code. If you trust "
+            "it, give --allow-code."
+        )
     return Run(folder, blueprint, settings, sources, summed, Tokenizers(loaded[0], loaded[-1]))
 
 
@@ -150,7 +161,7 @@ def load_translator(
     Raises:
         ZooError: there is no run, it is damaged, no epoch of it is done, or it needs code and may not.
     """
-    run = open_run(folder)
+    run = open_run(folder, allow_code=allow_code)
     if not (folder / BEST).is_dir():
         raise ZooError(f"The run in '{folder}' has no finished epoch yet. Let it go on with --resume.")
     model, blueprint, _ = load_checkpoint(folder / BEST, allow_code=allow_code, device=device)

@@ -19,6 +19,10 @@ LONGER = 50
 """So many tokens more than its source a translation may have: Vaswani et al. 2017, section 6.1."""
 
 
+ROWS = 256
+"""Most texts at a time: a step of a beam scores the whole vocabulary for each of its answers to each of them."""
+
+
 class Translations(NamedTuple):
     """Translations in the order of the texts, and the indices of texts of which only the beginning was translated."""
 
@@ -66,7 +70,7 @@ class Translator:
         """Indices of texts that have tokens, by length, the longest first."""
         order = sorted((i for i in range(len(ids)) if ids[i]), key=lambda i: -len(ids[i]))
         while order:
-            rows = max(1, self.tokens // len(ids[order[0]]))
+            rows = min(ROWS, max(1, self.tokens // len(ids[order[0]])))
             yield order[:rows]
             order = order[rows:]
 

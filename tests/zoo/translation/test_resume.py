@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -179,6 +180,18 @@ def test_a_damaged_index_is_told(tmp_path: Path, text: str) -> None:
     (run.folder / "run.json").write_text(text)
     with pytest.raises(ZooError, match=r"run\.json"):
         open_run(run.folder)
+
+
+def test_a_part_from_a_file_is_not_run_unasked(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    part = tmp_path / "part.py"
+    part.write_text("raise SystemExit('it was run')\nclass Mine: ...\n")
+    index = json.loads((run.folder / "run.json").read_text())
+    index["blueprint"]["choices"]["attention"] = {"name": f"{part}:Mine", "options": {}}
+    (run.folder / "run.json").write_text(json.dumps(index))
+    with pytest.raises(ZooError, match="--allow-code"):
+        open_run(run.folder)
+    assert open_run(run.folder, allow_code=True).blueprint["attention"].name == f"{part}:Mine"
 
 
 def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:
