@@ -23,7 +23,7 @@ TOLERANCE = 1e-3  # of the largest number expected; right code was 5e-6 off at m
 
 OTHER_RULE = Named(
     "differs-in-training",
-    "Inside a model that is being trained, your class computes something else than it did when it was tested alone.",
+    "Inside a model that is being trained, your code computes something else than it did when it was tested alone.",
     hint="Does anything survive from one call to the next, or depend on the batch size, the mode, or a counter?",
 )
 
@@ -97,7 +97,10 @@ class SpotChecked(nn.Module):
         self._calls = {True: 0, False: 0}  # in training, in decoding
         self._open: _Call | None = None
         for name, parameter in part.named_parameters():
-            parameter.register_post_accumulate_grad_hook(lambda p, name=name: self._keep_gradient(name, p))
+            if parameter.requires_grad:
+                parameter.register_post_accumulate_grad_hook(
+                    lambda p, name=name: self._keep_gradient(name, p)
+                )
 
     def forward(self, *arguments: Tensor | None) -> Tensor:
         """The part's own answer. Raises Failed if it, or the call checked before, is not the oracle's."""
@@ -210,10 +213,14 @@ def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
         )
 
 
-def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> str:
-    """How far got is from expected (None: zeros), measured by the largest number expected of them all, or ""."""
+def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]], least: float = 0.0) -> str:
+    """How far got is from expected (None: zeros), or "".
+
+    It is measured by the largest number expected of them all, or by `least` if that is larger.
+    """
     both = [(got, torch.zeros_like(got) if e is None else e) for got, e in pairs]
     scale = max((float(expected.abs().max()) for _, expected in both), default=0.0)
+    scale = max(scale, least)
     far = max(
         (float((got - expected).abs().nan_to_num(torch.inf).max()) for got, expected in both), default=0.0
     )

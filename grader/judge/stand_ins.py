@@ -1,11 +1,12 @@
 """Learner's code in the places of the zoo's model for the training test: stacks, the whole model, masks, the loss.
 
-Each mirrors instances in the worker, so these need a submission that runs in one.
+Each mirrors instances in the worker, so these need a submission that runs in one. Masks and the loss cost little:
+all their live calls are compared with the reference; of other parts, a share is (`grader.judge.spotcheck`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import torch
@@ -14,13 +15,16 @@ from torch import Tensor, nn
 from grader.judge.component import Function, Instance, Submission, SubmissionError
 from grader.judge.proxy import RemoteModule
 from grader.judge.remote import RemoteInstance
+from grader.judge.spotcheck import OTHER_RULE, how_far
 from grader.judge.training import reverser
+from grader.judge.verdict import Failed
 from zoo.attention.cache import KeyValueCache
 from zoo.losses.base import SequenceLoss
 from zoo.masking.base import Masking
 from zoo.transformer import Transformer
 
 D_MODEL, NUM_HEADS, D_FF, VOCAB, MAX_LEN = 64, 4, 256, 29, 16  # of the preset `reverse`
+LEAST_LOSS = 0.1  # a smaller loss is not known to a thousandth of itself, in float32
 
 
 class StackInPlace(nn.Module):
@@ -106,43 +110,83 @@ class StepsInPlace(nn.Module):
 
 
 class LearnersMasks(Masking):
-    """Masks made by the learner's functions, in additive form where `to_additive` is theirs too."""
+    """Masks made by the learner's functions.
 
-    def __init__(self, padding_mask: Function, decoder_mask: Function) -> None:
+    Args:
+        submission: has them.
+        reference: by their names, the functions of the reference. Failed is raised where a mask is not theirs.
+    """
+
+    def __init__(self, submission: Submission, reference: Mapping[str, Callable[[Tensor], Tensor]]) -> None:
         super().__init__(0)
-        self._padding, self._decoder = padding_mask, decoder_mask
+        self._own = {name: submission.function(name) for name in ("padding_mask", "decoder_mask")}
+        self._reference, self._calls = reference, 0
 
     def src(self, tokens: Tensor) -> Tensor:
         """tokens [B, S] -> [B, 1, 1, S]."""
-        batch, length = tokens.shape
-        return _tensor(self._padding.call([tokens]).value, (batch, 1, 1, length), torch.bool)
+        return self._mask("padding_mask", tokens)
 
     def tgt(self, tokens: Tensor, num_queries: int) -> Tensor:
         """tokens [B, L] -> [B, 1, num_queries, L]."""
-        batch, length = tokens.shape
-        mask = _tensor(self._decoder.call([tokens]).value, (batch, 1, length, length), torch.bool)
-        return mask[:, :, length - num_queries :]
+        return self._mask("decoder_mask", tokens)[:, :, tokens.size(1) - num_queries :]
+
+    def _mask(self, name: str, tokens: Tensor) -> Tensor:
+        self._calls += 1
+        right = self._reference[name](tokens)
+        mask = _tensor(self._own[name].call([tokens]).value, tuple(right.shape), torch.bool)
+        if not torch.equal(mask, right):
+            raise Failed(
+                f"Inside a model, in call {self._calls}, {name} gave another mask than the exercise asks for, on "
+                f"token ids {list(tokens.shape)}: {int((mask != right).sum())} of {mask.numel()} cells differ.",
+                mistakes=[OTHER_RULE],
+            )
+        return mask
 
 
 class LearnersLoss(SequenceLoss):
-    """The learner's loss, with its own gradient."""
+    """The learner's loss, with its own gradient.
 
-    def __init__(self, sequence_loss: Function) -> None:
+    Args:
+        sequence_loss: the learner's.
+        reference: the reference's. Failed is raised where value or gradient is not its.
+    """
+
+    def __init__(self, sequence_loss: Function, reference: Callable[[Tensor, Tensor], Tensor]) -> None:
         super().__init__(0)
-        self._function = sequence_loss
+        self._function, self._reference, self._calls = sequence_loss, reference, 0
 
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
         """Logits [B, L, V] and labels [B, L] -> scalar."""
-        return _LossCall.apply(self._function, output, labels)  # type: ignore[no-any-return, no-untyped-call]
+        self._calls += 1
+        return _LossCall.apply(self, output, labels)  # type: ignore[no-any-return, no-untyped-call]
+
+    def ask(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """The learner's value, and its gradient to the logits. Raises Failed if the reference has others."""
+        outcome = self._function.call([logits, labels], grad=[0])
+        value = _tensor(outcome.value, (), torch.float32)
+        found = self._function.backward(outcome, [torch.ones(())]).inputs.get(0)
+        gradient = torch.zeros_like(logits) if found is None else found
+        with torch.enable_grad():
+            leaf = logits.clone().requires_grad_()
+            right = self._reference(leaf, labels)
+            (slope,) = torch.autograd.grad(right, leaf)
+        self._compare("value", value, right.detach(), LEAST_LOSS)
+        self._compare("gradient", gradient, slope, LEAST_LOSS / labels.numel())
+        return value, gradient
+
+    def _compare(self, what: str, got: Tensor, expected: Tensor, least: float) -> None:
+        if off := how_far([(got, expected)], least):
+            raise Failed(
+                f"In training step {self._calls}, sequence_loss gave another {what} than the exercise asks for, on "
+                f"the same logits and target: {off}.",
+                mistakes=[OTHER_RULE],
+            )
 
 
 class _LossCall(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, function: Function, logits: Tensor, labels: Tensor) -> Tensor:
-        outcome = function.call([logits.detach(), labels], grad=[0])
-        value = _tensor(outcome.value, (), torch.float32)
-        found = function.backward(outcome, [torch.ones(())]).inputs.get(0)
-        ctx.gradient = torch.zeros_like(logits) if found is None else found
+    def forward(ctx: Any, loss: LearnersLoss, logits: Tensor, labels: Tensor) -> Tensor:
+        value, ctx.gradient = loss.ask(logits.detach(), labels)
         return value.clone()
 
     @staticmethod

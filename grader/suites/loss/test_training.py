@@ -8,7 +8,10 @@ from grader.judge.component import Submission
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import LearnersLoss
 from grader.judge.training import require_spelling, reverser, train_model
+from grader.reference.loss import REFERENCE, namespace
 from zoo.training import Score
+
+NAME = "sequence_loss"
 
 
 @pytest.mark.grade(
@@ -19,7 +22,7 @@ from zoo.training import Score
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
     def spell(seed: int) -> Score:
-        loss = LearnersLoss(component.function("sequence_loss"))
+        loss = LearnersLoss(component.function(NAME), namespace(REFERENCE)[NAME])
         return train_model(reverser(seed), seed=seed, progress=progress, loss=loss)
 
     require_spelling(spell, seed)

@@ -8,6 +8,7 @@ from grader.judge.component import Submission
 from grader.judge.pytest_plugin import Progress
 from grader.judge.stand_ins import LearnersMasks
 from grader.judge.training import require_spelling, reverser, train_model
+from grader.reference.masks import REFERENCE, namespace
 from zoo.training import Score
 
 
@@ -20,7 +21,7 @@ from zoo.training import Score
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
     def spell(seed: int) -> Score:
         model = reverser(seed)
-        model.masking = LearnersMasks(component.function("padding_mask"), component.function("decoder_mask"))
+        model.masking = LearnersMasks(component, namespace(REFERENCE))
         model.cacheable = model.packable = False
         return train_model(model, seed=seed, progress=progress)
 

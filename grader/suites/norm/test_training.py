@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from torch import nn
 
 from grader.judge.component import Submission
-from grader.judge.proxy import RemoteModule
+from grader.judge.plugged import plugged
 from grader.judge.pytest_plugin import Progress
-from grader.judge.stand_ins import remote
+from grader.judge.spotcheck import SpotChecked
 from grader.judge.training import require_spelling, reverser, train_model
-from zoo.training import Score
+from grader.reference.norm import REFERENCE, namespace, parameters, wanted
+from grader.suites.norm.scenarios import NAME
+from zoo.training import Recipe, Score
+
+STARTS = {"gain": 1.0, "shift": 0.0}  # fixed by the contract, and so the surest way to tell them apart
 
 
 @pytest.mark.grade(
@@ -21,9 +26,20 @@ from zoo.training import Score
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
     def spell(seed: int) -> Score:
-        def make(d_model: int) -> nn.Module:
-            return RemoteModule(remote(component.construct("LayerNorm", (d_model,))), "LayerNorm")
+        recipe = Recipe(seed=seed)
 
-        return train_model(reverser(seed, {"norm-type": make}), seed=seed, progress=progress)
+        def make(d_model: int) -> SpotChecked:
+            return plugged(
+                component,
+                NAME,
+                (d_model,),
+                namespace(REFERENCE)[NAME](d_model),
+                [replace(one, starts=STARTS[one.name]) for one in wanted(d_model)],
+                {name: value.detach() for name, value in parameters(d_model).items()},
+                title="a layer norm",
+                steps=recipe.steps,
+            )
+
+        return train_model(reverser(seed, {"norm-type": make}), seed=seed, progress=progress, recipe=recipe)
 
     require_spelling(spell, seed)

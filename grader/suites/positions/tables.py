@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
+from torch.func import functional_call
 
 from grader.judge.component import Instance, ParameterInfo
 from grader.judge.desk import Desk
 from grader.judge.readings import own_parameters
 from grader.judge.scenario import Answer
+from grader.reference.positions import LEARNED, REFERENCE, namespace
 
 
 def flat(table: Tensor, parameters: Mapping[str, ParameterInfo]) -> Tensor:
@@ -18,6 +20,59 @@ def flat(table: Tensor, parameters: Mapping[str, ParameterInfo]) -> Tensor:
     shapes = [[n for n in info.value.shape if n != 1] for info in parameters.values()]
     turned = shapes == [list(table.shape[::-1])] and table.size(0) != table.size(1)
     return (table.T if turned else table).flatten()  # [max_len * D]
+
+
+def filled(table: Tensor, parameters: Mapping[str, ParameterInfo]) -> dict[str, Tensor]:
+    """The table's numbers, as values of the learner's parameters. If those are more, they begin again."""
+    numbers, start, values = flat(table, parameters), 0, {}
+    total = sum(info.value.numel() for info in parameters.values())
+    if total > numbers.numel():
+        numbers = numbers.repeat(1 + total // numbers.numel())
+    for name, info in parameters.items():
+        size = info.value.numel()
+        values[name] = numbers[start : start + size].reshape(info.value.shape)  # the learner's shape
+        start += size
+    return values
+
+
+def whole(
+    parts: Mapping[str, Tensor | None], parameters: Mapping[str, ParameterInfo], table: Tensor
+) -> Tensor:
+    """The learner's numbers, or their gradients (None: zeros), in the table's shape. `table` gives that shape."""
+    ordered = [
+        torch.zeros_like(info.value) if (part := parts.get(name)) is None else part
+        for name, info in parameters.items()
+    ]
+    order = flat(torch.arange(table.numel()).view(table.shape), parameters).argsort()
+    return torch.cat([part.flatten() for part in ordered])[order].view(table.shape)
+
+
+class TableOracle:
+    """What one of the classes should compute, on the numbers that it has at that moment.
+
+    Args:
+        name: the class.
+        d_model, max_len: what it was made with.
+        parameters: the learner's. Those of `LearnedPositions` are as many numbers as the table has.
+    """
+
+    def __init__(
+        self, name: str, d_model: int, max_len: int, parameters: Mapping[str, ParameterInfo]
+    ) -> None:
+        self._module = namespace(REFERENCE)[name](d_model, max_len)
+        self._parameters = parameters if name == LEARNED else {}
+        self._table = torch.empty(max_len, d_model)
+
+    def forward(
+        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
+    ) -> Tensor:
+        """The right output on these inputs."""
+        output: Tensor = functional_call(self._module, dict(parameters), (*inputs, *masks))
+        return output
+
+    def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
+        """The learner's numbers, or their gradients, as one table."""
+        return {"table": whole(values, self._parameters, self._table)} if self._parameters else {}
 
 
 def load(desk: Desk, instance: Instance, table: Tensor) -> dict[str, str]:
@@ -28,14 +83,7 @@ def load(desk: Desk, instance: Instance, table: Tensor) -> dict[str, str]:
     parameters = own_parameters(instance.parameters())
     total = sum(info.value.numel() for info in parameters.values())
     trained = sum(info.value.numel() for info in parameters.values() if info.requires_grad)
-    numbers, start, values = desk.given(flat(table, parameters)), 0, {}
-    if total > numbers.numel():
-        numbers = numbers.repeat(1 + total // numbers.numel())
-    for name, info in parameters.items():
-        size = info.value.numel()
-        values[name] = numbers[start : start + size].reshape(info.value.shape)
-        start += size
-    instance.load(values)
+    instance.load(filled(desk.given(table), parameters))
     return {"parameters": str(total), "trained numbers": str(trained)}
 
 
@@ -53,12 +101,5 @@ def gradients(desk: Desk, instance: Instance, x: Tensor, cotangent: Tensor, tabl
     }
     parameters = own_parameters(instance.parameters())
     if sum(info.value.numel() for info in parameters.values()) == table.numel():
-        found = [arrived.parameters.get(name) for name in parameters]
-        parts = [
-            torch.zeros_like(info.value) if gradient is None else gradient
-            for gradient, info in zip(found, parameters.values(), strict=True)
-        ]
-        order = flat(torch.arange(table.numel()).view(table.shape), parameters).argsort()
-        whole = torch.cat([part.flatten() for part in parts])[order].view(table.shape)
-        answer["gradient of the positions"] = whole.to(output.dtype)
+        answer["gradient of the positions"] = whole(arrived.parameters, parameters, table).to(output.dtype)
     return answer

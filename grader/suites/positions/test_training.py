@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
-from torch import nn
+import torch
 
 from grader.judge.component import Submission
 from grader.judge.proxy import RemoteModule
 from grader.judge.pytest_plugin import Progress
-from grader.judge.stand_ins import remote
-from grader.judge.training import require_spelling, reverser, train_model
-from zoo.training import Score
+from grader.judge.remote import RemoteInstance
+from grader.judge.spotcheck import SpotChecked
+from grader.judge.training import PLACES, require_spelling, reverser, train_model
+from grader.reference.positions import LEARNED, SINUSOIDAL
+from grader.suites.positions.tables import TableOracle, filled
+from zoo.training import Recipe, Score
 
 
 @pytest.mark.grade(
@@ -21,15 +26,20 @@ from zoo.training import Score
 )
 def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
     def spell(seed: int) -> Score:
-        kinds = iter(("SinusoidalPositions", "LearnedPositions"))  # source, then target
+        recipe, generator = Recipe(seed=seed), torch.Generator().manual_seed(seed)
+        kinds = iter(((SINUSOIDAL, "src_positions"), (LEARNED, "tgt_positions")))
 
-        def make(d_model: int, max_len: int) -> nn.Module:
-            name = next(kinds)
-            part = RemoteModule(remote(component.construct(name, (d_model, max_len))), name)
-            for parameter in part.parameters():
-                nn.init.normal_(parameter, std=0.1)
-            return part
+        def make(d_model: int, max_len: int) -> SpotChecked:
+            name, place = next(kinds)
+            instance = component.construct(name, (d_model, max_len))
+            own = instance.parameters()
+            if name == LEARNED:
+                table = torch.empty(max_len, d_model).normal_(std=0.1, generator=generator)
+                instance.load(filled(table, own))
+            part = RemoteModule(cast(RemoteInstance, instance), name)  # a training test needs a worker
+            oracle = TableOracle(name, d_model, max_len, own)
+            return SpotChecked(part, part.names, oracle, PLACES[place], recipe.steps)
 
-        return train_model(reverser(seed, {"encoding": make}), seed=seed, progress=progress)
+        return train_model(reverser(seed, {"encoding": make}), seed=seed, progress=progress, recipe=recipe)
 
     require_spelling(spell, seed)
