@@ -74,10 +74,8 @@ def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tu
     if got.error is not None:
         where = place(got.error)
         expected = "a result" if right.error is None else f"a {right.error.type_name}"
-        return (
-            f"{head} expected {expected}, got {got.error.type_name}: {got.error.message} {where}".rstrip(),
-            "",
-        )
+        raised = f"{head} expected {expected}, got {got.error.type_name}: {got.error.message}"
+        return raised + (f"\n  {where}" if where else ""), ""
     if right.error is not None:
         return f"{head} expected a {right.error.type_name}, got no error.", ""
     maps = [n for n in names if n.startswith(tuple(MAPS)) and n in got.values and n in right.values]

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.reference.layers import Layer, Mask, Stack, Steps
+from grader.reference.layers import Layer, Mask, Stack, Steps, with_names
 
 REFERENCE = Steps(order=("self", "cross", "feed"))
 
@@ -44,4 +44,5 @@ def namespace(steps: Steps) -> dict[str, Any]:
         def forward(self, x: Tensor, memory: Tensor, src_mask: Mask = None, tgt_mask: Mask = None) -> Any:
             return self.run(x, (memory, src_mask, tgt_mask))
 
-    return {"DecoderLayer": DecoderLayer, "Decoder": Decoder}
+    classes: dict[str, type[nn.Module]] = {"DecoderLayer": DecoderLayer, "Decoder": Decoder}
+    return {name: with_names(steps, written) for name, written in classes.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.reference.layers import Layer, Mask, Stack, Steps
+from grader.reference.layers import Layer, Mask, Stack, Steps, with_names
 
 REFERENCE = Steps()
 
@@ -42,4 +42,5 @@ def namespace(steps: Steps) -> dict[str, Any]:
         def forward(self, x: Tensor, src_mask: Mask = None) -> Any:
             return self.run(x, (src_mask,))
 
-    return {"EncoderLayer": EncoderLayer, "Encoder": Encoder}
+    classes: dict[str, type[nn.Module]] = {"EncoderLayer": EncoderLayer, "Encoder": Encoder}
+    return {name: with_names(steps, written) for name, written in classes.items()}

@@ -7,7 +7,7 @@ x = x + drop(f(norm(x))), and one more norm at the end of the stack (Xiong et al
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -111,7 +111,9 @@ class Steps:
     Attributes:
         order: the sublayers, by the names of their parts.
         count: how many norms a layer of so many sublayers has, by placement.
+        renamed: arguments that have another name than in the template, with that name.
         final: whether a stack ends in a norm, by placement.
+        final_norm: that norm's class.
         ending: what is done with the last layer's output, given the final norm, if any.
         entering, between: the same with the stack's input, and with what each layer gives.
         beside: the same with what the layers get beside x.
@@ -123,6 +125,7 @@ class Steps:
     normed: Callable[[Tensor, Tensor, Tensor], Tensor] = normed
     affine: bool = True
     starts: tuple[float, float] = (1.0, 0.0)
+    renamed: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[nn.Module], None] = lambda _module: None
     keep: Callable[[nn.Module, str, nn.Module], None] = keep
     call: Callable[[Call], Call] = lambda call: call
@@ -136,6 +139,7 @@ class Steps:
     finish: Callable[[Call, Tensor, Tensor], Any] = lambda _call, _given, out: out
     stack_placement: Callable[[str | None], str] = lambda given: given or "post"
     final: Callable[[str], bool] = lambda placement: placement == "pre"
+    final_norm: Callable[[Steps], type[nn.Module]] = lambda steps: norm_class(steps)
     gather: Callable[[nn.Module, Callable[[], nn.Module], int], list[nn.Module]] = gather
     through: Callable[[Sequence[nn.Module], Tensor, Sequence[Any]], Any] = through
     ending: Callable[[Callable[[Tensor], Tensor] | None, Tensor, Tensor], Any] = lambda norm, _given, out: (
@@ -224,7 +228,7 @@ class Stack(nn.Module):
         super().__init__()
         self.steps = steps
         object.__setattr__(self, "plain", steps.gather(self, make_layer, num_layers))
-        self.norm = norm_class(steps)(d_model) if steps.final(steps.stack_placement(norm)) else None
+        self.norm = steps.final_norm(steps)(d_model) if steps.final(steps.stack_placement(norm)) else None
         steps.prepare(self)
 
     def run(self, x: Tensor, rest: Sequence[Any]) -> Any:
@@ -238,3 +242,25 @@ class Stack(nn.Module):
 
     def _one(self, layer: nn.Module) -> Callable[..., Any]:
         return lambda *given: self.steps.between(self.norm, layer(*given))
+
+
+def with_names(steps: Steps, written: type[nn.Module]) -> type[nn.Module]:
+    """A class with its arguments named as these steps name them."""
+    if not steps.renamed:
+        return written
+    by_new_name = {new: old for old, new in steps.renamed.items()}
+
+    def by_template(named: Mapping[str, Any]) -> dict[str, Any]:
+        for name in named:
+            if name in steps.renamed:
+                raise TypeError(f"got an unexpected keyword argument '{name}'")
+        return {by_new_name.get(name, name): value for name, value in named.items()}
+
+    class Renamed(written):  # type: ignore[misc, valid-type]
+        def __init__(self, *args: Any, **named: Any) -> None:
+            super().__init__(*args, **by_template(named))
+
+        def forward(self, *args: Any, **named: Any) -> Any:
+            return super().forward(*args, **by_template(named))
+
+    return Renamed

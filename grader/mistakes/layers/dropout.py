@@ -1,14 +1,16 @@
-"""Mistakes in the layer's dropout."""
+"""Mistakes in dropout: the layer's, and one that a stack should not have."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.mistakes.layers.collection import BOTH, DROPOUT, LAYERS, mistake
+from grader.mistakes.layers.collection import BOTH, DROPOUT, LAYERS, STACKS, mistake
 from grader.reference.layers import Call, Steps
 
 
@@ -161,3 +163,28 @@ def dropout_twice(steps: Steps) -> list[Steps]:
 )
 def dropout_of_whole_vectors(steps: Steps) -> Steps:
     return replace(steps, drop=lambda call, _name, x: F.dropout1d(x, call.dropout, call.training))
+
+
+@mistake(
+    "stack-drops",
+    "The stack drops numbers of its own in train mode. Dropout belongs to the layers; the stack has none.",
+    hint="Is there a dropout in the stack's __init__ or forward?",
+    source=DROPOUT,
+    parts=STACKS,
+)
+def stack_drops(steps: Steps) -> list[Steps]:
+    class Drop(nn.Dropout):
+        """Stands among the layers, and is called as they are."""
+
+        def forward(self, x: Tensor, *_rest: Any) -> Tensor:
+            return super().forward(x)
+
+    def dropping(first: bool) -> Steps:
+        def gather(module: nn.Module, make_layer: Callable[[], nn.Module], count: int) -> list[nn.Module]:
+            layers = steps.gather(module, make_layer, count)
+            module.drop = drop = Drop(0.1)
+            return [drop, *layers] if first else [*layers, drop]
+
+        return replace(steps, gather=gather)
+
+    return [dropping(first=True), dropping(first=False)]

@@ -74,8 +74,9 @@ def norm_too_many(steps: Steps) -> list[Steps]:
     source=BA,
     parts=EVERYWHERE,
 )
-def norm_without_affine(steps: Steps) -> Steps:
-    return replace(steps, affine=False)
+def norm_without_affine(steps: Steps) -> list[Steps]:
+    bare = replace(steps, affine=False)
+    return [bare, replace(steps, final_norm=lambda _steps: steps.final_norm(bare))]
 
 
 @mistake(
@@ -87,7 +88,8 @@ def norm_without_affine(steps: Steps) -> Steps:
     parts=EVERYWHERE,
 )
 def norm_starts_wrong(steps: Steps) -> list[Steps]:
-    return [replace(steps, starts=(0.0, 0.0)), replace(steps, starts=(1.0, 1.0))]
+    found = [replace(steps, starts=(0.0, 0.0)), replace(steps, starts=(1.0, 1.0))]
+    return [*found, replace(steps, final_norm=lambda _steps: steps.final_norm(found[0]))]
 
 
 @mistake(
@@ -106,7 +108,8 @@ def norm_eps(steps: Steps) -> list[Steps]:
         centred = x - x.mean(-1, keepdim=True)
         return gain * centred / (centred.square().mean(-1, keepdim=True).sqrt() + 1e-5) + shift
 
-    return [other(1e-6), other(1e-8), other(1e-12), other(1e-3), replace(steps, normed=outside)]
+    final = replace(steps, final_norm=lambda _steps: steps.final_norm(other(1e-6)))
+    return [other(1e-6), other(1e-8), other(1e-12), other(1e-3), replace(steps, normed=outside), final]
 
 
 @mistake(
