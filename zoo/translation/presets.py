@@ -32,7 +32,7 @@ TRANSLATE = Preset(
         "max_len": 128,
     },
     recipe={"lr": 2e-3, "warmup": 100, "weight_decay": 0.0},
-    tasks={NAME: {"vocab_size": 500, "tokens": 1024, "epochs": 6, "patience": 0}},
+    tasks={NAME: {"vocab_size": 500, "tokens": 512, "epochs": 10, "patience": 0}},
 )
 
 MULTI30K_CPU = Preset(
