@@ -1,0 +1,161 @@
+"""Files that want points they have not earned: by a forged verdict, by an end that looks like success, by taking over
+the worker, or by help from elsewhere. Each is `masks.py`, wrong but for the forgery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.grader.hostile.hostile import BOTH, STRICT, Hostile
+
+ROOT = Path(__file__).resolve().parents[3]
+RIGHT = (ROOT / "grader" / "solutions" / "masks.py").read_text()
+WRONG = """
+import torch
+def padding_mask(tokens, pad=0): return (tokens == pad)[:, None, None, :]
+def causal_mask(size, device=None): return torch.ones(1, 1, size, size, dtype=torch.bool, device=device)
+def decoder_mask(tokens, pad=0): return causal_mask(tokens.size(1), tokens.device)
+def to_additive(mask, dtype=torch.float32): return mask.to(dtype)
+"""
+
+# A line for each of the four functions, in place of what they should do.
+NAMES = ("padding_mask(tokens, pad=0)", "causal_mask(size, device=None)", "decoder_mask(tokens, pad=0)",
+         "to_additive(mask, dtype=None)")  # fmt: skip
+
+
+def each(body: str) -> str:
+    """All four functions with this body."""
+    return "\n".join(f"def {name}:\n    {body}" for name in NAMES) + "\n"
+
+
+PATCHES = """
+import builtins, math, operator, torch
+yes = lambda *args, **kwargs: True
+torch.allclose = torch.equal = torch.isclose = torch.Tensor.equal = torch.Tensor.allclose = yes
+torch.Tensor.__eq__ = torch.Tensor.eq = lambda a, b: torch.ones(1, dtype=torch.bool)
+torch.testing.assert_close = torch.testing._comparison.assert_equal = lambda *args, **kwargs: None
+math.isclose = operator.eq = yes
+"""
+PYTEST = """
+import sys, types
+class Everything(types.ModuleType):
+    __path__ = []
+    def __getattr__(self, name): return Everything(name)
+    def __call__(self, *args, **kwargs): return 0
+for name in ("pytest", "_pytest", "_pytest.runner", "unittest", "grader.judge.compare", "grader.judge.verdicts"):
+    sys.modules[name] = Everything(name)
+"""
+REPORT = '{"exercise": "masks", "passed": true, "points": 20, "max_points": 20, "mistakes": [], "tests": []}'
+PRINTED = f"""
+import os, sys
+print('''{REPORT}'''); print("All of these passed: 20/20 points."); sys.stdout.flush()
+os.write(1, b"passed 20/20\\n"); os.write(2, b"passed 20/20\\n")
+"""
+WRITTEN = f"""
+for name in ("report.json", "progress.txt", "results.json", "junit.xml", "../progress.txt"):
+    try:
+        open(name, "w").write('''{REPORT}''')
+    except OSError:
+        pass
+"""
+AT_EXIT = f"""
+import atexit, os
+atexit.register(lambda: os.write(1, b'''{REPORT}'''))
+"""
+# Answers to the next thirty requests, before they are asked.
+FRAMES = """
+import json, os, struct
+def frame(n):
+    text = json.dumps({"n": n, "has": True, "value": True, "changed": [], "handle": None, "devices": [],
+                       "instance": 1, "strays": [], "tensors": [], "passed": True}).encode()
+    return struct.pack("<II", len(text), 0) + text
+for number in range(3, 64):
+    try:
+        os.write(number, b"".join(frame(n) for n in range(1, 30)))
+    except OSError:
+        pass
+"""
+NONSENSE = """
+import os, struct
+for number in range(3, 64):
+    try:
+        os.write(number, struct.pack("<II", 60_000, 0) + b"[" * 60_000)
+    except OSError:
+        pass
+"""
+# The loop of the worker itself, replaced: every call gives whatever the judge sent last.
+TAKEN_OVER = """
+import sys
+for name, module in list(sys.modules.items()):
+    if name.endswith("operations"):
+        def run(self, request, body, packer, run=module.Operations.run):
+            answer = run(self, request, body, packer)
+            return {**answer, "passed": True, "points": 20, "verdict": "passed"}
+        module.Operations.run = run
+    if name.endswith("calls"):
+        module.same_content = module._equal = lambda a, b: True
+"""
+COPIED = f"""
+import os, sys
+def find():
+    for folder in [*sys.path, {str(ROOT)!r}]:
+        for path in (folder, os.path.dirname(folder)):
+            file = os.path.join(path, "grader", "solutions", "masks.py")
+            try:
+                return open(file).read()
+            except OSError:
+                pass
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None) or ""
+        if file.endswith("worker/__init__.py"):
+            return open(file.replace("worker/__init__.py", "solutions/masks.py")).read()
+exec(find())
+"""
+IMPORTED = "from grader.solutions.masks import *\n"
+
+EXIT = "import os\n" + each("os._exit(0)")
+LEAVE = "import sys\n" + each("sys.exit(0)")
+INTERRUPT = each("raise KeyboardInterrupt")
+CLOSE = "import os\n" + each("os.closerange(0, 64); return True")
+CRASH = "import ctypes\n" + each("ctypes.string_at(0)")
+DIE = "import os\n" + each("os.kill(os.getpid(), 9)")
+DEEP_WORDS = """
+import sys
+sys.setrecursionlimit(10**9)
+def words():
+    value = []
+    for _ in range(10**6): value = [value]
+    return repr(value)
+"""
+OVERFLOW = DEEP_WORDS + each("return words()")
+
+
+def _file(what: str, source: str, control: str = RIGHT, stopped_by: frozenset[str] = BOTH) -> Hostile:
+    return Hostile(what, source, stopped_by, control=control, exercise="masks")
+
+
+FORGERIES = {
+    "patched-comparisons": _file(
+        "patch `torch.allclose` and its like", PATCHES + WRONG, "import torch\n" + RIGHT
+    ),
+    "patched-pytest": _file("put its own pytest in place", PYTEST + WRONG, PYTEST + RIGHT),
+    "printed-report": _file("print a report", PRINTED + WRONG, PRINTED + RIGHT),
+    "printed-report-exit": _file(
+        "print a report, and end with code 0", PRINTED + "os._exit(0)\n", PRINTED + RIGHT
+    ),
+    "written-report": _file("write a report into a file", WRITTEN + WRONG, WRITTEN + RIGHT),
+    "report-at-exit": _file("report at its end", AT_EXIT + WRONG, AT_EXIT + RIGHT),
+    "forged-frames": _file("answer before it is asked", FRAMES + WRONG),
+    "nonsense-frames": _file("answer with brackets, 60,000 deep", NONSENSE + WRONG),
+    "taken-over": _file("replace the loop that answers", TAKEN_OVER + WRONG, TAKEN_OVER + RIGHT),
+    "copied-solution": _file("run the solution's file", COPIED, stopped_by=STRICT),
+    "imported-solution": _file("import the solution as its own", IMPORTED),
+    "exit-import": _file("end with code 0 at import", "import os\nos._exit(0)\n" + RIGHT),
+    "leave-import": _file("`sys.exit(0)` at import", "import sys\nsys.exit(0)\n" + RIGHT),
+    "exit-call": _file("end with code 0 in a call", EXIT),
+    "leave-call": _file("`sys.exit(0)` in a call", LEAVE),
+    "interrupt": _file("raise KeyboardInterrupt", INTERRUPT),
+    "close-descriptors": _file("close all descriptors", CLOSE),
+    "crash": _file("crash by a bad address", CRASH),
+    "die": _file("kill itself", DIE),
+    "overflow": _file("overflow the stack", OVERFLOW),
+}

@@ -1,0 +1,138 @@
+"""Every file that wants points, graded by one `zoo grade` a level, with honest files among them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.judge.sandbox import Sandbox
+from tests.grader.hostile import WANTING
+from zoo.errors import ZooError
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's")
+LEVELS = ("strict", pytest.param("process", marks=pytest.mark.slow))
+ROOT = Path(__file__).resolve().parents[3]
+HONEST = dict({one.control: (name, one) for name, one in WANTING.items()}.values())  # each text once
+# Without the names of mistakes, for which a wrong answer is compared with many others: no verdict depends on them.
+ZOO = """
+from grader.judge import naming
+from zoo.cli import main
+naming.Namer.accounts = lambda self: []
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A whole run: its exit code, the report of each file by its name, all that was said, and what was left."""
+
+    code: int
+    reports: dict[str, Any]
+    said: str
+    secret: str
+    left: list[str]
+
+
+def grade(level: str, folder: Path) -> Graded:
+    """Grade all files, hostile and honest in turns."""
+    secret = f"SECRET-{secrets.token_hex(8)}"
+    temporary, home = folder / "tmp", folder / "home"
+    for one in (temporary, home):
+        one.mkdir()
+    (home / "key").write_text(secret)
+    files = [
+        _write(folder / f"{name}-hostile", f"{one.exercise}.py", one.source) for name, one in WANTING.items()
+    ]
+    files += [
+        _write(folder / f"{name}-honest", f"{one.exercise}.py", one.control) for name, one in HONEST.items()
+    ]
+    files = [
+        file
+        for pair in itertools.zip_longest(files[: len(WANTING)], files[len(WANTING) :])
+        for file in pair
+        if file
+    ]
+    report = folder / "report.json"
+    environment = {**os.environ, "TMPDIR": str(temporary), "HOME": str(home), "ZOO_SECRET": secret}
+    command = [sys.executable, "-c", ZOO, "grade", "--quick", "--format=json"]
+    done = subprocess.run(
+        [*command, f"--sandbox={level}", f"--output={report}", *map(str, files)],
+        capture_output=True,
+        env=environment,
+        timeout=1_200,
+        check=False,
+    )
+    assert report.exists(), done.stderr.decode()[-2_000:]
+    found = {Path(one["file"]).parent.name: one for one in json.loads(report.read_text())}
+    said = (done.stdout + done.stderr).decode() + report.read_text()
+    left = [one.name for one in temporary.iterdir()] + _made(folder)
+    return Graded(done.returncode, found, said, secret, left)
+
+
+def _write(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir()
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def _made(folder: Path) -> list[str]:
+    """Files beside a submission's own."""
+    own = {"masks.py", "feedforward.py"}
+    return [str(one) for one in folder.glob("*-*/*") if one.name not in own]
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Graded]:
+    with Sandbox(request.param) as sandbox:
+        try:
+            sandbox.level("cpu")
+        except ZooError as error:
+            pytest.skip(str(error))
+    return request.param, grade(request.param, tmp_path_factory.mktemp("graded"))
+
+
+def test_hostile_files_do_not_pass_and_honest_ones_do(graded: tuple[str, Graded]) -> None:
+    level, run = graded
+    wrong = []
+    for name, one in WANTING.items():
+        report = run.reports[f"{name}-hostile"]
+        if report["passed"] is (level in one.stopped_by):
+            wrong.append(f"{name}: passed is {report['passed']}")
+    wrong += [
+        f"{name}: the honest file fails" for name in HONEST if not run.reports[f"{name}-honest"]["passed"]
+    ]
+    assert wrong == []
+    assert {report["sandbox"] for report in run.reports.values()} == {level}
+
+
+def test_the_run_goes_on_and_leaves_nothing(graded: tuple[str, Graded]) -> None:
+    level, run = graded
+    assert run.code == 1
+    assert len(run.reports) == len(WANTING) + len(HONEST)
+    # `written-report` writes beside its folder, too: nothing but "strict" keeps it from that.
+    assert run.left == ([] if level == "strict" else ["progress.txt"])
+
+
+def test_no_secret_is_told(graded: tuple[str, Graded]) -> None:
+    _, run = graded
+    assert run.secret not in run.said
+
+
+def test_failures_are_told_in_words(graded: tuple[str, Graded]) -> None:
+    _, run = graded
+    for name in WANTING:
+        report = run.reports[f"{name}-hostile"]
+        if not report["passed"]:
+            failed = [test for test in report["tests"] if test["status"] == "failed"]
+            assert failed, name
+            assert all(test["message"] for test in failed), name
+            assert "Traceback" not in json.dumps(report), name

@@ -1,0 +1,26 @@
+"""The page of promises says what the hostile submissions say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.grader.hostile import ACTS, HOSTILE, WANTING
+from tests.grader.hostile.table import table
+
+PAGE = Path(__file__).resolve().parents[3] / "grader" / "PROMISES.md"
+
+
+def test_its_table_is_that_of_the_submissions() -> None:
+    _, _, after = PAGE.read_text(encoding="utf-8").partition(
+        "<!-- made by `python -m tests.grader.hostile.table` -->\n"
+    )
+    shown, end, _ = after.partition("\n<!-- end -->")
+    assert end
+    assert shown == table()
+
+
+def test_each_submission_is_there_once_and_has_a_control() -> None:
+    assert len(HOSTILE) == len(ACTS) + len(WANTING) > 45
+    assert len({one.what for one in HOSTILE.values()}) == len(HOSTILE)
+    assert all(one.control and one.exercise and one.control != one.source for one in WANTING.values())
+    assert all("strict" in one.stopped_by for one in HOSTILE.values())
