@@ -1,4 +1,4 @@
-"""Whole grades in bad company: the judge killed in the middle of one."""
+"""Whole grades in bad company: the judge killed in the middle of one, and another grader at the same time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+ROOT = Path(__file__).resolve().parents[2]
 ZOO = [sys.executable, "-c", "from zoo.cli import main; main()"]
 WAITS = "import time\nopen('started', 'w').close()\ntime.sleep(600)\n"
 PATIENCE = 1_200  # twentieths of a second; only what never comes takes so long
@@ -70,3 +71,24 @@ def test_the_judge_killed_in_the_middle_of_a_grade_leaves_nothing(tmp_path: Path
     assert list(temporary.glob("zoo-*")) == []
     assert (learner / "progress.txt").read_bytes() == progress
     assert {one.name for one in learner.iterdir()} <= {"masks.py", "progress.txt", ".progress.txt.lock"}
+
+
+def test_two_graders_at_once_in_one_folder(tmp_path: Path) -> None:
+    temporary, learner = tmp_path / "tmp", tmp_path / "exercises"
+    temporary.mkdir()
+    learner.mkdir()
+    graders = []
+    for name in ("masks", "feedforward"):
+        (learner / f"{name}.py").write_text((ROOT / "exercises" / f"{name}.py").read_text())
+        words = [*ZOO, "grade", str(learner / f"{name}.py")]
+        environment = {**os.environ, "TMPDIR": str(temporary)}
+        graders.append(
+            subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        )
+    for grader in graders:
+        out, said = grader.communicate(timeout=300)
+        assert (grader.returncode, said) == (1, b""), out  # nothing is written yet
+    noted = (learner / "progress.txt").read_text()
+    assert "\nmasks: tried" in noted
+    assert "\nfeedforward: tried" in noted
+    assert list(temporary.iterdir()) == []
