@@ -47,9 +47,7 @@ def page(grade: Grade) -> Iterator[str]:
     yield from _wrap(f"Graded {clean(grade.file)}: {components}")
     seconds = f"{grade.duration_s:.1f} s"
     where = grade.device + (f", sandbox {grade.sandbox}" if grade.sandbox else "")
-    yield from _wrap(
-        f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}, {seconds}"
-    )
+    yield from _wrap(f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}, {seconds}")
     yield ""
     yield _table(grade)
     yield ""
