@@ -11,8 +11,9 @@ from grader.judge.naming import Findings
 from grader.judge.scenario import Scenario, Seen
 from grader.judge.verdict import Named
 
-# What a trait of a scenario means, when exactly the scenarios that have it go wrong: id, and a sentence.
-TRAITS = {
+# What a trait of a scenario means, when exactly the scenarios that have it go wrong: id, a sentence, and a hint if
+# trying it alone is none.
+TRAITS: dict[str, tuple[str, ...]] = {
     "bfloat16 inputs": ("dtype-unsupported", "The code does not cope with bfloat16: a dtype is probably hard-coded."),
     "float64 inputs": ("dtype-unsupported", "The code does not cope with float64: a dtype is probably hard-coded."),
     "the backward pass": ("gradient-wrong", "The values are right, but the gradients are not."),
@@ -23,6 +24,12 @@ TRAITS = {
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
     "an odd size": ("assumes-even", "The code does not cope with odd sizes."),
     "leading dimensions": ("assumes-leading-dimensions", "The code takes for granted how many dimensions come in."),
+    "another sequence": (
+        "sequences-mixed",
+        "A sequence alone comes out right, but not after another one, or in turns with it: something of the other is "
+        "kept outside the cache, in the module or beside it.",
+        "Everything that lasts belongs into the cache. What does forward set on self, or change outside it?",
+    ),
     "keyword arguments": ("argument-names", "The code does not take its arguments by the names of the template."),
 }  # fmt: skip
 
@@ -94,10 +101,10 @@ def _short(dtype: torch.dtype) -> str:
 
 def _trait(findings: Findings) -> Named | None:
     wrong = set(findings.wrong)
-    for trait, (name, text) in TRAITS.items():
+    for trait, (name, text, *hint) in TRAITS.items():
         having = {i for i, scenario in enumerate(findings.scenarios) if trait in scenario.traits}
         if having and (wrong == having or (len(having) > 1 and wrong <= having)):
-            return Named(name, text, hint=f"Try it with {trait} alone.")
+            return Named(name, text, hint=hint[0] if hint else f"Try it with {trait} alone.")
     return None
 
 

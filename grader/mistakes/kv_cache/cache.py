@@ -176,8 +176,13 @@ def cache_in_module(steps: Steps) -> list[Steps]:
     def reset(call: Call, cache: Any) -> Any:
         return None if cache is None else call.memory.get("cache")
 
+    def if_it_fits(call: Call, _cache: Any) -> Any:
+        kept = call.memory.get("cache")
+        return kept if kept is not None and kept[0].size(0) == call.query.size(0) else None
+
     return [
         replace(steps, found=lambda call, _cache: call.memory.get("cache"), store=keep),
+        replace(steps, found=if_it_fits, store=keep),
         replace(
             steps, found=lambda call, cache: call.memory.get("cache") if cache is None else cache, store=keep
         ),

@@ -136,7 +136,7 @@ def _one(title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = to
 
 def scenarios(seed: int) -> Sequence[Scenario]:
     """All of them, in the order of the tests."""
-    lone, odd = "a batch of one", "an odd size"
+    lone, odd, other = "a batch of one", "an odd size", "another sequence"
     loud = _plain(seed + 6, (2, 4, 8), 2, loud=30.0)
     made = [
         _one("d_model=8, num_heads=2", "parameters", _parameters(8, 2)),
@@ -149,9 +149,12 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
         _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
         _one("4 steps with large scores", "steps", loud),
-        _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2)),
-        _one("a batch of another size", "memory", _plain(seed + 9, (2, 3, 8), 2, method="again", others=4)),
-        _one("two sequences in turns", "memory", _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3)),
+        _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2), other),
+        _one("a batch of another size", "memory", _plain(seed + 9, (2, 3, 8), 2, method="again", others=4), other),
+        _one(
+            "two sequences in turns", "memory",
+            _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3), other,
+        ),
         _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
         _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),
         _one(

@@ -77,6 +77,34 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
 """
         ),
     ),
+    "kept on self as long as the batch fits": (
+        frozenset({"cache-in-module"}),
+        file(
+            cache="""
+        if hasattr(self, "k") and self.k.size(0) == B:
+            k = torch.cat((self.k, k), dim=2)
+            v = torch.cat((self.v, v), dim=2)
+        self.k, self.v = k.detach(), v.detach()
+"""
+        ),
+    ),
+    "room in the cache, and the position on self": (
+        frozenset({"sequences-mixed"}),
+        file(
+            cache="""
+        if cache is None:
+            self.t = 0
+            cache = {"k": k.new_zeros(B, self.h, 64, self.d), "v": k.new_zeros(B, self.h, 64, self.d)}
+        keys, values = cache["k"].clone(), cache["v"].clone()
+        keys[:, :, self.t], values[:, :, self.t] = k[:, :, 0], v[:, :, 0]
+        self.t += 1
+        k, v = keys[:, :, : self.t], values[:, :, : self.t]
+""",
+            end="""
+        return self.proj(y), {"k": keys, "v": values}
+""",
+        ),
+    ),
     "the newest key only": (
         frozenset({"only-last-step-cached"}),
         file(
