@@ -68,7 +68,7 @@ def _changed(findings: Findings) -> Named | None:
 
 
 def _nothing(findings: Findings) -> Named | None:
-    if all(findings.got[i].facts.get("result") == "None" for i in findings.wrong):
+    if all(not findings.got[i].values and "None" in findings.got[i].facts.values() for i in findings.wrong):
         return Named(
             "nothing-returned",
             "The call gives None. Most likely its `return` is missing.",

@@ -83,7 +83,8 @@ def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tu
     picture = influence_map(maps[0], right.values[maps[0]], got.values[maps[0]]) if maps else ""
     if name in right.values and name in got.values:
         return f"{head} {values_in_words(name, right.values[name], got.values[name])}", picture
-    return f"{head} {name}: expected {_said(name, right)}, got {_said(name, got)}.", picture
+    said = f"{head} {name}: expected {_said(name, right)}, got {_said(name, got)}"
+    return said if said.endswith("?") else f"{said}.", picture
 
 
 def _said(name: str, seen: Seen) -> str:
@@ -91,7 +92,8 @@ def _said(name: str, seen: Seen) -> str:
         return seen.facts[name]
     if name in seen.values:
         return f"a tensor of shape {list(seen.values[name].shape)}"
-    return "none"
+    came = seen.facts.get("result", "none")
+    return "None: is there a return?" if came == "None" else came
 
 
 def influence_map(title: str, right: Tensor, got: Tensor) -> str:

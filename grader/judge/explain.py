@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.judge.component import SubmissionError
 
 _CLASS_OR_DEF = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 _STUB = re.compile(r"(\s*)raise\s+NotImplementedError\s*\(\s*f?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
+_QUOTED = re.compile(r"'(\w+)'")
+_NOT_A_MODULE_YET = re.compile(
+    r"before Module\.__init__\(\) call|has no attribute '_(?:modules|parameters|buffers|\w+_hooks)'"
+)
 _BEGINNINGS = {
     "timeout": "Your code took too long, and was stopped: ",
     "died": "The process in which your code ran is gone: ",
     "limit": "Your code went over a limit: ",
 }
+
+
+_SUPER = "\nAn __init__ of a module begins with super().__init__(); is that line missing, or further down?"
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,12 @@ def find_stubs(source: str) -> list[Stub]:
     return stubs
 
 
+def find_names(source: str) -> list[str]:
+    """The functions and classes that a file defines at its left margin, read line by line."""
+    lines = map(_CLASS_OR_DEF.match, source.splitlines())
+    return [found[2] for found in lines if found is not None and not found[1]]
+
+
 def place(error: SubmissionError) -> str:
     """Where it happened: "line 12: `x = y`", or "" if that is not known."""
     if error.line is None:
@@ -55,21 +70,31 @@ def misfit(error: SubmissionError) -> bool:
     return error.type_name == "TypeError" and error.line is None and "argument" in error.message
 
 
-def explain(error: SubmissionError, stubs: list[Stub]) -> str:
-    """The sentence for people. `stubs` are those of the submission's file."""
+def explain(error: SubmissionError, stubs: list[Stub], names: Sequence[str] = ()) -> str:
+    """The sentence for people. `stubs` are those of the submission's file, `names` what it defines."""
     where = place(error)
     at = f"\n  {where}" if where else ""
     if error.kind == "not_written":
         return _not_written(error, stubs)
     if misfit(error):
         return f"The call does not fit your signature; compare it with the template's. TypeError: {error.message}"
+    if error.kind == "missing":
+        return error.message + at + _nearest(error, names)
     if error.kind == "exception":
-        return f"Your code raised {error.type_name or 'an exception'}: {error.message}{at}"
+        begun = "" if _NOT_A_MODULE_YET.search(error.message) is None else _SUPER
+        return f"Your code raised {error.type_name or 'an exception'}: {error.message}{at}{begun}"
     if error.kind == "syntax":
         # The message holds the line and a caret already, unless Python had none to show.
         told = error.line is not None and f"line {error.line}" in error.message
         return f"Python cannot read the file. {error.message}" + ("" if told else at)
     return f"{_BEGINNINGS.get(error.kind, '')}{error.message}{at}"
+
+
+def _nearest(error: SubmissionError, names: Sequence[str]) -> str:
+    """A question: whether the name that is missing was written in another way."""
+    wanted = _QUOTED.search(error.message)
+    near = difflib.get_close_matches(wanted[1], names, n=1) if wanted and wanted[1] not in names else []
+    return f" There is '{near[0]}': should it have that name?" if near else ""
 
 
 def _not_written(error: SubmissionError, stubs: list[Stub]) -> str:

@@ -81,7 +81,7 @@ class RemoteSubmission:
     def function(self, name: str) -> RemoteFunction:
         """The function `name`. Raises SubmissionError if there is none."""
         if not self.has(name):
-            raise SubmissionError("missing", f"there is no '{name}' in the file")
+            raise SubmissionError("missing", f"There is no '{name}' in the file.")
         return RemoteFunction(self._link, {"name": name}, f"calling {name}")
 
     def construct(

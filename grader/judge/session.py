@@ -14,7 +14,7 @@ import pytest
 
 from grader.exercise import CATEGORIES, Exercise
 from grader.judge.component import Submission, SubmissionError
-from grader.judge.explain import find_stubs, same_failure
+from grader.judge.explain import find_names, find_stubs, same_failure
 from grader.judge.pytest_plugin import Progress, SuiteError, SuitePlugin
 from grader.judge.results import Result
 from grader.judge.verdicts import HiddenTest, Verdicts
@@ -64,7 +64,7 @@ class Session:
     ) -> None:
         self.exercise, self.device, self.seed, self.progress = exercise, device, seed, progress
         self.reference: ModuleType = importlib.import_module(exercise.reference)
-        self.verdicts = Verdicts(find_stubs(source))
+        self.verdicts = Verdicts(find_stubs(source), find_names(source))
         self._open, self._breach = open_submission, breach
         self._submission: Submission | None = None
         self._ends: dict[tuple[object, ...], int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,15 +50,19 @@ class Verdicts:
 
     A failure that nobody could name is not judged after another failure: it may well be of the same cause.
 
+    Args:
+        stubs: what the file leaves unwritten.
+        names: what it defines.
+
     Attributes:
         results: so far.
         stopped: why no further test is run, or "".
     """
 
-    def __init__(self, stubs: Iterable[Stub] = ()) -> None:
+    def __init__(self, stubs: Iterable[Stub] = (), names: Sequence[str] = ()) -> None:
         self.results: list[Result] = []
         self.stopped = ""
-        self._stubs = list(stubs)
+        self._stubs, self._names = list(stubs), names
         self._tests: list[HiddenTest] = []
         self._named: dict[str, str] = {}  # id of a mistake -> title of the test that reported it
         self._raised: dict[tuple[object, ...], str] = {}  # cause -> title of the test that reported it
@@ -85,7 +89,7 @@ class Verdicts:
     def load_failed(self, error: SubmissionError) -> Result:
         """The file itself cannot be used: one failure, and no test is run."""
         self.stopped = "not run: the file cannot be loaded"
-        return self._add(_LOADING, "failed", explain(error, self._stubs))
+        return self._add(_LOADING, "failed", explain(error, self._stubs, self._names))
 
     def refuse(self, reason: str) -> Result:
         """The file is against the rules that were asked for: one failure, and no further test counts."""
@@ -112,7 +116,7 @@ class Verdicts:
         if blocker is not None:
             return self._add(test, "skipped", f"not judged: first mend '{blocker}'")
         self._raised[cause] = test.title
-        return self._add(test, "failed", explain(error, self._stubs))
+        return self._add(test, "failed", explain(error, self._stubs, self._names))
 
     def _unmet(self, test: HiddenTest) -> str | None:
         """Title of the first needed test that has not passed; None if all have, or are not in this grade."""

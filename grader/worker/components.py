@@ -13,7 +13,7 @@ from .failures import FailureError
 def get(namespace: Mapping[str, Any], name: str) -> Callable[..., Any]:
     """The function or class `name`. Raises FailureError if there is none."""
     if name not in namespace:
-        raise FailureError("missing", f"there is no '{name}' in the file")
+        raise FailureError("missing", f"There is no '{name}' in the file.")
     found = namespace[name]
     if not callable(found):
         raise FailureError(

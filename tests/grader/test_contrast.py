@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from grader.judge.component import SubmissionError
 from grader.judge.contrast import contrast
 from grader.judge.scenario import Scenario, Seen
@@ -32,3 +34,11 @@ def test_an_error_where_another_was_right() -> None:
     text, _ = contrast(ASKED, ["error"], right, error(line=3))
     assert text.splitlines()[0].endswith("expected a ValueError, got TypeError: no such thing")
     assert text.splitlines()[1] == "  line 3"
+
+
+def test_none_in_place_of_a_tensor_asks_for_the_return() -> None:
+    right = Seen({"output": torch.ones(2, 3)})
+    text, _ = contrast(ASKED, ["output", "result"], right, Seen(facts={"result": "None"}))
+    assert text.endswith("expected a tensor of shape [2, 3], got None: is there a return?")
+    text, _ = contrast(ASKED, ["output", "result"], right, Seen(facts={"result": "a dict"}))
+    assert text.endswith("expected a tensor of shape [2, 3], got a dict.")

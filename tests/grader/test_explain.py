@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import torch
 
 from grader.judge.component import ErrorKind, SubmissionError
-from grader.judge.explain import Stub, explain, find_stubs, same_failure
+from grader.judge.explain import Stub, explain, find_names, find_stubs, same_failure
 
 TEMPLATE = Path(__file__).parents[2] / "exercises" / "attention.py"
 
@@ -60,3 +61,39 @@ def test_a_call_that_does_not_fit_is_one_cause_whatever_was_given() -> None:
     assert same_failure(few) == same_failure(other)
     assert same_failure(inside) != same_failure(few)
     assert "does not fit" not in explain(inside, [])
+
+
+def test_a_name_that_is_missing_is_answered_with_the_nearest() -> None:
+    names = find_names(
+        "import f\nclass A:\n  def padding_mask(): ...\ndef padding_masks(x):\n  pass\nasync def g(): ..."
+    )
+    assert names == ["A", "padding_masks", "g"]
+    missing = SubmissionError("missing", "There is no 'padding_mask' in the file.")
+    said = "There is no 'padding_mask' in the file."
+    assert explain(missing, [], names) == f"{said} There is 'padding_masks': should it have that name?"
+    assert explain(missing, [], ["A", "g"]) == said
+    other = SubmissionError("missing", "'padding_mask' is neither a function nor a class, but int")
+    assert explain(other, [], ["padding_mask"]) == other.message
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "self.a = torch.nn.Linear(1, 1)",
+        "self.a = torch.nn.Parameter(torch.ones(1))",
+        "self.register_buffer('a', torch.ones(1))",
+        "self.register_parameter('a', None)",
+    ],
+)
+def test_a_module_that_forgets_its_super_is_told_what_to_add(code: str) -> None:
+    class Forgetful(torch.nn.Module):
+        def __init__(self) -> None:
+            exec(code)
+
+    with pytest.raises(AttributeError) as raised:
+        Forgetful()
+    error = SubmissionError("exception", str(raised.value), type_name="AttributeError", line=3)
+    assert explain(error, []).endswith("is that line missing, or further down?")
+    assert "super()" not in explain(
+        SubmissionError("exception", "'A' object has no attribute 'b'", type_name="AttributeError"), []
+    )

@@ -94,7 +94,7 @@ def test_names_that_are_not_there() -> None:
     assert submission.has("Doubled")
     assert not submission.has("number")
     assert not submission.has("other")
-    with pytest.raises(SubmissionError, match="there is no 'other'"):
+    with pytest.raises(SubmissionError, match="There is no 'other'"):
         submission.function("other")
     with pytest.raises(SubmissionError, match="neither a function nor a class"):
         submission.construct("number", [])

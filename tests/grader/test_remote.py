@@ -197,13 +197,13 @@ def test_what_is_missing_or_no_module(worker: Worker) -> None:
     assert submission.has("Plain")
     for name, message in (
         ("number", "neither"),
-        ("other", "there is no"),
+        ("other", "There is no"),
         ("Plain", "nn.Module"),
         ("Picky", "missing 1"),
     ):
         with pytest.raises(SubmissionError, match=message):
             submission.construct(name, [])
-    with pytest.raises(SubmissionError, match="there is no 'other'"):
+    with pytest.raises(SubmissionError, match="There is no 'other'"):
         submission.function("other")
 
 
