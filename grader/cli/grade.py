@@ -13,6 +13,7 @@ import click
 from grader.cli.options import OneOf, SomeOf
 from grader.cli.output import Reports, UnwrittenError
 from grader.judge.results import GraderBrokenError
+from zoo.cli.text import wrapped
 from zoo.errors import ZooError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 UNWRITTEN = 74  # EX_IOERR of sysexits.h, as everywhere in zoo
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 GRADER_BROKEN = 3
+START = "Error: "  # how click begins, which counts for the width
 
 
 def _categories() -> Iterable[str]:
@@ -163,12 +165,13 @@ def grade(
         reports = Reports.of(format_name, output, visibility)
         ctx.exit(0 if _grade_all(files, reports, choices) else 1)
     except UnwrittenError as error:
-        click.echo(str(error), err=True)
+        click.echo(wrapped(str(error)), err=True)
         ctx.exit(UNWRITTEN)
     except ZooError as error:
-        raise click.UsageError(str(error), ctx) from error
+        raise click.UsageError(wrapped(f"{START}{error}").removeprefix(START), ctx) from error
     except GraderBrokenError as error:
-        click.echo(f"The grader itself is broken, which says nothing about your code. {error}", err=True)
+        said = f"The grader itself is broken, which says nothing about your code. {error}"
+        click.echo(wrapped(said), err=True)
         ctx.exit(GRADER_BROKEN)
     except KeyboardInterrupt:
         click.echo("\nInterrupted: the grade is not finished, and nothing is left running.", err=True)
@@ -202,7 +205,8 @@ def _exercise(file: Path, choices: Choices) -> Exercise:
 def _read(file: Path) -> bytes:
     """The file's content. Raises ZooError if there is nothing to read."""
     if file.is_dir():
-        raise ZooError(f"'{file}' is a directory; expected a Python file, such as {file / 'attention.py'}.")
+        such = "" if file.suffix == ".py" else f", such as {file / 'attention.py'}"
+        raise ZooError(f"'{file}' is a directory; expected a Python file{such}.")
     if not file.exists():
         raise ZooError(f"There is no file '{file}'.")
     if not file.is_file():

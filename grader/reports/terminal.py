@@ -7,7 +7,7 @@ import shlex
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -52,9 +52,11 @@ def page(grade: Grade) -> Iterator[str]:
     yield _table(grade)
     yield ""
     yield from _left_out(grade)
+    told: set[str] = set()
     for result in grade.results:
         if result.status in ("failed", "error"):
-            yield from _failure(result)
+            yield from _failure(result, told)
+            told |= {mistake.id for mistake in result.mistakes}
     yield from _closing(grade)
 
 
@@ -100,16 +102,18 @@ def _left_out(grade: Grade) -> Iterator[str]:
         yield ""
 
 
-def _failure(result: Result) -> Iterator[str]:
-    names = ", ".join(mistake.id for mistake in result.mistakes)
+def _failure(result: Result, told: Collection[str]) -> Iterator[str]:
+    """One failure; of mistakes that were `told` before, no more than the names."""
+    names = ", ".join(m.id + " (see above)" * (m.id in told) for m in result.mistakes)
+    new = [mistake for mistake in result.mistakes if mistake.id not in told]
     heading = "a fault of the grader" if result.status == "error" else names
     yield click.style(heading or f"failed: {result.title}", fg=_COLOURS[result.status], bold=True)
     if heading:
         yield from _indented("Test", result.title)
-    for mistake in result.mistakes:
+    for mistake in new:
         yield from _mistake(mistake)
     yield from _indented("Seen", result.message)
-    for mistake in result.mistakes:
+    for mistake in new:
         yield from _indented("Hint", mistake.hint)
     if result.picture:
         yield ""
@@ -187,5 +191,9 @@ def _wrap(text: str, indent: str = "", hanging: int = 0) -> Iterator[str]:
             continue
         start = indent + line[: len(line) - len(line.lstrip())]
         yield from textwrap.wrap(
-            line.lstrip(), WIDTH, initial_indent=start, subsequent_indent=start + " " * hanging
+            line.lstrip(),
+            WIDTH,
+            initial_indent=start,
+            subsequent_indent=start + " " * hanging,
+            break_on_hyphens=False,
         )

@@ -76,6 +76,23 @@ def test_something_that_is_no_file(tmp_path: Path) -> None:
     assert "not a regular file" in result.stderr
 
 
+def test_a_directory_with_the_name_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "loss.py").mkdir()
+    result = run(tmp_path / "loss.py")
+    assert result.exit_code == 2
+    assert result.stderr.rstrip().endswith("expected a Python file.")
+
+
+@pytest.mark.parametrize("name", ["homework1.py", "a/b/attention.py", "."])
+def test_wrong_usage_fits_80_columns(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "homework1.py").touch()
+    result = run(name)
+    assert result.exit_code == 2
+    assert max(map(len, result.stderr.splitlines())) <= 80
+
+
 def test_nothing_is_graded_if_one_of_several_files_is_missing() -> None:
     result = run(TEMPLATE, "nowhere/attention.py")
     assert (result.exit_code, result.stdout) == (2, "")

@@ -86,6 +86,19 @@ def test_the_page_is_80_columns_wide_and_plain_in_a_pipe() -> None:
     assert max(len(line) for line in text.splitlines() if "zoo grade" not in line and ".py" not in line) <= 80
 
 
+def test_names_of_mistakes_are_not_broken_at_their_hyphens() -> None:
+    for filling in range(40, 70):
+        skipped = replace(SKIPPED, message=f"same cause as '{'x' * filling}': divided-by-all-places")
+        assert "divided-by-all-places" in printed("terminal", make(FAILED, skipped))
+
+
+def test_a_mistake_is_told_once() -> None:
+    other = Named("mask-inverted", "The mask is the wrong way round.", hint="Look at ~mask.")
+    text = printed("terminal", make(FAILED, replace(FAILED, mistakes=(SCALE, other))))
+    assert text.count(SCALE.formula) == text.count(SCALE.hint) == text.count(other.text) == 1
+    assert "missing-scale (see above), mask-inverted" in text
+
+
 def test_colour_changes_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
