@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,9 @@ def test_mistake_says_what_and_what_next(name: str, mistake: str) -> None:
     assert named.text.endswith((".", ")"))
     assert len(named.text) > 30
     assert named.hint
+    assert not re.search(r"(?<![\w/.-])[A-Za-z][\w.-]*#\d", named.source), (
+        "a thread's repository has an owner"
+    )
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from grader.mistakes.attention.masks import _mask, as_bool, only
 from grader.reference.attention import Call, Steps
 
 FILL = "scores.masked_fill(~mask, -inf)"
+FINITE = "softmax(max(scores, the lowest finite number))"  # of a row of only -inf, too
 
 
 def filled(value: float) -> Callable[[Call, Tensor], Tensor]:
@@ -170,7 +171,7 @@ def infinity_times_mask(steps: Steps) -> list[Steps]:
     "fully-masked-row-nan",
     "A query that may attend to nothing gives NaN: the softmax of a row of only -inf is 0/0. One such row (a padded "
     "sentence) makes the loss, and then every weight of the model, NaN.",
-    formula=FILL,
+    formula=FINITE,
     hint="What should a row give that has nothing to attend to? Zeros will do.",
     source="pytorch/pytorch#103963",
 )
@@ -191,7 +192,7 @@ def fully_masked_row_nan(steps: Steps) -> list[Steps]:
     "fully-masked-gradient-nan",
     "A query that may attend to nothing gives finite output but a NaN gradient: cleaning up after the softmax "
     "(nan_to_num, torch.where) comes too late, because the backward pass still goes through 0/0.",
-    formula=FILL,
+    formula=FINITE,
     hint="Keep the softmax itself from ever seeing a row of only -inf.",
     source="pytorch/pytorch#103963",
 )

@@ -53,7 +53,7 @@ def softmax_over_heads(steps: Steps) -> list[Steps]:
     f"The softmax runs over dimension 0, the batch: the sentences of a batch influence one another. {KEYS}",
     formula=SOFTMAX,
     hint="Count dimensions from the end: -1 are the keys.",
-    source="PyTorch-NLP#2",
+    source="PetrochukM/PyTorch-NLP#2",
 )
 def softmax_over_batch(steps: Steps) -> Steps:
     return replace(steps, normalise=along(0))

@@ -139,7 +139,7 @@ def gradients_recorded(steps: Steps) -> Steps:
     "The model is in train mode afterwards, although it came in eval mode: what is decoded or measured next runs with "
     "dropout.",
     hint="Note model.training before, and restore that.",
-    source="ethos-ares#20",
+    source="ipolharvard/ethos-ares#20",
 )
 def mode_left_changed(steps: Steps) -> Steps:
     return replace(steps, leave=lambda request: request.model.train())
@@ -195,7 +195,7 @@ def list_returned(steps: Steps) -> list[Steps]:
     "The result is [L, B]: the steps are stacked along the first dimension. The batch comes first.",
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="torch.stack(ids, dim=?)",
-    source="batch_first confusion: Molecule-Generator#22",
+    source="batch_first confusion: DaoyuanLi2816/Molecule-Generator#22",
 )
 def result_transposed(steps: Steps) -> Steps:
     return replace(steps, give=lambda request, rows: steps.give(request, rows).T)

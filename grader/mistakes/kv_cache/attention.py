@@ -20,7 +20,7 @@ from grader.reference.kv_cache import Steps
     "at the end needs no mask, since the cache holds nothing of the future.",
     formula=STEP,
     hint="Print torch.ones(1, 4).tril().",
-    source="pytorch/pytorch#103082, #108108; executorch#22426",
+    source="pytorch/pytorch#103082, #108108; pytorch/executorch#22426",
 )
 def causal_top_left(steps: Steps) -> Steps:
     def mask(call: Call, scores: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def scale_missing(steps: Steps) -> Steps:
     "by d_k itself, or by the root of the cache's length; or they are multiplied.",
     formula=STEP,
     hint="d_k = d_model / num_heads. Print your divisor.",
-    source=f"{PAPER}; aladdinpersson/Machine-Learning-Collection#30; NTK4A#3",
+    source=f"{PAPER}; aladdinpersson/Machine-Learning-Collection#30; thegregyang/NTK4A#3",
 )
 def scale_wrong(steps: Steps) -> list[Steps]:
     factors: tuple[Callable[[Call, Tensor], float], ...] = (
@@ -69,7 +69,7 @@ def scale_wrong(steps: Steps) -> list[Steps]:
     "1, and the values are just added up.",
     formula=STEP,
     hint="Do the weights of a query add up to 1?",
-    source="labmlai/annotated_deep_learning_paper_implementations#146; PyTorch-NLP#2",
+    source="labmlai/annotated_deep_learning_paper_implementations#146; PetrochukM/PyTorch-NLP#2",
 )
 def softmax_over_other(steps: Steps) -> list[Steps]:
     return [
@@ -167,7 +167,7 @@ def heads_averaged(steps: Steps) -> list[Steps]:
     "different positions end up in one head.",
     formula="[B, T, D] -> view(B, T, H, d) -> transpose(1, 2)",
     hint="In which order are the numbers of [B, T, D] in memory?",
-    source="FuxiCTR#30; hyunwoongko/transformer#15",
+    source="reczoo/FuxiCTR#30; hyunwoongko/transformer#15",
 )
 def cached_heads_reshaped(steps: Steps) -> Steps:
     def mixed(one: Tensor) -> Tensor:

@@ -131,7 +131,7 @@ def other_order(steps: Steps) -> list[Steps]:
     "the length, or only one of keys and values is taken from the cache.",
     formula=JOIN,
     hint="Print the shapes of K and V in the second step, before and after torch.cat.",
-    source="prime-rl#2681",
+    source="PrimeIntellect-ai/prime-rl#2681",
 )
 def cache_wrong_dimension(steps: Steps) -> list[Steps]:
     def only(which: int) -> Steps:

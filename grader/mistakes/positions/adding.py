@@ -62,7 +62,7 @@ def rows_misplaced(steps: Steps) -> list[Steps]:
     "Every position gets the same row: an index where a slice belongs ([T] for [:T]).",
     formula=SUM,
     hint="What is the shape of table[T], and what of table[:T]?",
-    source="DiffPoseTalk#20",
+    source="DiffPoseTalk/DiffPoseTalk#20",
 )
 def one_position_for_all(steps: Steps) -> list[Steps]:
     return with_rows(

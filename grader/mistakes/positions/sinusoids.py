@@ -194,7 +194,7 @@ def waves_turn_with_position(steps: Steps) -> Steps:
     "An odd d_model fails: there is one sine column more than cosine columns, so that the cosines do not fit.",
     formula="ceil(d_model / 2) sines, floor(d_model / 2) cosines",
     hint="How many columns does [:, 1::2] pick of 5?",
-    source="pyaptamer#527",
+    source="gc-os-ai/pyaptamer#527",
 )
 def odd_width_fails(steps: Steps) -> list[Steps]:
     def filled(of_sines: Tensor, of_cosines: Tensor, d_model: int) -> Tensor:

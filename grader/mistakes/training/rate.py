@@ -26,7 +26,7 @@ def rates(steps: Steps, *formulas: Rate) -> list[Steps]:
     "The step is counted from 0, or one too far: steps start at 1 here. A rate for step 0 is 0 or a division by zero.",
     formula=FORMULA,
     hint="What is the rate of the very first step?",
-    source="pytorch-saltnet#7; gpt-neox#1379",
+    source="tugstugi/pytorch-saltnet#7; EleutherAI/gpt-neox#1379",
 )
 def step_off_by_one(steps: Steps) -> list[Steps]:
     return rates(
@@ -43,7 +43,7 @@ def step_off_by_one(steps: Steps) -> list[Steps]:
     "The larger of the two is taken: the rate begins high, falls, and then rises for ever. The smaller one is meant.",
     formula=FORMULA,
     hint="Print the rate of steps 1, warmup and 10 * warmup.",
-    source="transformers#34754 (warmup inverted)",
+    source="huggingface/transformers#34754 (warmup inverted)",
 )
 def max_in_place_of_min(steps: Steps) -> list[Steps]:
     return rates(steps, lambda step, d, w: d**-0.5 * max(step**-0.5, step * w**-1.5))

@@ -26,7 +26,7 @@ Loss = Callable[[], Tensor]
     "The decoder is given tgt itself: at each position it sees the very id that it should predict, and learns to copy.",
     formula=SHIFT,
     hint="What does position 0 of the decoder's input hold?",
-    source="Project-MONAI/GenerativeModels#314; Kyubyong/transformer#94; bentrevett#178",
+    source="Project-MONAI/GenerativeModels#314; Kyubyong/transformer#94; bentrevett/pytorch-seq2seq#178",
 )
 def target_not_shifted(steps: Steps) -> Steps:
     return replace(steps, shift=lambda tgt: tgt)
@@ -88,7 +88,7 @@ def entropy(logits: Tensor, tgt: Tensor, **how: Any) -> Tensor:
     "PAD counts in the loss like any other id: the model is taught to predict padding.",
     formula=LOSS,
     hint="What is ignore_index if nobody sets it, and what is PAD here?",
-    source="LaTeX-OCR#305, #443; transformers#2759, #11616; 01-ai/Yi#110",
+    source="lukas-blecher/LaTeX-OCR#305, #443; huggingface/transformers#2759, #11616; 01-ai/Yi#110",
 )
 def padding_in_the_loss(steps: Steps) -> Steps:
     return replace(steps, loss=entropy)
@@ -100,7 +100,7 @@ def padding_in_the_loss(steps: Steps) -> Steps:
     "positions.",
     formula=LOSS,
     hint="By which number do you divide, and how many tokens are there?",
-    source="annotated-transformer#38, #39, #109",
+    source="harvardnlp/annotated-transformer#38, #39, #109",
 )
 def loss_divided_wrongly(steps: Steps) -> list[Steps]:
     def total(logits: Tensor, tgt: Tensor) -> Tensor:
@@ -133,7 +133,7 @@ def logits_reshaped_wrongly(steps: Steps) -> Steps:
     "softmax is applied to the logits before F.cross_entropy, which applies it itself: the loss cannot come near 0.",
     formula="cross_entropy(logits, tgt) takes raw logits",
     hint="What does F.cross_entropy expect?",
-    source="bkitano/llama-from-scratch#5; Transformer-GCN-QA#32",
+    source="bkitano/llama-from-scratch#5; bowang-lab/Transformer-GCN-QA#32",
 )
 def softmax_twice(steps: Steps) -> Steps:
     return replace(steps, loss=lambda logits, tgt: steps.loss(logits.softmax(-1), tgt))

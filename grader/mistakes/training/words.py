@@ -214,7 +214,7 @@ def word_ids_not_int64(steps: Steps) -> list[Steps]:
     "batch-second",
     "The tensors are [T, B]; the batch comes first, as src [B, S] and tgt [B, L].",
     hint="pad_sequence(batch_first=?)",
-    source="batch_first confusion: Molecule-Generator#22",
+    source="batch_first confusion: DaoyuanLi2816/Molecule-Generator#22",
 )
 def batch_second(steps: Steps) -> Steps:
     return replace(steps, pair=lambda src, tgt: steps.pair(src.T, tgt.T))

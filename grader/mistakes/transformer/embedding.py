@@ -180,7 +180,7 @@ def positions_twice(steps: Steps) -> Steps:
     "get the same position.",
     formula=INPUT,
     hint="Everything here is [batch, length, d_model].",
-    source="pytorch/tutorials#1547; GETNext#2; cmu-l3/anlp-fall2025-code#1",
+    source="pytorch/tutorials#1547; cmu-l3/anlp-fall2025-code#1",
 )
 def positions_along_batch(steps: Steps) -> Steps:
     return replace(

@@ -29,7 +29,7 @@ def encoder_mask_missing(steps: Steps) -> Steps:
     "The decoder is called without src_mask: its cross-attention looks at the PAD of the source.",
     formula=MASKS,
     hint="Which masks does the decoder take, and what is each for?",
-    source="keras-io#1046, #1964; speechbrain#1107",
+    source="keras-team/keras-io#1046, #1964; speechbrain/speechbrain#1107",
 )
 def cross_mask_missing(steps: Steps) -> Steps:
     return replace(steps, cross_mask=lambda *_: None)
@@ -40,7 +40,7 @@ def cross_mask_missing(steps: Steps) -> Steps:
     "No mask hides the PAD of the source, neither in the encoder nor in the decoder's cross-attention.",
     formula=MASKS,
     hint="Who must not look at PAD?",
-    source="DaoyuanLi2816/Molecule-Generator#22; keras-io#1046",
+    source="DaoyuanLi2816/Molecule-Generator#22; keras-team/keras-io#1046",
 )
 def source_masks_missing(steps: Steps) -> Steps:
     return replace(steps, src_mask=lambda *_: None)
@@ -51,7 +51,7 @@ def source_masks_missing(steps: Steps) -> Steps:
     "The mask for cross-attention is made from tgt. Its keys are the memory, so it must be the padding of src.",
     formula=MASKS,
     hint="In cross-attention, whose tokens are the keys?",
-    source="keras-io#1046; deep-learning-with-python-notebooks#209; SeekDeeper#3",
+    source="keras-team/keras-io#1046; fchollet/deep-learning-with-python-notebooks#209",
 )
 def cross_mask_of_target(steps: Steps) -> list[Steps]:
     return [
@@ -65,7 +65,7 @@ def cross_mask_of_target(steps: Steps) -> list[Steps]:
     "Cross-attention is causal: the decoder may look at all of the source, at each step.",
     formula=MASKS,
     hint="Is the end of the source in the future of the target's first word?",
-    source="Informer2020#38",
+    source="zhouhaoyi/Informer2020#38",
 )
 def cross_mask_causal(steps: Steps) -> Steps:
     def masked(inner: Steps, call: Call, src: Tensor, tgt: Tensor) -> Tensor:

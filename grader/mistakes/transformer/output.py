@@ -21,7 +21,7 @@ def _finish(steps: Steps, change: Callable[[Tensor], Any]) -> Steps:
     "The model ends in a softmax. It gives raw logits: the loss makes probabilities of them, and would do so twice.",
     formula=DECODE,
     hint="Which function comes last, and what does cross_entropy expect?",
-    source="bkitano/llama-from-scratch#5; SciCo#2",
+    source="bkitano/llama-from-scratch#5",
 )
 def softmax_in_model(steps: Steps) -> list[Steps]:
     return [_finish(steps, lambda x, d=d: x.softmax(d)) for d in (-1, 1)]  # type: ignore[misc]
@@ -32,7 +32,7 @@ def softmax_in_model(steps: Steps) -> list[Steps]:
     "The model ends in a log_softmax. It gives raw logits; cross_entropy takes the logarithm by itself.",
     formula=DECODE,
     hint="Which function comes last?",
-    source="harvardnlp/annotated-transformer, Generator; Co-teaching#4",
+    source="harvardnlp/annotated-transformer, Generator",
 )
 def log_softmax_in_model(steps: Steps) -> Steps:
     return _finish(steps, lambda x: x.log_softmax(-1))

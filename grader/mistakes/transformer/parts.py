@@ -27,7 +27,7 @@ class _Unregistered:
     "them.",
     formula="self.encoder = encoder",
     hint="Print the names of your model's parameters. Which are missing?",
-    source="acids-ircam/ddsp_pytorch#37; DAB-DETR#17",
+    source="acids-ircam/ddsp_pytorch#37; IDEA-Research/DAB-DETR#17",
 )
 def parts_not_registered(steps: Steps) -> list[Steps]:
     def hiding(*names: str) -> Steps:
@@ -123,7 +123,8 @@ def projection_wrong_size(steps: Steps) -> list[Steps]:
     "The projection shares its weight with an embedding. Some models do so; here it has a weight of its own.",
     formula="head: d_model -> tgt_vocab, learned",
     hint="Is any parameter of your model in two places?",
-    source="Attention Is All You Need, section 3.4 (which ties them); nematus#117, x-transformers#154",
+    source="Attention Is All You Need, section 3.4 (which ties them); EdinburghNLP/nematus#117, "
+    "lucidrains/x-transformers#154",
 )
 def projection_tied(steps: Steps) -> list[Steps]:
     def tied(call: Call, x: Tensor) -> Tensor:
