@@ -2,7 +2,7 @@
 
 Write the function and the class below, then run
 
-    zoo grade exercises/attention.py
+    zoo grade attention.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch` and `math`.
@@ -133,7 +133,7 @@ class MultiHeadAttention(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/attention.py`. The grader does not run this part.
+    # Try things out here: `python attention.py`. The grader does not run this part.
     torch.manual_seed(0)
     output, weights = scaled_dot_product_attention(torch.rand(2, 3), torch.rand(4, 3), torch.rand(4, 5))
     print("output", tuple(output.shape), "weights", tuple(weights.shape))

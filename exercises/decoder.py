@@ -2,7 +2,7 @@
 
 Write the two classes below, then run
 
-    zoo grade exercises/decoder.py
+    zoo grade decoder.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch`; `nn.LayerNorm` and `nn.Dropout` may be used.
@@ -137,7 +137,7 @@ class Decoder(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/decoder.py`. The grader does not run this part.
+    # Try things out here: `python decoder.py`. The grader does not run this part.
     class Mean(nn.Module):
         """Stands for attention: the mean of the values."""
 

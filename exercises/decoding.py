@@ -2,7 +2,7 @@
 
 Write the two functions below, then run
 
-    zoo grade exercises/decoding.py
+    zoo grade decoding.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch`.
@@ -115,7 +115,7 @@ def beam_search(
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/decoding.py`. The grader does not run this part.
+    # Try things out here: `python decoding.py`. The grader does not run this part.
     class Counter(nn.Module):
         """Says after each token the one that is one lower, down to EOS = 2."""
 

@@ -2,7 +2,7 @@
 
 Write the two classes below, then run
 
-    zoo grade exercises/positions.py
+    zoo grade positions.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch` and `math`.
@@ -123,5 +123,5 @@ class LearnedPositions(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/positions.py`. The grader does not run this part.
+    # Try things out here: `python positions.py`. The grader does not run this part.
     print(SinusoidalPositions(4)(torch.zeros(1, 3, 4)))

@@ -2,7 +2,7 @@
 
 Write the three functions below, then run
 
-    zoo grade exercises/training.py
+    zoo grade training.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch`; `torch.nn.functional.cross_entropy` may be used.
@@ -119,6 +119,6 @@ def reverse_words(words: list[str]) -> tuple[Tensor, Tensor]:
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/training.py`. The grader does not run this part.
+    # Try things out here: `python training.py`. The grader does not run this part.
     print([noam(step, 512, 4000) for step in (1, 2, 4000, 16000)])
     print(*reverse_words(["cab", "to"]), sep="\n")

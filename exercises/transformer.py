@@ -2,7 +2,7 @@
 
 Write the class below, then run
 
-    zoo grade exercises/transformer.py
+    zoo grade transformer.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch` and `math`.
@@ -120,7 +120,7 @@ class Transformer(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/transformer.py`. The grader does not run this part.
+    # Try things out here: `python transformer.py`. The grader does not run this part.
     class First(nn.Module):
         """Stands for encoder and decoder: hands on its first argument."""
 

@@ -2,7 +2,7 @@
 
 Write the class below, then run
 
-    zoo grade exercises/feedforward.py
+    zoo grade feedforward.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch` and `math`.
@@ -97,6 +97,6 @@ class FeedForward(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/feedforward.py`. The grader does not run this part.
+    # Try things out here: `python feedforward.py`. The grader does not run this part.
     torch.manual_seed(0)
     print("output", tuple(FeedForward(4, 16)(torch.rand(2, 3, 4)).shape))

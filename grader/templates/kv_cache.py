@@ -2,7 +2,7 @@
 
 Write the class below, then run
 
-    zoo grade exercises/kv_cache.py
+    zoo grade kv_cache.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch` and `math`.
@@ -93,7 +93,7 @@ class CachedAttention(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/kv_cache.py`. The grader does not run this part.
+    # Try things out here: `python kv_cache.py`. The grader does not run this part.
     torch.manual_seed(0)
     attention, cache = CachedAttention(8, 2), None
     for step in range(3):

@@ -2,7 +2,7 @@
 
 Write the two functions below, then run
 
-    zoo grade exercises/loss.py
+    zoo grade loss.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch`, and torch's own `torch.nn.functional.cross_entropy` may be used: what is to be learned here is
@@ -112,5 +112,5 @@ def sequence_loss(logits: Tensor, target: Tensor, pad: int = 0, smoothing: float
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/loss.py`. The grader does not run this part.
+    # Try things out here: `python loss.py`. The grader does not run this part.
     print(shift_right(torch.tensor([[4, 3, 2, 0]])))

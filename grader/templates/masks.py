@@ -2,7 +2,7 @@
 
 Write the four functions below, then run
 
-    zoo grade exercises/masks.py
+    zoo grade masks.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch`.
@@ -134,5 +134,5 @@ def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/masks.py`. The grader does not run this part.
+    # Try things out here: `python masks.py`. The grader does not run this part.
     print(decoder_mask(torch.tensor([[5, 8, 0]]))[0, 0].int())

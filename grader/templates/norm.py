@@ -2,7 +2,7 @@
 
 Write the three classes below, then run
 
-    zoo grade exercises/norm.py
+    zoo grade norm.py
 
 It tells you what is right, and which mistake was made where something is not. Nothing here needs more
 than `torch` and `math`.
@@ -142,5 +142,5 @@ class PostNorm(nn.Module):
 
 
 if __name__ == "__main__":
-    # Try things out here: `python exercises/norm.py`. The grader does not run this part.
+    # Try things out here: `python norm.py`. The grader does not run this part.
     print(LayerNorm(4)(torch.tensor([1.0, 2.0, 3.0, 6.0])))

@@ -79,3 +79,11 @@ def test_nothing_in_the_exercises_gives_a_solution_away() -> None:
     for file in FOLDER.rglob("*"):
         if file.is_file() and file.suffix in (".py", ".md"):
             assert not telling.search(file.read_text(encoding="utf-8")), file.name
+
+
+@pytest.mark.parametrize("page", sorted(FOLDER.glob("*.py")), ids=lambda page: page.stem)
+def test_the_commands_on_a_page_are_right_in_the_folder_where_it_lies(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert f"zoo grade {page.name}\n" in text
+    assert f"`python {page.name}`" in text
+    assert "exercises/" not in text
