@@ -16,8 +16,10 @@ FIXED_DEVICE = Named(
 )
 
 
-def check_devices(submission: Submission, what: str, ask: Callable[[], bool]) -> None:
+def check_devices(submission: Submission, what: str, ask: Callable[[], bool]) -> bool:
     """Raise Failed if tensors of different devices would meet on a GPU while `ask` runs the submission's code.
+
+    Returns whether it ran: what raised before its end is not shown to be right.
 
     Args:
         what: the part and the call, in words.
@@ -31,3 +33,4 @@ def check_devices(submission: Submission, what: str, ask: Callable[[], bool]) ->
     if strays and ran:
         message = f"{what}: tensors of different devices would meet on a GPU: {', '.join(strays)}."
         raise Failed(message, mistakes=[FIXED_DEVICE])
+    return ran

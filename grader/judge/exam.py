@@ -168,7 +168,8 @@ class Exam:
         """Raise Failed if a tensor is made on a fixed device, with a mask."""
         case = next(case for case in self.cases(part) if case.group == "bool masks")
         what = f"{CALLED[part]}, {case.title}"
-        check_devices(self.subject.submission, what, lambda: self.subject.run(case).form != "error")
+        if not check_devices(self.subject.submission, what, lambda: self.subject.run(case).form != "error"):
+            self.check(part, case.group)
 
     def check_repeats(self, part: Part) -> None:
         """Raise Failed if the same call gives something else the second time."""
