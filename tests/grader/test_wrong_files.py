@@ -26,3 +26,11 @@ def test_wrong_file_is_failed_and_named(name: str, title: str) -> None:
     named = set().union(*found.values())
     assert named - {FIXED_DEVICE.id} <= allowed, "what they also forget is the device"
     assert named or not allowed, "it has a name"
+
+
+def test_a_mistake_that_fits_in_part_only_is_said_with_care() -> None:
+    source = FILES["loss"]["the count of the first sentence"][1]
+    results = graded("loss", LocalSubmission.from_source(source, filename="loss.py"))
+    texts = {m.text for result in results for m in result.mistakes}
+    assert texts
+    assert all(text.startswith("It looks like this, but not in all cases: ") for text in texts)

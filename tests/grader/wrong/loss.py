@@ -56,6 +56,14 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
             "return F.cross_entropy(logits.reshape(-1, V), target.reshape(-1), label_smoothing=smoothing)",
         ),
     ),
+    "the count of the first sentence": (
+        frozenset({"divided-by-all-places"}),
+        loss(
+            "logits, ids = logits.flatten(0, 1), target.flatten()",
+            "total = F.cross_entropy(logits, ids, ignore_index=pad, label_smoothing=smoothing, reduction='sum')",
+            "return total / max(1, (target[0] != pad).sum()) / target.size(0)",
+        ),
+    ),
     "softmax first": (
         frozenset({"softmax-before-cross-entropy"}),
         loss(
