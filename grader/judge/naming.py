@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from grader.mistakes import Mistake
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_SECONDS = 3.0  # of CPU time, to look for two mistakes at once
+SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
 @dataclass(frozen=True)
@@ -118,16 +120,22 @@ class Namer:
 
     def _two_at_once(self) -> list[Account]:
         """Pairs, first around a mistake that explains a wrong scenario alone, as long as time allows."""
+        singles, _ = self._singles[0], self._near
         deadline = time.process_time() + PAIR_SECONDS
-        singles = self._singles[0]
-        near = [c for c in singles if any(self._matches(c, i) for i in self.findings.wrong)]
-        for first in [*near, *(c for c in singles if c not in near)]:
+        for first in [*self._near, *(c for c in singles if c not in self._near)]:
             for pair in self._pairs(first):
                 if time.process_time() > deadline:
                     return []
                 if self._first([pair]) is not None:
                     return self._pair(pair)
         return []
+
+    @cached_property
+    def _near(self) -> list[_Candidate]:
+        """Mistakes that explain one of a few wrong scenarios: to ask about all of them takes minutes."""
+        wrong = self.findings.wrong
+        some = wrong[:: max(1, len(wrong) // SPREAD)]
+        return [c for c in self._singles[0] if any(self._matches(c, i) for i in some)]
 
     def _pairs(self, first: _Candidate) -> Iterator[_Candidate]:
         for other in self.mistakes:
@@ -157,7 +165,7 @@ class Namer:
         """Mistakes that each explain several of the wrong scenarios, and contradict nothing that is right."""
         left, unlike, found = set(self.findings.wrong), set[int](), []
         while left:
-            best = max(self._singles[0], key=lambda c: self._value(c, left), default=None)
+            best = max(self._near, key=lambda c: self._value(c, left), default=None)
             covered = {i for i in left if best is not None and self._matches(best, i)}
             if (
                 best is None
