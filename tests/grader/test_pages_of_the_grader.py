@@ -76,7 +76,9 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert not [to for to in LINK.findall(text) if "://" not in to and not (page.parent / to).exists()]
     missing = []
     for name in NAMED.findall(text):
-        places = (page.parent, ROOT, ROOT / "grader", ROOT / "grader" / "judge", ROOT / "zoo")
+        grader = ROOT / "grader"
+        below = (grader / "judge", grader / "worker" / "confinement")
+        places = (page.parent, ROOT, grader, ROOT / "zoo", *below)
         if name not in LEARNERS and not any((place / name).exists() for place in places):
             missing.append(name)
     assert not missing
@@ -90,8 +92,9 @@ def test_every_hook_of_the_grader_is_in_its_readme() -> None:
 
 
 def test_every_operation_of_the_worker_is_in_its_readme() -> None:
-    text = (ROOT / "grader" / "worker" / "README.md").read_text(encoding="utf-8")
-    rows = {
+    text = (ROOT / "grader" / "worker" / "README.md").read_text(encoding="utf-8").partition("| `op` |")[2]
+    text = text.partition("\n\n")[0]
+    rows = {"op"} | {
         op for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for op in re.findall(r"`(\w+)`", row)
     }
     assert rows == {"source", "op", *Operations("cpu")._operations}

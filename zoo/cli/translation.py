@@ -188,10 +188,11 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
     if as_json:
         print_json({"run": str(run.folder), **progress.to_json(), "test": found and found.to_json()})
         return
-    click.echo(
+    trained = (
         f"Trained for {progress.epoch} epochs, {progress.step} steps, {progress.seconds:.0f} s on {device.type}. "
         f"Best: epoch {progress.best_epoch}, BLEU {progress.best:.2f} on the validation text."
     )
+    click.echo(wrapped(trained))
     if found:
         click.echo(found.text())
         click.echo("\n" + columns([("sentence", "translation"), *found.examples(SHOWN)]))
