@@ -7,7 +7,16 @@ from typing import Any
 
 from zoo.blueprint import Blueprint, make_blueprint
 from zoo.plugins import get_registry
+from zoo.registry import Variant
 from zoo.rules import problems
+
+REFUSED = {("head", "softmax")}
+"""Variants that a rule refuses whatever stands beside them: probabilities, which no loss takes."""
+
+
+def accepted(axis: str | None = None) -> list[Variant]:
+    """The variants (of an axis) of the live registry that can stand in a model."""
+    return [v for v in get_registry().variants(axis) if (v.axis, v.name) not in REFUSED]
 
 
 def fitting(choices: Mapping[str, str], **sizes: Any) -> Blueprint:

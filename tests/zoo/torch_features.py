@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tests.zoo.support import fitting
+from tests.zoo.support import accepted, fitting
 from zoo.blueprint import Blueprint
 from zoo.builder import build
 from zoo.plugins import get_registry
@@ -30,17 +30,10 @@ NOISE = 0.1
 AROUND = ("init", "loss", "schedule", "decoding")
 """Axes that have no part in a forward pass."""
 
-REFUSED = {("head", "softmax")}
-"""Variants that a rule refuses whatever stands beside them: probabilities, which no loss takes."""
-
 
 def cases(*left_out: str) -> list[str]:
     """ "axis=variant" for every variant of the live registry that can stand in a model, but those of some axes."""
-    return [
-        f"{v.axis}={v.name}"
-        for v in get_registry().variants()
-        if v.axis not in left_out and (v.axis, v.name) not in REFUSED
-    ]
+    return [f"{v.axis}={v.name}" for v in accepted() if v.axis not in left_out]
 
 
 def blueprint_of(case: str, dropout: float = 0.0) -> Blueprint:
@@ -63,11 +56,7 @@ def pairs(first: str, *others: str) -> list[str]:
 def covering(*left_out: str) -> list[str]:
     """As few models as it takes for every variant that can stand in a model to be in one, but for some axes."""
     registry, found = get_registry(), []
-    todo = {
-        a.name: [v.name for v in registry.variants(a.name) if (a.name, v.name) not in REFUSED]
-        for a in registry.axes
-        if a.name not in left_out
-    }
+    todo = {a.name: [v.name for v in accepted(a.name)] for a in registry.axes if a.name not in left_out}
     while any(todo.values()):
         chosen: dict[str, str] = {}
         for axis, names in todo.items():

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.zoo.cli.conftest import Done, Zoo
-from tests.zoo.support import fitting
+from tests.zoo.support import REFUSED, accepted, fitting
 from zoo.axes import AXES
 from zoo.blueprint import Blueprint, get_preset, make_blueprint
 from zoo.builder import build
@@ -50,7 +50,14 @@ def test_prints_the_assembly_the_parameters_and_the_pass(zoo: Zoo) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("variant", get_registry().variants(), ids=lambda v: f"{v.axis}/{v.name}")
+@pytest.mark.parametrize(("axis", "name"), REFUSED)
+def test_what_can_stand_nowhere_is_refused_with_a_reason(axis: str, name: str, zoo: Zoo) -> None:
+    for loss in get_registry().variants("loss"):
+        refused = zoo("build", f"--{axis}={name}", f"--loss={loss.name}")
+        assert (refused.code, "(rule " in " ".join(refused.err.split())) == (2, True)
+
+
+@pytest.mark.parametrize("variant", accepted(), ids=lambda v: f"{v.axis}/{v.name}")
 def test_every_variant_can_be_built(variant: Variant, zoo: Zoo) -> None:
     choices = fitting({variant.axis: variant.name}, d_model=8, num_heads=2).choices
     given = [f"--{axis}={choice}" for axis, choice in choices.items()]

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.zoo.support import accepted
 from zoo.blueprint import make_blueprint
 from zoo.builder import build, parameters_by_block
 from zoo.checkpoint import load_checkpoint, save_checkpoint
@@ -18,7 +19,7 @@ from zoo.transformer import Transformer
 
 TIED = [v.name for v in get_registry().variants("embedding") if v.capabilities["tied"]]
 every_tied = pytest.mark.parametrize("name", TIED)
-HEADS = [v.name for v in get_registry().variants("head")]
+HEADS = [v.name for v in accepted("head")]
 SIZES: dict[str, Any] = {
     "d_model": 8,
     "num_heads": 2,
