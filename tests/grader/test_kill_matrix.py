@@ -73,7 +73,7 @@ def sparsely(every: int) -> list[ParameterSet]:
     ]
 
 
-@pytest.mark.parametrize(("name", "mistake"), sparsely(8))
+@pytest.mark.parametrize(("name", "mistake"), sparsely(20))
 def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
     reference = importlib.import_module(get_exercise(name).reference)
     known = next(m for m in get_mistakes(name) if m.id == mistake)

@@ -16,9 +16,16 @@ MODULES = sorted(
 )
 FILES = {name: importlib.import_module(f"wrong.{name}").WRONG for name in MODULES}
 CASES = [(name, title) for name, files in FILES.items() for title in files]
+EVERY = 5  # all but every so many are slow
 
 
-@pytest.mark.parametrize(("name", "title"), CASES, ids=lambda x: x)
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        pytest.param(*case, id="-".join(case), marks=[] if i % EVERY == 0 else [pytest.mark.slow])
+        for i, case in enumerate(CASES)
+    ],
+)
 def test_wrong_file_is_failed_and_named(name: str, title: str) -> None:
     allowed, source = FILES[name][title]
     found = failures(graded(name, LocalSubmission.from_source(source, filename=f"{name}.py")))
