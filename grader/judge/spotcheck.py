@@ -216,9 +216,12 @@ def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
 def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]], least: float = 0.0) -> str:
     """How far got is from expected (None: zeros), or "".
 
-    It is measured by the largest number expected of them all, or by `least` if that is larger.
+    It is measured by the largest number expected of them all, or by `least` if that is larger. Where the
+    rule itself gives NaN or infinity, as after weights that became NaN, there is nothing to compare.
     """
     both = [(got, torch.zeros_like(got) if e is None else e) for got, e in pairs]
+    both = [(got[expected.isfinite()], expected[expected.isfinite()]) for got, expected in both]
+    both = [(got, expected) for got, expected in both if expected.numel()]
     scale = max((float(expected.abs().max()) for _, expected in both), default=0.0)
     scale = max(scale, least)
     far = max(
