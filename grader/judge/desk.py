@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.judge.component import Function as Callee
 from grader.judge.component import Instance, Outcome, ParameterInfo, Submission, tensors
-from grader.judge.readings import Reading, Wanted, own_parameters, readings
+from grader.judge.readings import Reading, Wanted, own_parameters, readings, written
 
 Pick = Callable[[str, Sequence[Reading]], Reading]
 
@@ -101,7 +101,7 @@ class Desk:
         own = own_parameters(instance.parameters())
         reading = self._pick(component, readings(own, wanted))
         self._wanted[id(instance)] = (reading, wanted)
-        values = {slot.own: slot.write(self.given(weights[name])) for name, slot in reading.items()}
+        values = written(reading, {name: self.given(weights[name]) for name in reading})
         extra = torch.Generator().manual_seed(len(own))
         for name, info in own.items():
             if name not in values:

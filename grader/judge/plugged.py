@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from grader.judge.component import Submission
 from grader.judge.proxy import RemoteModule
-from grader.judge.readings import Reading, Wanted, readings
+from grader.judge.readings import Reading, Wanted, readings, written
 from grader.judge.remote import RemoteInstance
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.verdict import Failed
@@ -75,6 +75,6 @@ def plugged(
         raise Failed(
             f"{', '.join(missing)} cannot be found among the parameters of {name}. Other tests say more."
         )
-    instance.load({slot.own: slot.write(initial[name]) for name, slot in reading.items()})
+    instance.load(written(reading, initial))
     part = RemoteModule(cast(RemoteInstance, instance), name)  # a training test needs a worker
     return SpotChecked(part, part.names, ReferenceOracle(reference, wanted, reading), title, steps)

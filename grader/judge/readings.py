@@ -1,12 +1,15 @@
 """Which of a learner's parameters is which: by shape, first value, name and order.
 
 The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
-the likeliest first; the exam tries them, and takes the one in which the numbers come out right.
+the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be
+stacked in one parameter (gain and shift as [2, D]), if it holds nothing else.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,24 +45,40 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one wanted parameter is kept: under which name, and whether turned round."""
+    """Where one wanted parameter is kept: under which name, as which of so many equal pieces, whether turned round.
+
+    `shape` is that of the learner's whole parameter.
+    """
 
     own: str
     shape: torch.Size
     turned: bool = False
+    piece: int = 0
+    pieces: int = 1
 
     def write(self, value: Tensor) -> Tensor:
-        """The learner's form of the reference's value."""
-        return (value.T if self.turned else value).reshape(self.shape)  # the learner's shape
+        """The learner's form of the reference's value: its piece, flat."""
+        return (value.T if self.turned else value).flatten()
 
     def read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
-        """The reference's form of the learner's value or gradient."""
+        """The reference's form of the learner's whole value or gradient."""
+        mine = value.reshape(self.pieces, -1)[self.piece]  # [pieces, numbers] -> [numbers]
         if self.turned:
-            return value.reshape(tuple(reversed(shape))).T  # [..., ...] -> turned
-        return value.reshape(tuple(shape))  # the reference's shape
+            return mine.reshape(tuple(reversed(shape))).T  # [..., ...] -> turned
+        return mine.reshape(tuple(shape))  # the reference's shape
 
 
 Reading = Mapping[str, Slot]
+
+
+def written(reading: Reading, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The learner's parameters, by name, that hold the reference's values."""
+    slots = sorted(reading.items(), key=lambda pair: pair[1].piece)
+    shapes = {slot.own: slot.shape for _, slot in slots}
+    return {
+        own: torch.cat([slot.write(values[name]) for name, slot in slots if slot.own == own]).reshape(shape)
+        for own, shape in shapes.items()
+    }  # the learner's shapes
 
 
 def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, ParameterInfo]:
@@ -72,23 +91,70 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
 
     What cannot be found is left out of a reading. There is at least one, which may be empty.
     """
-    own = own_parameters(parameters).items()
-    found = _readings(tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own), tuple(wanted))
-    return list(found)
+    own = own_parameters(parameters)
+    whole = tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own.items())
+    found = _readings(whole, tuple(wanted))
+    if _complete(found[0], wanted) or len(own) >= len(wanted):
+        return list(found)
+    stacked = tuple(piece for name, p in own.items() for piece in _pieces(name, p.value, wanted))
+    return [one for one in _readings(stacked, tuple(wanted)) if _complete(one, wanted)] or list(found)
 
 
 @dataclass(frozen=True)
 class _Own:
-    """What is looked at of a learner's parameter; `level` is the value that all its numbers have, if they do."""
+    """What is looked at of a learner's parameter, or of a piece of it.
+
+    Attributes:
+        shape: its own, or the piece's.
+        level: the value that all its numbers have, if they do.
+        piece, pieces: which piece, of how many.
+        whole: the whole parameter's shape, if this is a piece.
+    """
 
     name: str
     shape: torch.Size
     level: float | None
+    piece: int = 0
+    pieces: int = 1
+    whole: torch.Size | None = None
 
 
 def _level(value: Tensor) -> float | None:
     flat = value.flatten()
     return float(flat[0]) if flat.numel() and bool((flat == flat[0]).all()) else None
+
+
+def _pieces(name: str, value: Tensor, wanted: Sequence[Wanted]) -> list[_Own]:
+    """A parameter cut along its first dimension into pieces of a wanted shape; whole if that cannot be."""
+    shapes = [shape for one in wanted for shape in (one.shape, one.shape[::-1])]
+    whole = _plain(value.shape) in map(_plain, shapes)
+    for shape in shapes:
+        count = value.numel() // math.prod(shape)
+        if not whole and 1 < count <= len(wanted) and _is_stack(value.shape, shape):
+            cut = value.reshape(count, *shape)  # [pieces, ...]
+            return [_Own(name, p.shape, _level(p), i, count, value.shape) for i, p in enumerate(cut)]
+    return [_Own(name, value.shape, _level(value))]
+
+
+def _plain(shape: Sequence[int]) -> list[int]:
+    """A shape without its ones, which say nothing."""
+    return [n for n in shape if n != 1]
+
+
+def _is_stack(whole: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether `whole` is some of `shape` on top of one another: [n, *shape] or [n shape[0], *shape[1:]]."""
+    size, last = len(shape), tuple(whole[len(whole) - len(shape) :])
+    if len(whole) > size:
+        return last == tuple(shape)
+    return len(whole) == size and last[1:] == tuple(shape[1:]) and not whole[0] % shape[0]
+
+
+def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
+    """Whether everything wanted was found, in parameters that hold nothing else."""
+    used = Counter(slot.own for slot in reading.values())
+    return all(one.optional or one.name in reading for one in wanted) and all(
+        used[slot.own] == slot.pieces for slot in reading.values()
+    )
 
 
 @lru_cache(maxsize=256)
@@ -107,8 +173,7 @@ def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading
 def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[float, Slot | None]]:
     """The parameters that one could be, with a cost: lower is likelier."""
     for order, info in enumerate(own):
-        squeezed = [n for n in info.shape if n != 1]
-        plain = [n for n in one.shape if n != 1]
+        squeezed, plain = _plain(info.shape), _plain(one.shape)
         for turned in (False, True):
             if squeezed != (plain[::-1] if turned else plain) or (turned and len(plain) < 2):
                 continue
@@ -117,19 +182,20 @@ def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[f
                 cost += 0 if re.search(one.words, info.name.lower()) else 3
             if one.starts is not None:
                 cost += 0 if info.level == one.starts else 20
-            yield cost, Slot(info.name, info.shape, turned)
+            whole = info.shape if info.whole is None else info.whole
+            yield cost, Slot(info.name, whole, turned, info.piece, info.pieces)
     yield (_UNASSIGNED / 10 if one.optional else _UNASSIGNED), None
 
 
 def _assignments(
-    choices: Sequence[Sequence[tuple[float, Slot | None]]], taken: frozenset[str] = frozenset()
+    choices: Sequence[Sequence[tuple[float, Slot | None]]], taken: frozenset[tuple[str, int]] = frozenset()
 ) -> Iterator[list[tuple[float, Slot | None]]]:
     if not choices:
         yield []
         return
     for cost, slot in choices[0]:
-        if slot is None or slot.own not in taken:
-            used = taken if slot is None else taken | {slot.own}
+        if slot is None or (slot.own, slot.piece) not in taken:
+            used = taken if slot is None else taken | {(slot.own, slot.piece)}
             for rest in _assignments(choices[1:], used):
                 yield [(cost, slot), *rest]
 
@@ -140,10 +206,12 @@ def _torn(slots: Reading) -> int:
     for name, slot in slots.items():
         group, _, _ = name.rpartition(".")
         if group:
-            homes.setdefault(group, set()).add(_home(slot.own))
+            homes.setdefault(group, set()).add(_home(slot))
     return sum(len(places) - 1 for places in homes.values())
 
 
-def _home(name: str) -> str:
-    module, dot, last = name.rpartition(".")
+def _home(slot: Slot) -> str:
+    module, dot, last = slot.own.rpartition(".")
+    if slot.pieces > 1:
+        return f"piece {slot.piece}"
     return module if dot else re.sub(r"(weight|bias|gain|gamma|beta|shift|scale|[abgw])", "", last.lower())

@@ -1,12 +1,13 @@
 """Which of a learner's parameters is which."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
 from grader.judge.component import ParameterInfo
-from grader.judge.readings import Wanted, own_parameters, readings
+from grader.judge.readings import Wanted, own_parameters, readings, written
 
 
 def infos(module: nn.Module) -> dict[str, ParameterInfo]:
@@ -42,8 +43,9 @@ def test_matrices_the_other_way_round_are_one_of_the_readings() -> None:
     assert found[0]["up.weight"].turned
     value = torch.randn(20, 8)
     slot = found[0]["up.weight"]
-    assert torch.equal(slot.read(slot.write(value), (20, 8)), value)
-    assert torch.equal(slot.write(value), value.T)
+    (turned,) = written({"up.weight": slot}, {"up.weight": value}).values()
+    assert torch.equal(turned, value.T)
+    assert torch.equal(slot.read(turned, (20, 8)), value)
 
 
 def test_first_values_tell_gain_from_shift_whatever_they_are_called() -> None:
@@ -85,7 +87,43 @@ def test_what_is_missing_is_left_out() -> None:
 
 def test_leading_ones_do_not_matter() -> None:
     reading = readings(of(table=(1, 7, 4)), [Wanted("table", (7, 4))])[0]
-    assert reading["table"].write(torch.zeros(7, 4)).shape == (1, 7, 4)
+    assert written(reading, {"table": torch.zeros(7, 4)})["table"].shape == (1, 7, 4)
+
+
+NORMS = [
+    Wanted(f"norm{i}.{part}", (6,), starts=start)
+    for i in (1, 2)
+    for part, start in (("gain", 1.0), ("shift", 0.0))
+]
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 6), (4, 6), (24,), (1, 4, 6)])
+def test_what_is_stacked_in_one_parameter_is_told_apart_piece_by_piece(shape: tuple[int, ...]) -> None:
+    start = torch.tensor([0.0, 1.0, 0.0, 1.0]).repeat_interleave(6).reshape(shape)
+    own = {"all": ParameterInfo(start, True)}
+    found = readings(own, NORMS)
+    pieces = [[reading[one.name].piece for one in NORMS] for reading in found]
+    assert pieces[0] == [1, 0, 3, 2], "gains start at 1, and what belongs together comes together"
+    assert [3, 2, 1, 0] in pieces
+    values = {one.name: torch.full((6,), float(i)) for i, one in enumerate(NORMS)}
+    whole = written(found[0], values)["all"]
+    assert whole.shape == shape
+    assert whole.flatten()[::6].tolist() == [1, 0, 3, 2]
+    assert all(torch.equal(slot.read(whole, (6,)), values[name]) for name, slot in found[0].items())
+
+
+@pytest.mark.parametrize("shape", [(3, 6), (5, 6), (6, 4), (2, 12)])
+def test_a_parameter_that_holds_more_or_less_is_no_stack(shape: tuple[int, ...]) -> None:
+    assert readings(of(all=shape), NORMS) == [{}]
+
+
+def test_stacks_are_looked_for_only_where_something_is_missing() -> None:
+    found = readings(of(w1=(20, 8), b1=(20,), w2=(8, 20), b2=(8,), more=(2, 20, 8)), FEED)
+    assert all(slot.pieces == 1 for reading in found for slot in reading.values())
+    stacked = readings(of(w=(2, 20, 8), b1=(20,), b2=(8,)), FEED)[0]
+    assert (stacked["up.weight"].piece, stacked["down.weight"].piece) == (0, 1)
+    assert stacked["down.weight"].turned
+    assert not stacked["up.weight"].turned
 
 
 @settings(deadline=None, max_examples=50)

@@ -177,4 +177,32 @@ class LayerNorm(nn.Module):
         return rows.reshape(x.shape) * self.g + self.b
 """
     + WRAPPERS,
+    "bias_and_gain_in_one_parameter": HEAD
+    + """
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.affine = nn.Parameter(torch.stack([torch.zeros(d_model), torch.ones(d_model)]))  # [2, D]
+        self.eps = eps
+
+    def forward(self, x):
+        bias, gain = self.affine
+        return F.layer_norm(x, x.shape[-1:], gain, bias, self.eps)
+"""
+    + WRAPPERS,
+    "gain_and_bias_end_to_end": HEAD
+    + """
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.both = nn.Parameter(torch.cat([torch.ones(d_model), torch.zeros(d_model)]))  # [2 D]
+        self.eps = eps
+
+    def forward(self, x):
+        gain, bias = self.both.chunk(2)
+        return F.layer_norm(x, x.shape[-1:], gain, bias, self.eps)
+"""
+    + WRAPPERS,
 }
