@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli.grade import grade
-from grader.judge.process import Limits, Worker
+from grader.judge.process import Limits
+from grader.judge.sandbox import Sandbox
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "exercises" / "attention.py"
@@ -215,7 +215,8 @@ STOPPED = {
 def test_code_that_has_to_be_stopped_is_a_failed_grade(
     written: Any, monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
-    monkeypatch.setattr("grader.judge.run.Worker", partial(Worker, limits=Limits(request_s=2)))
+    worker = Sandbox.worker
+    monkeypatch.setattr(Sandbox, "worker", lambda box, device: worker(box, device, Limits(request_s=2)))
     code, found = as_json(written(text.format(function=FUNCTION)), "--quick")
     assert code == 1
     assert said in next(test["message"] for test in found["tests"] if test["status"] == "failed")
@@ -224,17 +225,21 @@ def test_code_that_has_to_be_stopped_is_a_failed_grade(
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_nothing_behind(written: Any, tmp_path: Path) -> None:
-    started = tmp_path / "started"
-    file = written(f"import os\nopen({str(started)!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    file = written("import os\nopen('started', 'w').write(str(os.getpid()))\nwhile True: pass\n")
     # Where tests run in the background, SIGINT may come ignored, and Python then leaves it so.
     hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     code = f"{hear}; from grader.cli.grade import grade; grade()"
-    judge = subprocess.Popen([sys.executable, "-c", code, file], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    while not started.exists() or not started.read_text():
-        assert judge.poll() is None
-        time.sleep(0.1)
-    judge.send_signal(signal.SIGINT)
-    _, said = judge.communicate()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", code, file]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as judge:
+        while not (started := [text for one in temporary.glob("zoo-*/started") if (text := one.read_text())]):
+            assert judge.poll() is None
+            time.sleep(0.1)
+        judge.send_signal(signal.SIGINT)
+        _, said = judge.communicate()
     assert (judge.returncode, "Interrupted" in said) == (130, True)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(started.read_text()), 0)
+        os.kill(int(started[0]), 0)
+    assert list(temporary.iterdir()) == []

@@ -10,7 +10,7 @@ import click
 
 from zoo.cli.options import VariantType, device_option, json_option
 from zoo.cli.sources import FILE, source_files, source_options
-from zoo.cli.text import print_json, wrapped
+from zoo.cli.text import columns, print_json, wrapped
 from zoo.errors import ZooError
 from zoo.plugins import get_registry
 
@@ -53,10 +53,12 @@ class Scores:
             lines += [f"{one.name} {one.value:.2f}", f"  {one.signature}"]
         return "\n".join(map(wrapped, lines))
 
-    def examples(self, count: int) -> list[tuple[str, str]]:
-        """The first few sentences and their translations."""
-        sources = [pair.src for pair in self.corpus.pairs[:count]]
-        return list(zip(sources, self.translations, strict=False))
+    def examples(self, count: int) -> str:
+        """The first few sentences, their translations and those expected, one below another."""
+        several = zip(self.corpus.pairs[:count], self.translations, strict=False)
+        return "\n\n".join(
+            columns([("text", pair.src), ("got", got), ("expected", pair.tgt)]) for pair, got in several
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The measures, and the translations."""

@@ -13,7 +13,7 @@ from zoo.blueprint import Preset, get_preset
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.sources import FILE, source_files, source_options
-from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.cli.text import bold, print_json, wrapped
 from zoo.errors import ZooError
 from zoo.tasks import get_task
 from zoo.translation.settings import Settings, settings_from
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from zoo.translation.update import Step
 
 TASK = "translate"
-SHOWN = 5  # examples
+SHOWN = 3  # examples
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -195,7 +195,7 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
     click.echo(wrapped(trained))
     if found:
         click.echo(found.text())
-        click.echo("\n" + columns([("sentence", "translation"), *found.examples(SHOWN)]))
+        click.echo("\n" + found.examples(SHOWN))
     click.echo(f"\nGo on with {bold(f'zoo translate {run.folder} TEXT')}")
 
 

@@ -64,7 +64,7 @@ class Terminal:
         """Press keys."""
         os.write(self._master, keys.encode())
 
-    def wait_for(self, text: str, seconds: float = 90) -> str:
+    def wait_for(self, text: str, seconds: float = 300) -> str:
         """What is shown from now on, up to `text`. Fails if that does not come."""
         until, seen = time.monotonic() + seconds, ""
         while text not in seen:

@@ -232,7 +232,7 @@ def test_without_a_terminal_there_are_no_keys(folder: Path, stdin: str) -> None:
         )
 
     def wait_for(text: str) -> None:
-        until = time.monotonic() + 90
+        until = time.monotonic() + 300
         while text not in log.read_text():
             assert time.monotonic() < until, log.read_text()
             assert process.poll() is None, log.read_text()
