@@ -52,6 +52,7 @@ def conclude(findings: Findings, again: Callable[[Scenario], Seen]) -> Named | N
         _changed(findings)
         or _nothing(findings)
         or _dtype(findings)
+        or _unread(findings)
         or _trait(findings)
         or _not_finite(findings)
     )
@@ -93,6 +94,17 @@ def _dtype(findings: Findings) -> Named | None:
         f"The result comes in {_short(gave)}; expected {_short(wanted)}.",
         hint="Which step makes a tensor without saying its dtype, or converts one?",
     )
+
+
+def _unread(findings: Findings) -> Named | None:
+    if all(findings.got[i].unread for i in findings.wrong):
+        return Named(
+            "parameters-not-recognised",
+            "The grader cannot tell which of your parameters is which, so that it could not load its own numbers into "
+            "them. The formula itself may be right.",
+            hint="Keep each in a parameter of its own, or stack them along the first dimension.",
+        )
+    return None
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,9 @@ class Desk:
         dtype: in which numbers are handed over; float64 for the right answer.
         pick: chooses among the readings of a class's parameters.
         seed: for the random generators where the submission runs.
+
+    Attributes:
+        unread: see `grader.judge.scenario.Seen`.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Desk:
     ) -> None:
         self.submission, self.rounding = submission, rounding
         self.dtype = rounding if dtype is None else dtype
+        self.unread = False
         self._pick, self._seed = pick, seed
         self._made: list[Instance] = []
         self._wanted: dict[int, tuple[Reading, Sequence[Wanted]]] = {}
@@ -100,6 +105,9 @@ class Desk:
         """
         own = own_parameters(instance.parameters())
         reading = self._pick(component, readings(own, wanted))
+        missing = [one for one in wanted if one.name not in reading and not one.optional]
+        numbers = sum(info.value.numel() for info in own.values())
+        self.unread |= bool(missing) and numbers == sum(math.prod(one.shape) for one in wanted)
         self._wanted[id(instance)] = (reading, wanted)
         values = written(reading, {name: self.given(weights[name]) for name in reading})
         extra = torch.Generator().manual_seed(len(own))

@@ -67,7 +67,7 @@ def run(
     with torch.random.fork_rng(devices=[]):
         desk = Desk(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, **picked)
         try:
-            found = seen(scenario.ask(desk))
+            found = replace(seen(scenario.ask(desk)), unread=desk.unread)
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise

@@ -47,11 +47,15 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a scenario gave: tensors and texts by name, or the error that ended it."""
+    """What a scenario gave: tensors and texts by name, or the error that ended it.
+
+    `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
+    """
 
     values: Mapping[str, Tensor] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     error: SubmissionError | None = None
+    unread: bool = False
 
 
 def seen(answer: Answer) -> Seen:
