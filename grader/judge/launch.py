@@ -144,6 +144,18 @@ def nameless_file() -> IO[bytes]:
         raise GraderBrokenError(f"No temporary file can be made, which a grade needs: {error}.") from error
 
 
+def temporary_folder() -> str:
+    """Where temporary files are made.
+
+    Raises:
+        GraderBrokenError: there is no place for any.
+    """
+    try:
+        return tempfile.gettempdir()
+    except OSError as error:
+        raise GraderBrokenError(f"No temporary file can be made, which a grade needs: {error}.") from error
+
+
 def package_paths() -> list[str]:
     """Where torch and what it needs lie: -I and -S keep a worker off the folders of packages, and off what is
     run from them at every start of Python."""

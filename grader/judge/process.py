@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import tempfile
 import time
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from grader.judge.launch import Spawned, nameless_file, package_paths
+from grader.judge.launch import Spawned, nameless_file, package_paths, temporary_folder
 from grader.judge.results import GraderBrokenError
 from grader.worker import scratch
 from grader.worker.failures import OUTPUT_LIMIT
@@ -85,6 +84,7 @@ class Worker:
         self._end = weakref.finalize(self, _end, self._process, self._channel, self._output)
         self._started, self._number, self._waited = False, 0, 0.0
         self._printed = b""
+        self._fate: tuple[ErrorKind, str] | None = None
 
     def _launch(self, level: Level, server: ForkServer | None) -> tuple[Launched, Channel]:
         from grader.judge.frames import Channel
@@ -100,7 +100,7 @@ class Worker:
             "output": OUTPUT_LIMIT,
             "paths": package_paths(),
             "level": level,
-            "scratch": os.path.join(tempfile.gettempdir(), f"zoo-{secrets.token_hex(8)}"),  # noqa: PTH118
+            "scratch": os.path.join(temporary_folder(), f"zoo-{secrets.token_hex(8)}"),  # noqa: PTH118
         }
         try:
             process = server.launch(settings, self._output) if server else Spawned(settings, self._output)
@@ -160,7 +160,7 @@ class Worker:
         from grader.judge.frames import DeadlineError, FrameError, StreamEndedError
 
         if not self.alive:
-            raise _error("died", f"it had ended before ({doing})")
+            raise self._lost(*(self._fate or ("died", f"it had ended before ({doing})")))
         self._await_start()
         self._number += 1
         began = time.monotonic()
@@ -180,7 +180,7 @@ class Worker:
         except FrameError as error:
             if sent:
                 self.close()
-                raise _error(
+                raise self._lost(
                     "protocol", f"what came back from your code's process was no answer: {error}"
                 ) from None
             raise
@@ -203,7 +203,7 @@ class Worker:
         except (EOFError, DeadlineError, FrameError):
             self.close()
             if self._process.returncode == -signal.SIGKILL and not self._printed:
-                raise _error("died", "it was killed before any of your code ran") from None
+                raise self._lost("died", "it was killed before any of your code ran") from None
             said = self._printed.decode(errors="replace")[-2_000:]
             raise GraderBrokenError(f"The process for the submission could not start:\n{said}") from None
         except BaseException:
@@ -214,22 +214,29 @@ class Worker:
     def _timed_out(self, doing: str) -> SubmissionError:
         self.close()
         if self._waited + self.limits.request_s >= self.limits.total_s:
-            return _error(
+            return self._lost(
                 "timeout", f"all its answers together took more than {self.limits.total_s:g} s ({doing})"
             )
-        return _error("timeout", f"no answer within {self.limits.request_s:g} s ({doing})")
+        return self._lost("timeout", f"no answer within {self.limits.request_s:g} s ({doing})")
 
     def _ended(self, doing: str) -> SubmissionError:
         self.close()
         code = self._process.returncode
         if self._process.reason == FULL:
             most = f"{scratch.MOST_BYTES // 2**20} MB or {scratch.MOST_FILES:,} files"
-            return _error("limit", f"it wrote more than {most} ({doing})")
+            return self._lost("limit", f"it wrote more than {most} ({doing})")
         if code == -signal.SIGXCPU:
-            return _error("limit", f"more than {self.limits.cpu_s} s of CPU time ({doing})")
+            return self._lost("limit", f"more than {self.limits.cpu_s} s of CPU time ({doing})")
         if code is not None and code < 0:
-            return _error("died", f"it was ended by signal {-code}, {signal.strsignal(-code)} ({doing})")
-        return _error("died", f"it ended itself with exit code {code} ({doing})")
+            return self._lost("died", f"it was ended by signal {-code}, {signal.strsignal(-code)} ({doing})")
+        return self._lost("died", f"it ended itself with exit code {code} ({doing})")
+
+    def _lost(self, kind: ErrorKind, message: str) -> SubmissionError:
+        """It is gone. The first reason is the true one, which whoever asks later is told as well."""
+        from grader.judge.component import SubmissionError  # imports torch
+
+        self._fate = (kind, message)
+        return SubmissionError(kind, message, fatal=True)
 
     def _read_output(self) -> bytes:
         return os.pread(self._output.fileno(), SHOWN_OUTPUT, 0)
@@ -240,9 +247,3 @@ def _end(process: Launched, channel: Channel, output: IO[bytes]) -> None:
     process.end()
     channel.close()
     output.close()
-
-
-def _error(kind: ErrorKind, message: str) -> SubmissionError:
-    from grader.judge.component import SubmissionError  # imports torch
-
-    return SubmissionError(kind, message, fatal=True)

@@ -10,13 +10,12 @@ import secrets
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, get_args
 
 from grader.judge.fork_server import ForkServer
-from grader.judge.launch import package_paths, start
+from grader.judge.launch import package_paths, start, temporary_folder
 from grader.judge.process import Limits, Worker
 from grader.worker.confinement import Level
 from grader.worker.fork_server import PR_SET_DUMPABLE
@@ -107,6 +106,9 @@ class Canary:
 
     Args:
         level: the level that it tries; "process" shows that the acts do come off where nothing prevents them.
+
+    Raises:
+        GraderBrokenError: it cannot be started.
     """
 
     def __init__(self, level: Level = "strict") -> None:
@@ -117,7 +119,7 @@ class Canary:
         target = {
             "secret": str(_SECRET),
             "home": str(Path.home()),
-            "outside": str(Path(tempfile.gettempdir(), unix)),
+            "outside": str(Path(temporary_folder(), unix)),
             "tcp": self._listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
             "udp": self._listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
             "unix": unix,

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from grader.judge import sandbox as module
 from grader.judge.launch import package_paths
 from grader.judge.remote import RemoteSubmission
+from grader.judge.results import GraderBrokenError
 from grader.judge.sandbox import Canary, Sandbox
 from grader.worker.canary import ACTS
 from grader.worker.confinement import landlock
@@ -40,6 +42,13 @@ def test_without_it_the_acts_do_come_off() -> None:
     assert done >= {"read the grader's files", "list the home folder", "write outside its folder", "fork"}
     assert done >= {"run a program", "signal the judge", "connect by TCP", "send by UDP", "outlive the judge"}
     assert "a trial process could" in canary.verdict()
+
+
+def test_without_a_place_for_temporary_files_it_is_the_graders_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    with Sandbox() as sandbox, pytest.raises(GraderBrokenError, match="No temporary file can be made"):
+        sandbox.level("cpu")
 
 
 @strict_only
