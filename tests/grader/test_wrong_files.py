@@ -41,3 +41,10 @@ def test_a_mistake_that_fits_in_part_only_is_said_with_care() -> None:
     texts = {m.text for result in results for m in result.mistakes}
     assert texts
     assert all(text.startswith("It looks like this, but not in all cases: ") for text in texts)
+
+
+def test_a_leaking_relu_is_told_its_slope() -> None:
+    source = FILES["feedforward"]["leaky, a slope of 0.15"][1]
+    results = graded("feedforward", LocalSubmission.from_source(source, filename="feedforward.py"))
+    (told,) = {m.text for result in results for m in result.mistakes}
+    assert told.endswith("Its slope there is 0.15; it must be 0.")

@@ -72,7 +72,6 @@ ACTIVATIONS: tuple[Callable[[Tensor], Tensor], ...] = (
     torch.tanh,
     torch.sigmoid,
     F.elu,
-    F.leaky_relu,
     lambda x: x.relu().square(),
     torch.abs,
 )
@@ -88,6 +87,25 @@ ACTIVATIONS: tuple[Callable[[Tensor], Tensor], ...] = (
 )
 def other_activation(steps: Steps) -> list[Steps]:
     return [replace(steps, activate=lambda _call, x, f=f: f(x)) for f in ACTIVATIONS]  # type: ignore[misc]
+
+
+SLOPES = (0.01, 0.001, 0.1, 0.2, 0.3)  # torch's own first
+
+
+def leaking(steps: Steps, slope: float) -> Steps:
+    """With a ReLU that has this slope below 0."""
+    return replace(steps, activate=lambda _call, x: F.leaky_relu(x, slope))
+
+
+@mistake(
+    "activation-leaky",
+    "The ReLU leaks: below 0 it gives a little of x (a leaky ReLU). This exercise, like the paper, asks for max(0, x).",
+    formula=FORMULA,
+    hint="What is the activation of -100?",
+    source=PAPER,
+)
+def activation_leaky(steps: Steps) -> list[Steps]:
+    return [leaking(steps, slope) for slope in SLOPES]
 
 
 @mistake(

@@ -14,6 +14,7 @@ from grader.judge.scenario import Answer, Scenario
 from grader.mistakes.feedforward import MISTAKES
 from grader.reference.feedforward import REFERENCE, namespace, wanted
 from grader.suites.draws import Draws
+from grader.suites.feedforward.slope import leaky
 
 NAME = "FeedForward"
 Ask = Callable[[Desk], Answer]
@@ -130,7 +131,7 @@ def _dtypes(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES, leaky)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

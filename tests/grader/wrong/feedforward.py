@@ -1,0 +1,36 @@
+"""Wrong feed-forward networks as beginners write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def network(activation: str) -> str:
+    """A network that is right but for its activation, an expression of h."""
+    return f"""
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        h = self.up(x)
+        return self.down(self.drop({activation}))
+"""
+
+
+LEAKY = frozenset({"activation-leaky"})
+WRONG: Mapping[str, tuple[frozenset[str], str]] = {
+    "leaky as torch has it": (LEAKY, network("F.leaky_relu(h)")),
+    "leaky, a slope of 0.001": (LEAKY, network("torch.maximum(h, 0.001 * h)")),
+    "leaky, a slope of 0.0037": (LEAKY, network("F.leaky_relu(h, 0.0037)")),
+    "leaky, a slope of 0.15": (LEAKY, network("torch.where(h > 0, h, 0.15 * h)")),
+    "leaky, a slope of 1/3": (LEAKY, network("F.leaky_relu(h, 1 / 3)")),
+    "slanting the other way": (LEAKY, network("h.relu() + 0.05 * (-h).relu()")),
+    "no number below -1": (frozenset(), network("h.clamp(min=-1)")),
+}
