@@ -12,6 +12,7 @@ import click
 
 from zoo import __version__
 from zoo.cli.text import wrapped
+from zoo.cli.usage import HELP_FOR_NOTHING, told
 from zoo.errors import PluginError, ZooError, unknown_name
 from zoo.plugins import Plugins, get_plugins
 
@@ -70,6 +71,18 @@ class ZooGroup(click.Group):
 
         plugins.each("zoo_commands", keep, undo, cli=self)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """As click does; a wrong option of `zoo` itself ends in a sentence and an exit code."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except HELP_FOR_NOTHING:
+            raise
+        except click.UsageError as error:
+            report(ZooError(told(error)))
+            raise click.exceptions.Exit(WRONG_USAGE) from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, the built-in ones first."""
         return list(self.commands)
@@ -92,6 +105,11 @@ class ZooGroup(click.Group):
         """Run the command; what a user got wrong and Ctrl-C end in a sentence and an exit code."""
         try:
             return super().invoke(ctx)
+        except HELP_FOR_NOTHING:
+            raise
+        except click.UsageError as error:
+            report(ZooError(told(error, f"{ctx.command_path} {ctx.invoked_subcommand or ''}".strip())))
+            ctx.exit(WRONG_USAGE)
         except ZooError as error:
             report(error)
             ctx.exit(WRONG_USAGE)

@@ -63,8 +63,43 @@ def test_an_unknown_command_and_an_unknown_option_get_the_nearest_names(zoo: Zoo
         "Error: There is no command 'lst'. Did you mean list or start or reset?\n`zoo --help` lists them all.\n"
     )
     done = zoo("build", "--atention=eager")
-    assert done.code == 2
-    assert "--attention" in done.err
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Error: There is no option '--atention'. Did you mean --attention")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--nope"], "Error: There is no option '--nope'. `zoo --help` lists them all.\n"),
+        (["grade", "--devise"], "Error: There is no option '--devise'. Did you mean --device"),
+        (["start"], "Error: Missing argument 'DIR'. `zoo start --help` says more.\n"),
+        (["hint", "a", "b"], "Error: Got unexpected extra argument (b). `zoo hint --help` says more.\n"),
+        (["grade", "--seed", "x"], "Error: Invalid value for '--seed': 'x' is not a whole number."),
+        (
+            ["grade", "--format"],
+            "Error: Option '--format' requires an argument. `zoo grade --help` says more.\n",
+        ),
+        (["grade", "--sandbox=strikt"], "Error: Invalid value for '--sandbox': 'strikt' is not one of"),
+        (["dev", "chek"], "Error: No such command 'chek'."),
+        (
+            ["dev", "new-exercise"],
+            "Error: Missing argument 'NAME'. `zoo dev new-exercise --help` says more.\n",
+        ),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_wrong_usage_is_a_sentence_within_two_lines(arguments: list[str], said: str, zoo: Zoo) -> None:
+    done = zoo(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(said)
+    assert len(done.err.splitlines()) <= 2
+    assert max(map(len, done.err.splitlines())) <= 80
+
+
+def test_a_group_without_a_command_shows_its_help(zoo: Zoo) -> None:
+    done = zoo("dev")
+    assert "Commands:\n  check" in done.out + done.err
+    assert "Error" not in done.out + done.err
 
 
 @pytest.mark.parametrize(
