@@ -44,7 +44,9 @@ class Settings:
     weight_decay: float = 0.0
     precision: str = field(
         default="float32",
-        metadata={"help": f"numbers of a step: {' or '.join(PRECISIONS)} (autocast, CUDA only)"},
+        metadata={
+            "help": f"numbers of a step: {' or '.join(PRECISIONS)} (autocast, where the device has it)"
+        },
     )
     compile: bool = field(default=False, metadata={"help": "train through torch.compile"})
     seed: int = field(default=0, metadata={"help": "of weights, batches and dropout", "minimum": 0})
