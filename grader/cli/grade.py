@@ -109,9 +109,13 @@ class Choices:
     type=click.Choice(["auto", "strict", "process"]),
     default="auto",
     show_default=True,
-    help="How the file's code is held; auto: the best that holds here.",
+    help="How the process of the file's code is confined, not what the code may call; auto: the best that holds here.",
 )
-@click.option("--strict", is_flag=True, help="Refuse files that call a library's own attention.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse files that call a library's own attention; it confines nothing, --sandbox does.",
+)
 @click.option(
     "--format",
     "format_name",

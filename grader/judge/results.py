@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from grader.judge.verdict import Named
@@ -41,6 +41,7 @@ class Result:
         message: what was checked and what was seen; "" when passed.
         mistakes: the known mistakes that explain a failure.
         picture: a picture in text, or "".
+        duration_s: wall time, with the search for the mistakes, where that was made for this test.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Result:
     message: str = ""
     mistakes: tuple[Named, ...] = ()
     picture: str = ""
+    duration_s: float = field(default=0.0, compare=False)
 
     def cleaned(self) -> Result:
         """The same, safe to print."""

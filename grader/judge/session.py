@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -70,6 +71,7 @@ class Session:
         self._ends: dict[tuple[object, ...], int] = {}
         self._budget = time_budget_s
         self._deadline = float("inf")
+        self._begun = 0.0
 
     def run(self, categories: Collection[str] = CATEGORIES, *, refusal: str = "") -> list[Result]:
         """Run the tests of these categories, in the suite's order, training last.
@@ -120,6 +122,7 @@ class Session:
 
     def before(self, test: HiddenTest) -> str:
         """Why this test is not to be run, or ""."""
+        self._begun = time.monotonic()
         if not self.verdicts.stopped and time.monotonic() > self._deadline:
             self.verdicts.stopped = f"not run: the time for a whole grade ({self._budget:.0f} s) is used up"
         return self.verdicts.not_run(test)
@@ -131,6 +134,8 @@ class Session:
             self.verdicts.skip(test, "not judged: the file is against the rules")
         else:
             self.verdicts.record(test, raised)
+        results = self.verdicts.results
+        results[-1] = replace(results[-1], duration_s=time.monotonic() - self._begun)
         if isinstance(raised, SubmissionError) and raised.fatal:
             self.close()
             cause = same_failure(raised)

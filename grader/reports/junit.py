@@ -14,7 +14,8 @@ OUTCOMES = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 def _case(suite: ET.Element, grade: Grade, result: Result) -> None:
     classname = f"{grade.exercise}.{result.category}"
-    case = ET.SubElement(suite, "testcase", classname=classname, name=result.title, time="0")
+    spent = f"{result.duration_s:.3f}"
+    case = ET.SubElement(suite, "testcase", classname=classname, name=result.title, time=spent)
     if result.status not in OUTCOMES:
         return
     names = ", ".join(one.id for one in result.mistakes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,19 @@ def test_all_pass_training_last_points_earned(exercise: Exercise, capfd: pytest.
     assert seen == [("tests", 1, 4), ("tests", 2, 4), ("tests", 3, 4), ("words", 1, 1), ("tests", 4, 4)]
     assert (Fake.opened, Fake.closed) == (1, 1)
     assert capfd.readouterr() == ("", "")
+
+
+def test_each_test_s_time_is_its_own(exercise: Exercise) -> None:
+    def slow() -> BaseException:
+        time.sleep(0.1)
+        return broke("exception", line=3)()
+
+    begun = time.monotonic()
+    results = grade(exercise, {"mask": slow})
+    took = time.monotonic() - begun
+    assert results["mask"].duration_s >= 0.1
+    assert results["shape"].duration_s > 0
+    assert sum(result.duration_s for result in results.values()) <= took
 
 
 def test_only_some_categories(exercise: Exercise) -> None:

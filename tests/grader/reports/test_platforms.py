@@ -123,6 +123,12 @@ def test_junit(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(second.findall("testcase")) == 1
 
 
+def test_junit_has_each_test_s_time(capsys: pytest.CaptureFixture[str]) -> None:
+    slow = graded(result("passed", duration_s=1.25), result("skipped"))
+    root = ET.fromstring(report("junit", slow, capsys=capsys))
+    assert [case.get("time") for case in root.findall("testsuite/testcase")] == ["1.250", "0.000"]
+
+
 def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     text = report("markdown", MIXED, capsys=capsys)
     assert text.count("\n| ") == 6
