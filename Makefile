@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# a process for each core
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
@@ -28,10 +30,10 @@ grade: install  ## grade the shipped solution of the attention exercise, then th
 	$(BIN)/zoo grade exercises/attention.py || test $$? -eq 1
 
 test: install  ## the tests that take less than a few seconds each
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-slow: install  ## the others
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 test-all: test test-slow  ## all tests
 
