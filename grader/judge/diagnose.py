@@ -16,7 +16,7 @@ import torch
 from grader.judge.cases import Case, Observation
 from grader.judge.compare import differences, equal
 from grader.judge.subjects import Patched
-from grader.judge.verdict import Named
+from grader.judge.verdict import Named, with_care
 from grader.mistakes import Mistake, Part
 from grader.reference.attention import BASES, REFERENCE, Steps
 
@@ -209,7 +209,7 @@ class Diagnostician:
 
     def _in_parts(self, singles: list[Candidate]) -> list[Explanation]:
         """Mistakes that each explain several of the deviating cases (one branch of the code, say)."""
-        left, found = set(self.evidence.deviating), []
+        left, unlike, found = set(self.evidence.deviating), set[int](), []
         while left:
             best = max(singles, key=lambda c: sum(self._matches(c, i) for i in left), default=None)
             covered = {i for i in left if best is not None and self._matches(best, i)}
@@ -224,10 +224,12 @@ class Diagnostician:
                 f"{len(self.evidence.deviating)} cases that are wrong."
             )
             # Where the mistake shows as well, but in other numbers, it is still the one to mend first.
-            covered |= left & set(self._shown_by(best.steps))
+            shown = left & set(self._shown_by(best.steps))
+            unlike |= shown - covered
+            covered |= shown
             found.append(Explanation(best.mistakes[0].named, frozenset(covered), proof))
             left -= covered
-        return found
+        return [replace(one, named=with_care(one.named)) for one in found] if unlike else found
 
     def _tenable(self, candidate: Candidate, covered: Collection[int]) -> bool:
         """Whether what is right allows to blame a mistake for some of what is wrong.

@@ -19,7 +19,7 @@ from grader.judge.contrast import same
 from grader.judge.desk import Desk
 from grader.judge.local import LocalSubmission
 from grader.judge.scenario import Scenario, Seen, seen
-from grader.judge.verdict import Named
+from grader.judge.verdict import Named, with_care
 from grader.mistakes import Mistake
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
@@ -181,7 +181,7 @@ class Namer:
             covered |= left & self._shown_by(best.mistakes[0])
             found.append(Account(best.mistakes[0].named, frozenset(covered), proof))
             left -= covered
-        return [_looks_like(one) for one in found] if unlike else found
+        return [replace(one, named=with_care(one.named)) for one in found] if unlike else found
 
     def _value(self, candidate: _Candidate, left: set[int]) -> int:
         """Wrong scenarios explained by numbers, less those that are right although the mistake would show."""
@@ -190,9 +190,3 @@ class Namer:
             return 0
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self.findings.wrong]
         return len(explained) - sum(not self._matches(candidate, i) for i in fine)
-
-
-def _looks_like(account: Account) -> Account:
-    """The same, said with care: where a mistake shows it gives other numbers than were seen, in some scenarios."""
-    named = replace(account.named, text=f"It looks like this, but not in all cases: {account.named.text}")
-    return replace(account, named=named)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,11 @@ class Named:
     formula: str = ""
     hint: str = ""
     source: str = ""
+
+
+def with_care(named: Named) -> Named:
+    """The same, for a mistake that gives other numbers than were seen in some of the cases in which it shows."""
+    return replace(named, text=f"It looks like this, but not in all cases: {named.text}")
 
 
 class Failed(AssertionError):

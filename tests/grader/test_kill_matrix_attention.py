@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import pytest
 from _pytest.mark import ParameterSet
 from attention_right import right_files
-from attention_sources import WRONG, edited
+from attention_sources import RIGHT, WRONG, edited
 
 from grader.exercise import get_exercise
 from grader.judge.component import Submission
@@ -77,6 +77,14 @@ def test_wrong_file_is_named(name: str) -> None:
     assert named
     assert named <= allowed
     assert len(found) == 1 or len(named) > 1, "one name is reported once"
+
+
+def test_a_mistake_that_fits_in_part_only_is_said_with_care() -> None:
+    source = RIGHT.replace(" / math.sqrt(d_k)", " / (1.0 if mask is None else 0.9)")
+    results = graded(LocalSubmission.from_source(source), seed=5)
+    named = [m for result in results if result.status == "failed" for m in result.mistakes]
+    assert [m.id for m in named] == ["missing-scale"]
+    assert named[0].text.startswith("It looks like this, but not in all cases: ")
 
 
 @pytest.mark.parametrize("name", sparsely(RIGHT_FILES, 3))
