@@ -4,6 +4,9 @@ A part can hide what it does in a live model behind a counter, a batch it has se
 from one call to the next. So some calls of every module that is mirrored (`grader.judge.proxy`) are noted, drawn by
 the operating system's randomness; the first and the last of training and of decoding are among them. When the model
 has been trained and has spelled its words, they are put to the submission in a worker that has seen none of it.
+
+And a part can know a live model by its large batches. So a few rows of each of these calls are put to it alone, which
+must give the same rows of the answer: nothing that is asked for here looks from one row to another.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from grader.judge.component import SubmissionError, tensors
@@ -21,12 +25,19 @@ from grader.judge.spotcheck import how_far
 from grader.judge.verdict import Failed, Named
 
 KEPT = 6  # calls in training, and as many in decoding, beside the first and the last
+MOST_ROWS = 3
 
 OTHER_ANSWER = Named(
     "depends-on-earlier-calls",
     "Inside a model, your code gives answers that depend on the calls before: on the same inputs and weights it "
     "computes something else in a process that starts afresh.",
     hint="What is kept from one call to the next: an attribute of self, a global, a counter, a cache?",
+)
+
+OTHER_ROWS = Named(
+    "depends-on-the-batch",
+    "Inside a model, your code gives a row of a batch another answer than it gives the same row in a smaller batch.",
+    hint="What looks at x.size(0), or at a mean, a maximum or a length over the whole batch?",
 )
 
 
@@ -94,7 +105,7 @@ def replay(model: nn.Module) -> int:
     Modules whose submission cannot be opened again (there is no `again`) are left out.
 
     Raises:
-        Failed: another answer came back, or other gradients.
+        Failed: another answer came back, or other gradients, or another one to some of the rows.
         SubmissionError: the code fails there, where it did not in the model.
     """
     found = [vars(module).get("notes") for module in model.modules()]
@@ -107,7 +118,9 @@ def replay(model: nn.Module) -> int:
     try:
         made: dict[int, RemoteInstance] = {}
         for notes, call in noted:
-            _put(_remade(notes.instance, fresh, made), call, notes.title)
+            instance = _remade(notes.instance, fresh, made)
+            _put(instance, call, notes.title)
+            _put_rows(instance, call, notes.title)
     finally:
         fresh.close()
     return len(noted)
@@ -133,7 +146,7 @@ def _put(instance: RemoteInstance, call: LiveCall, title: str) -> None:
     arguments = [None if i is None else call.inputs[i] for i in call.order]
     outcome = instance.call(arguments, grad=call.grad, record=call.recorded, watch=False, values=call.values)
     value = outcome.value[0] if isinstance(outcome.value, tuple) and outcome.value else outcome.value
-    what = f"{title} was asked once more what it had answered in {call.what}: in a fresh process it gave"
+    what = f"{_capital(title)} was asked once more what it had answered in {call.what}: in a fresh process it gave"
     if not isinstance(value, Tensor) or value.shape != call.output.shape or value.dtype != call.output.dtype:
         raise Failed(f"{what} something of another kind.", mistakes=[OTHER_ANSWER])
     _compare(f"{what} another output", [(call.output, value)])
@@ -158,8 +171,32 @@ def _put_backward(instance: RemoteInstance, outcome: Any, call: LiveCall, what: 
     _compare(f"{what} other gradients to its parameters", own)
 
 
-def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
+def _put_rows(instance: RemoteInstance, call: LiveCall, title: str) -> None:
+    """Ask for some rows alone. Inputs whose rows are no batch's are handed over whole."""
+    batch = call.output.size(0)
+    if batch < 2 or any(one is not None and one.dtype == torch.bool and one.dim() < 3 for one in call.inputs):
+        return
+    draw = random.SystemRandom()
+    rows = torch.tensor(sorted(draw.sample(range(batch), draw.randint(1, min(batch - 1, MOST_ROWS)))))
+    some = [one if one is None or one.size(0) != batch else one[rows.to(one.device)] for one in call.inputs]
+    outcome = instance.call(
+        [None if i is None else some[i] for i in call.order], record=False, watch=False, values=call.values
+    )
+    value = outcome.value[0] if isinstance(outcome.value, tuple) and outcome.value else outcome.value
+    live = call.output[rows.to(call.output.device)]
+    what = f"{_capital(title)} was asked for {len(rows)} of the {batch} rows of {call.what} alone: it gave"
+    if not isinstance(value, Tensor) or value.shape != live.shape:
+        raise Failed(f"{what} something of another kind.", mistakes=[OTHER_ROWS])
+    _compare(f"{what} another output", [(live, value)], OTHER_ROWS)
+
+
+def _capital(title: str) -> str:
+    """A title at the beginning of a sentence: names that are code have their capital, or want none."""
+    return title.replace("your ", "Your ", 1) if title.startswith("your ") else title
+
+
+def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]], mistake: Named = OTHER_ANSWER) -> None:
     """Raise Failed unless live and fresh agree."""
     off = how_far(pairs)
     if off:
-        raise Failed(f"{what}: {off}.", mistakes=[OTHER_ANSWER])
+        raise Failed(f"{what}: {off}.", mistakes=[mistake])

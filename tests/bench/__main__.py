@@ -12,11 +12,13 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch i
 
 import torch
 
-from tests.bench import commands, decoding, models, peers, training, translation
-from tests.bench.measure import measure, report, write
+from tests.bench import commands, confinement, decoding, models, peers, training, translation
+from tests.bench.measure import Count, measure, report, tally, write
 
 BENCHMARKS = tuple(
-    row for part in (commands, training, models, decoding, translation, peers) for row in part.BENCHMARKS
+    row
+    for part in (commands, confinement, training, models, decoding, translation, peers)
+    for row in part.BENCHMARKS
 )
 NAMES = [benchmark.name for benchmark in BENCHMARKS]
 
@@ -41,7 +43,7 @@ def main() -> None:
         if absent and benchmark in peers.BENCHMARKS:
             continue
         if chosen.only is None or benchmark.name in chosen.only:
-            results.append(measure(benchmark))
+            results.append(tally(benchmark) if isinstance(benchmark, Count) else measure(benchmark))
             report(results[-1])
             write(results, chosen.out, NAMES)
 

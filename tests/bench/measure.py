@@ -1,4 +1,4 @@
-"""Two things measured against each other: CPU seconds, rounds of both in turn, the median of their ratios."""
+"""Two things measured against each other: seconds, rounds of both in turn, the median of their ratios; or counted."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ class Benchmark:
         rounds: how often both are run; a first run of each is not counted.
         make: makes the two actions; what it does itself is not counted.
         clock: CPU seconds so far; `all_seconds` where the work is done in child processes.
+        unit: of the clock.
     """
 
     name: str
@@ -73,6 +74,24 @@ class Benchmark:
     rounds: int
     make: Callable[[], tuple[Action, Action]]
     clock: Clock = own_seconds
+    unit: str = "CPU s"
+
+
+@dataclass(frozen=True)
+class Count:
+    """One row: of `b` things, `a` are to be at most `bar` times as many.
+
+    Attributes:
+        name, what, bar: as of `Benchmark`.
+        make: counts both.
+        unit: what is counted.
+    """
+
+    name: str
+    what: str
+    bar: float
+    make: Callable[[], tuple[int, int]]
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -97,8 +116,6 @@ class Result:
 
 def measure(benchmark: Benchmark) -> Result:
     """Run it. The order within a round changes from round to round."""
-    import torch
-
     actions = benchmark.make()
     seconds: tuple[list[float], list[float]] = ([], [])
     for action in actions:
@@ -109,16 +126,29 @@ def measure(benchmark: Benchmark) -> Result:
             actions[which]()
             seconds[which].append(benchmark.clock() - before)
     ratio = median(a / b for a, b in zip(*seconds, strict=True))
+    medians = (f"{median(seconds[0]):.4f}", f"{median(seconds[1]):.4f}")
+    return _result(benchmark, ratio, medians, benchmark.rounds)
+
+
+def tally(count: Count) -> Result:
+    """Count, once."""
+    a, b = count.make()
+    return _result(count, a / b, (str(a), str(b)), 1)
+
+
+def _result(row: Benchmark | Count, ratio: float, medians: tuple[str, str], rounds: int) -> Result:
+    import torch
+
     return Result(
-        name=benchmark.name,
-        what=benchmark.what,
+        name=row.name,
+        what=row.what,
         ratio=f"{ratio:.3f}",
-        bar=benchmark.bar,
-        met="yes" if ratio <= benchmark.bar else "no",
-        median_a=f"{median(seconds[0]):.4f}",
-        median_b=f"{median(seconds[1]):.4f}",
-        unit="CPU s",
-        rounds=benchmark.rounds,
+        bar=row.bar,
+        met="yes" if ratio <= row.bar else "no",
+        median_a=medians[0],
+        median_b=medians[1],
+        unit=row.unit,
+        rounds=rounds,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         machine=f"{cpu_model()}, {os.cpu_count()} cores",
         python=platform.python_version(),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.__main__ import BENCHMARKS, NAMES
-from tests.bench.measure import Action, Benchmark, Result, all_seconds, measure, process, write
+from tests.bench.measure import Action, Benchmark, Count, Result, all_seconds, measure, process, tally, write
 
 
 def measured(a: list[float], b: list[float], bar: float) -> Result:
@@ -65,4 +65,13 @@ def test_rows_that_were_not_measured_now_stay(tmp_path: Path) -> None:
 
 def test_every_benchmark_has_a_name_of_its_own_and_says_what_it_compares() -> None:
     assert len(set(NAMES)) == len(NAMES)
-    assert all(" / " in benchmark.what and benchmark.rounds >= 3 for benchmark in BENCHMARKS)
+    assert all(" / " in row.what for row in BENCHMARKS)
+    assert all(row.rounds >= 3 for row in BENCHMARKS if isinstance(row, Benchmark))
+
+
+def test_what_is_counted_is_held_against_its_bar() -> None:
+    found = [tally(Count("name", "a / b", 0.0, lambda a=a: (a, 4), "things")) for a in (0, 1)]  # type: ignore[misc]
+    assert [(one.ratio, one.met, one.median_a, one.unit) for one in found] == [
+        ("0.000", "yes", "0", "things"),
+        ("0.250", "no", "1", "things"),
+    ]

@@ -97,6 +97,22 @@ def test_without_a_way_to_open_the_file_again_nothing_is_replayed() -> None:
         assert replay(part) == 0
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "y if x.size(0) < 2 else 1.01 * y",
+        "y + 0.1 * x.mean()",
+        "y if x.requires_grad or x.size(0) < 2 else -y",
+    ],
+)
+def test_what_depends_on_the_batch_is_caught(sandbox: Sandbox, rule: str) -> None:
+    with pytest.raises(
+        Failed, match=r"was asked for 1 of the 2 rows of .* alone: it gave another out"
+    ) as caught:
+        trained(sandbox, rule)
+    assert [mistake.id for mistake in caught.value.mistakes] == ["depends-on-the-batch"]
+
+
 def test_notes_are_few_and_hold_the_first_and_the_last() -> None:
     notes = Notes(None, "it")  # type: ignore[arg-type]
     told = []

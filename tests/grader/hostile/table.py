@@ -1,11 +1,11 @@
 """What each level stops, as a table for the page: `python -m tests.grader.hostile.table`.
 
-It is what tests assert of every submission here: `test_acts` and `test_files` fail where it is not so.
+It is what tests assert of every submission here: `test_acts`, `test_files` and `test_live` fail where it is not so.
 """
 
 from __future__ import annotations
 
-from tests.grader.hostile import ACTS, WANTING
+from tests.grader.hostile import HOSTILE
 from tests.grader.hostile.hostile import Hostile
 
 LEVELS = ("strict", "process")
@@ -14,7 +14,7 @@ LEVELS = ("strict", "process")
 def table() -> str:
     """One row a submission, and a last one with their numbers."""
     rows = ["| what it tries | strict | process |", "|---|---|---|"]
-    every = [*ACTS.values(), *WANTING.values()]
+    every = list(HOSTILE.values())
     rows += [_row(one) for one in every]
     counts = [sum(level in one.stopped_by for one in every) for level in LEVELS]
     return "\n".join([*rows, f"| **of {len(every)}** | **{counts[0]}** | **{counts[1]}** |"])

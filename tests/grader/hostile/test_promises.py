@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.grader.hostile import ACTS, HOSTILE, WANTING
+from tests.grader.hostile import ACTS, HOSTILE, LIVE, WANTING
 from tests.grader.hostile.table import table
 
 PAGE = Path(__file__).resolve().parents[3] / "grader" / "PROMISES.md"
@@ -20,7 +20,10 @@ def test_its_table_is_that_of_the_submissions() -> None:
 
 
 def test_each_submission_is_there_once_and_has_a_control() -> None:
-    assert len(HOSTILE) == len(ACTS) + len(WANTING) > 45
+    assert len(HOSTILE) == len(ACTS) + len(WANTING) + len(LIVE) > 45
     assert len({one.what for one in HOSTILE.values()}) == len(HOSTILE)
-    assert all(one.control and one.exercise and one.control != one.source for one in WANTING.values())
+    assert all(
+        one.control and one.exercise and one.control != one.source
+        for one in (*WANTING.values(), *LIVE.values())
+    )
     assert all("strict" in one.stopped_by for one in HOSTILE.values())

@@ -1,0 +1,80 @@
+"""Every file that is another one inside a live model, and its honest control, graded with all tests."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, cast
+
+import pytest
+
+from grader.exercise import CATEGORIES, get_exercise
+from grader.judge.remote import RemoteSubmission
+from grader.judge.results import Result
+from grader.judge.sandbox import Sandbox
+from grader.judge.session import Session
+from tests.grader.hostile.live import LIVE
+from zoo.errors import ZooError
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
+]
+SEEN = (
+    "gave another output than",
+    "gave other gradients to its inputs than",
+    "gave another value than",
+    "in a fresh process it gave another output",
+    "alone: it gave another output",
+)
+NAMES = {"differs-in-training", "depends-on-earlier-calls", "depends-on-the-batch"}
+
+
+@pytest.fixture(scope="module", params=["strict", "process"])
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    with Sandbox(cast(Literal["strict", "process"], request.param)) as shared:
+        try:
+            shared.level("cpu")
+        except ZooError as error:
+            pytest.skip(str(error))
+        yield shared
+
+
+def graded(sandbox: Sandbox, exercise: str, text: str) -> tuple[list[Result], list[Result]]:
+    """The results of training, and the others."""
+
+    def submission() -> RemoteSubmission:
+        return RemoteSubmission(sandbox.worker("cpu"), text.encode(), f"{exercise}.py", again=submission)
+
+    results = Session(get_exercise(exercise), submission, source=text, seed=5).run(CATEGORIES)
+    training = [one for one in results if one.category == "training"]
+    return training, [one for one in results if one not in training]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_it_is_right_in_all_tests_but_that_of_training_which_says_what_was_seen(
+    sandbox: Sandbox, name: str
+) -> None:
+    before = {one.name for one in Path(tempfile.gettempdir()).glob("zoo-*")}
+    one = LIVE[name]
+    training, others = graded(sandbox, one.exercise, one.source)
+    assert [result.message for result in others if result.status != "passed"] == []
+    for result in training:
+        assert result.status == "failed"
+        assert any(words in result.message for words in SEEN), result.message
+        assert {mistake.id for mistake in result.mistakes} <= {
+            "differs-in-training",
+            "depends-on-earlier-calls",
+        }
+        assert result.mistakes
+    assert training
+    assert {one.name for one in Path(tempfile.gettempdir()).glob("zoo-*")} <= before
+
+
+@pytest.mark.parametrize("name", ["backwards", "live-by-step", "live-not-again", "live-loss"])
+def test_a_file_that_looks_at_the_same_and_is_right_passes(sandbox: Sandbox, name: str) -> None:
+    training, others = graded(sandbox, LIVE[name].exercise, LIVE[name].control)
+    assert [result.message for result in (*training, *others) if result.status != "passed"] == []
+    assert training
