@@ -302,24 +302,28 @@ def test_the_judge_killed_nothing_is_left(level: str, loaded: bool) -> None:
 
 
 @pytest.mark.slow
-def test_many_submissions_leave_no_more_than_one(server: ForkServer) -> None:
-    load(server, "strict")[0].close()
+def test_two_hundred_submissions_leave_no_more_than_ten(server: ForkServer) -> None:
+    def submit() -> None:
+        worker, submission = load(server, "strict")
+        assert submission.function("answer").call([]).value == 42
+        worker.close()
+
+    def held() -> tuple[int, int, int, int]:
+        """Descriptors of the fork server and of the judge, and memory of both, in kB."""
+        status = [Path(f"/proc/{pid}/status").read_text() for pid in (server.pid, "self")]
+        memory = [int(one.partition("VmRSS:")[2].split()[0]) for one in status]
+        own = len(list(Path("/proc/self/fd").iterdir()))
+        return len(list(Path(f"/proc/{server.pid}/fd").iterdir())), own, *memory  # type: ignore[return-value]
+
+    for _ in range(10):
+        submit()
     assert server.pid is not None
-
-    def held() -> tuple[int, int, int]:
-        status = Path(f"/proc/{server.pid}/status").read_text()
-        memory = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-        return (
-            len(list(Path(f"/proc/{server.pid}/fd").iterdir())),
-            len(list(Path("/proc/self/fd").iterdir())),
-            memory,
-        )
-
     before, start = held(), folders()
     for _ in range(200):
-        load(server, "strict")[0].close()
+        submit()
     after = held()
     assert after[:2] == before[:2]
-    assert after[2] < before[2] + 4096  # kB
+    assert after[2] < before[2] + 4096
+    assert after[3] < before[3] + 4096
     assert folders() == start
     assert children(server.pid) == set()
