@@ -220,13 +220,14 @@ def test_a_worker_killed_at_every_eighth_message_of_a_grade_of_attention(bench: 
 
 
 @pytest.mark.slow
-def test_a_worker_killed_while_a_model_is_trained_and_looked_at_again(bench: Bench) -> None:
+def test_a_worker_killed_while_a_model_is_trained_and_when_it_is_asked_again(bench: Bench) -> None:
     only = frozenset({"training"})
-    bench.messages("masks", only)
-    workers = bench.killer.asked.count("source")
-    assert workers == 2  # the second one is put the live calls again
-    again = len(bench.killer.asked) - bench.killer.asked[::-1].index("source") - 1
-    every(bench, "masks", [*some(again, 4), again, again + 1, len(bench.killer.asked) - 2], only)
+    bench.messages("feedforward", only)
+    asked = bench.killer.asked
+    assert asked.count("source") == 2  # the second worker is put some live calls again
+    again = len(asked) - 1 - asked[::-1].index("source")
+    for i, at in enumerate((again // 2, again, again + 5)):
+        assert killed(bench, "feedforward", at, WHENS[i % 2], only)
 
 
 def test_the_fork_server_killed_in_the_middle_of_a_grade(bench: Bench) -> None:
