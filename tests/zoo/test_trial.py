@@ -7,12 +7,11 @@ import math
 import pytest
 import torch
 
-from tests.zoo.support import fitting
+from tests.zoo.support import accepted, fitting
 from zoo.blueprint import Blueprint, Sizes, make_blueprint
 from zoo.builder import build
 from zoo.devices import MemoryLimitError
 from zoo.errors import CombinationError
-from zoo.plugins import get_registry
 from zoo.registry import Variant
 from zoo.trial import build_on, check_memory, padded_tokens, try_out
 
@@ -69,7 +68,7 @@ class TestTokens:
 
 
 class TestTryOut:
-    @pytest.mark.parametrize("variant", get_registry().variants(), ids=lambda v: f"{v.axis}/{v.name}")
+    @pytest.mark.parametrize("variant", accepted(), ids=lambda v: f"{v.axis}/{v.name}")
     def test_every_variant_runs_and_the_gradient_reaches_all_of_it(
         self, variant: Variant, device: torch.device
     ) -> None:
