@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.bench import costs
 from tests.grader.hostile import ACTS, HOSTILE, LIVE, WANTING
 from tests.grader.hostile.table import table
 
 PAGE = Path(__file__).resolve().parents[3] / "grader" / "PROMISES.md"
 
 
-def test_its_table_is_that_of_the_submissions() -> None:
-    _, _, after = PAGE.read_text(encoding="utf-8").partition(
-        "<!-- made by `python -m tests.grader.hostile.table` -->\n"
-    )
-    shown, end, _ = after.partition("\n<!-- end -->")
+def shown(module: str) -> str:
+    """The part of the page that a module makes."""
+    _, _, after = PAGE.read_text(encoding="utf-8").partition(f"<!-- made by `python -m {module}` -->\n")
+    made, end, _ = after.partition("\n<!-- end -->")
     assert end
-    assert shown == table()
+    return made
+
+
+def test_its_table_is_that_of_the_submissions() -> None:
+    assert shown("tests.grader.hostile.table") == table()
+
+
+def test_its_costs_are_those_that_were_measured() -> None:
+    assert shown("tests.bench.costs") == costs.table()
 
 
 def test_each_submission_is_there_once_and_has_a_control() -> None:
