@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -37,6 +38,7 @@ class Hypothesis(NamedTuple):
     ended: bool = False
 
 
+SCORE = attrgetter("score")
 Beam = list[Hypothesis]
 Rows = list[list[int]]
 
@@ -66,20 +68,20 @@ def all_ended(request: Request, tokens: Tensor) -> bool:
 
 def extended(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
     """Every hypothesis with every id behind it; a finished one as it is."""
-    return [
-        longer
-        for one, row in zip(beam, chances, strict=True)
-        for longer in (
-            [one]
-            if one.ended
-            else [Hypothesis((*one.ids, i), one.score + p, i == request.eos) for i, p in enumerate(row)]
-        )
-    ]
+    found: Beam = []
+    eos = request.eos
+    for one, row in zip(beam, chances, strict=True):
+        ids, score, ended = one
+        if ended:
+            found.append(one)
+        else:
+            found += [Hypothesis((*ids, i), score + p, i == eos) for i, p in enumerate(row)]
+    return found
 
 
 def best(_request: Request, hypotheses: Beam, count: int) -> Beam:
     """Those with the highest sums."""
-    return sorted(hypotheses, key=lambda one: one.score, reverse=True)[:count]
+    return sorted(hypotheses, key=SCORE, reverse=True)[:count]
 
 
 def normalised(steps: Steps, request: Request, one: Hypothesis) -> float:

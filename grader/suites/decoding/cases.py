@@ -22,6 +22,8 @@ from grader.worker.parts.spelling import MEMORY_WIDTH, Speller
 GREEDY, BEAM = "greedy_decode", "beam_search"
 VOCAB, TABLE = 9, 499  # rows of the table; a prime number mixes the prefixes well
 POOL = 24  # sentences drawn at a time
+PATIENCE = 20  # how often, before other weights are drawn
+ASKED = 12  # sentences that are put to every mistake; about as many of those drawn are ambiguous
 CLEAR = 24.0  # by how much the likeliest id leads: no chance brings up another one
 NEVER = -24.0  # PAD and SOS
 
@@ -95,19 +97,29 @@ def rows(steps: Steps, request: Request, *, greedy: bool = False) -> list[tuple[
 def with_lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids) -> tuple[Weights, Tensor]:
     """Weights, and sentences [B, S] whose greedy ids are of these lengths; more than max_len: they never end."""
     draws = Draws(seed)
-    weights = clear(draws, ids)
-    model = speller(weights)
+    while True:  # with some weights there is no sentence of a length
+        weights = clear(draws, ids)
+        chosen = _of_lengths(draws, speller(weights), lengths, max_len, ids)
+        if len(chosen) == len(lengths):
+            return weights, torch.stack(chosen)
+
+
+def _of_lengths(
+    draws: Draws, model: Speller, lengths: tuple[int, ...], max_len: int, ids: Ids
+) -> list[Tensor]:
+    """As many of the sentences, in order, as are found in so many draws."""
     chosen: list[Tensor] = []
-    while len(chosen) < len(lengths):
+    for _ in range(PATIENCE):
         drawn = sentences(draws, ids, POOL, 4)
         request = Request(model, drawn, max_len + 1, ids.sos, ids.eos, ids.pad)
         for src, row in zip(drawn, rows(REFERENCE, request, greedy=True), strict=True):
-            wanted = lengths[len(chosen)] if len(chosen) < len(lengths) else 0
-            long = ids.eos not in row
-            fits = wanted > max_len if long else len(row) == wanted
+            if len(chosen) == len(lengths):
+                return chosen
+            wanted, endless = lengths[len(chosen)], ids.eos not in row
+            fits = wanted > max_len if endless else len(row) == wanted
             if fits and not _among(src, chosen):
                 chosen.append(src)
-    return weights, torch.stack(chosen)
+    return chosen
 
 
 def _among(src: Tensor, chosen: Sequence[Tensor]) -> bool:
@@ -212,25 +224,38 @@ class Search:
 def telling(seed: int, search: Search) -> tuple[Weights, Tensor]:
     """Weights, and sentences on which all readings agree, and which tell many mistakes apart."""
     draws = Draws(seed)
-    weights = doubtful(draws, search.ids)
-    model = speller(weights)
+    known = MISTAKES if search.ids == USUAL else ()  # with other ids it is the ids that are asked about
+    mistakes = [s for m in known if m.parts == (BEAM,) for s in m.variants(REFERENCE)]
+    while True:
+        weights = doubtful(draws, search.ids)
+        chosen = _telling(draws, speller(weights), search, mistakes)
+        if len(chosen) == search.count:
+            return weights, torch.stack(chosen)
+
+
+def _telling(draws: Draws, model: Speller, search: Search, mistakes: Sequence[Steps]) -> list[Tensor]:
+    """As many sentences as are found in so many draws."""
     chosen: list[Tensor] = []
-    while len(chosen) < search.count:
-        drawn = sentences(draws, search.ids, POOL, 4)
+    for _ in range(PATIENCE):
+        drawn = sentences(draws, search.ids, 2 * ASKED, 4)
+        drawn = drawn[agreed(search.request(model, drawn), draws)[1]][:ASKED]
+        if not len(drawn):
+            continue
         request = search.request(model, drawn)
-        right, fine = agreed(request, draws)
-        mistakes = [s for m in MISTAKES if m.parts == (BEAM,) for s in m.variants(REFERENCE)]
-        answers = [right, *(_answers(steps, request) for steps in mistakes)]
+        answers = [rows(REFERENCE, request), *(_answers(steps, request) for steps in mistakes)]
         unseen = {(a, b) for a in range(len(answers)) for b in range(a)}
         while len(chosen) < search.count:
-            left = [i for i, good in enumerate(fine) if good and not _among(drawn[i], chosen)]
+            left = [i for i, src in enumerate(drawn) if not _among(src, chosen)]
             told = {i: {(a, b) for a, b in unseen if answers[a][i] != answers[b][i]} for i in left}
-            pick = max(left, key=lambda i: len(told[i]), default=-1)
+            # most of all, mistakes are to be told from the right answer, which is number 0
+            pick = max(left, key=lambda i: sum(10 if b == 0 else 1 for _, b in told[i]), default=-1)
             if pick < 0:
                 break
             chosen.append(drawn[pick])
             unseen -= told[pick]
-    return weights, torch.stack(chosen)
+        if len(chosen) == search.count:
+            break
+    return chosen
 
 
 def _answers(steps: Steps, request: Request) -> list[tuple[int, ...]]:
