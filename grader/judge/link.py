@@ -1,4 +1,4 @@
-"""Requests to one worker, their answers checked, and the graphs that nobody will ask for any more."""
+"""Requests to one worker, their answers checked, and what nobody will ask for any more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Reader = Callable[[dict[str, Any], list[Tensor]], T]
 
 
 class Link:
-    """Requests to one worker, their answers checked; and the graphs that nobody will ask for any more.
+    """Requests to one worker, their answers checked; and what nobody will ask for any more.
 
     Args:
         worker: answers them.

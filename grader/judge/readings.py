@@ -160,8 +160,11 @@ def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
 @lru_cache(maxsize=256)
 def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading]:
     choices = [sorted(_places(one, i, own), key=lambda c: c[0]) for i, one in enumerate(wanted)]
+    # To leave out what could be found costs more than any other way; so it is tried only if there is none.
+    sparing = [[c for c in some if c[0] < _UNASSIGNED] or some for some in choices]
+    assigned = list(islice(_assignments(sparing), 20_000)) or islice(_assignments(choices), 20_000)
     found: list[tuple[float, Reading]] = []
-    for picked in islice(_assignments(choices), 20_000):
+    for picked in assigned:
         slots = {w.name: slot for w, (_, slot) in zip(wanted, picked, strict=True) if slot is not None}
         cost = sum(cost for cost, _ in picked) + 10 * _torn(slots)
         found.append((cost, slots))

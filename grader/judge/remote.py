@@ -250,9 +250,8 @@ class RemoteInstance(RemoteFunction, Handed):
         self._link.ask({"op": "to", **self._target, "dtype": NAMES[dtype]}, "changing its dtype", _nothing)
 
     def close(self) -> None:
-        """Forget the instance. Harmless when the worker is gone."""
-        if self._link.worker.alive:
-            self._link.ask({"op": "close", **self._target}, "closing", _nothing)
+        """Let the worker forget the instance, with the next request."""
+        self._link.dropped.append(self.number)
 
     def _shapes(self) -> Mapping[str, torch.Size]:
         return self._known

@@ -44,7 +44,6 @@ class Operations:
             "to": self._to,
             "call": self._call,
             "backward": self._backward,
-            "close": self._close,
             "seed": self._seed,
             "trace": self._trace,
         }
@@ -72,8 +71,9 @@ class Operations:
             self._namespace = vars(source.load(bytes(body), self.filename))
             return {}
         self._found = unpack_tensors(request["tensors"], body)
-        for handle in request.get("drop", ()):
-            self._graphs.pop(handle, None)
+        for number in request.get("drop", ()):
+            self._graphs.pop(number, None)
+            self._instances.pop(number, None)
         try:
             return self._operations[request["op"]](request, packer)
         finally:
@@ -165,10 +165,6 @@ class Operations:
             "inputs": [[name, packer.pack(gradient)] for name, gradient in inputs.items()],
             "parameters": packer.pack_named(parameters),
         }
-
-    def _close(self, request: _Request, packer: Packer) -> _Answer:
-        self._instances.pop(request["instance"], None)
-        return {}
 
     def _trace(self, request: _Request, packer: Packer) -> _Answer:
         found = [] if self._strays is None else self._strays.found
