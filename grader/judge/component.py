@@ -155,8 +155,16 @@ class Submission(Protocol):
             SubmissionError: the constructor's exception, or the result is no nn.Module.
         """
 
-    def part(self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Instance:
-        """One of the judge's own parts (`grader.worker.parts`), made where the submission runs, to be handed to it."""
+    def part(
+        self,
+        kind: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        training: bool = True,
+    ) -> Instance:
+        """One of the judge's own parts (`grader.worker.parts`), made where the submission runs, to be handed to it; in
+        train mode or not."""
 
     def trace(self, on: bool) -> list[str]:
         """Begin (or end) to look for tensors made on a fixed device; what was found since it began, with lines."""

@@ -72,11 +72,13 @@ class Desk:
 
     def make(self, name: str, *args: Any, training: bool = False, **kwargs: Any) -> Instance:
         """Construct a class of the submission, in the desk's dtype, in eval mode unless `training`."""
-        return self._kept(self.submission.construct(name, args, kwargs), training)
+        made = self._kept(self.submission.construct(name, args, kwargs))
+        made.train(training)
+        return made
 
     def part(self, kind: str, *args: Any, weights: Mapping[str, Tensor] | None = None) -> Instance:
         """One of the judge's parts (`grader.worker.parts`), with weights by their names less `judge_`."""
-        part = self._kept(self.submission.part(kind, args), False)
+        part = self._kept(self.submission.part(kind, args, training=False))
         if weights is not None:
             self.load_part(part, weights)
         return part
@@ -89,11 +91,10 @@ class Desk:
             named[f"{home}{dot}judge_{last}"] = self.given(value)
         part.load(named)
 
-    def _kept(self, instance: Instance, training: bool) -> Instance:
+    def _kept(self, instance: Instance) -> Instance:
         self._made.append(instance)
         if self.dtype != torch.float32:
             instance.to(self.dtype)
-        instance.train(training)
         return instance
 
     def load(

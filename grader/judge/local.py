@@ -71,12 +71,17 @@ class LocalSubmission:
             return LocalInstance(module, self._filename, self._device, self._tracing)
 
     def part(
-        self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        training: bool = True,
     ) -> LocalInstance:
         """One of the judge's own parts."""
         module = components.construct(
             parts.PARTS, kind, _given(list(args)), _given(dict(kwargs or {})), self._device
-        )
+        ).train(training)
         return LocalInstance(module, self._filename, self._device, self._tracing)
 
     def trace(self, on: bool) -> list[str]:

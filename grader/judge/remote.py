@@ -91,16 +91,28 @@ class RemoteSubmission:
         return self._made(name, args, kwargs, part=False)
 
     def part(
-        self, kind: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        training: bool = True,
     ) -> RemoteInstance:
         """One of the judge's own parts, to be handed to the submission."""
-        return self._made(kind, args, kwargs, part=True)
+        return self._made(kind, args, kwargs, part=True, training=training)
 
     def _made(
-        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None, *, part: bool
+        self,
+        name: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None,
+        *,
+        part: bool,
+        training: bool = True,
     ) -> RemoteInstance:
         packer = Packer()
-        request = {"op": "construct", "name": name, "part": part, **_arguments(packer, args, kwargs or {})}
+        kind = {"op": "construct", "name": name, "part": part, "training": training}
+        request = {**kind, **_arguments(packer, args, kwargs or {})}
         instance = self._link.ask(
             request, f"constructing {name}", lambda answer, _: _whole(answer["instance"]), packer
         )

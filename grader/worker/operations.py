@@ -94,6 +94,8 @@ class Operations:
         with self._strays or contextlib.nullcontext():
             module = components.construct(namespace, request["name"], args, kwargs, self._device)
         strays.forgive(module)
+        if not request["training"]:  # of the judge's own parts only
+            module.train(False)
         self._made += 1
         self._instances[self._made] = module
         return {"instance": self._made}
