@@ -143,7 +143,8 @@ class _RemoteCall(torch.autograd.Function):
         ctx.wanted = [i for i in range(count) if ctx.needs_input_grad[3 + i]]
         grad: list[int | str] = [order.index(i) for i in ctx.wanted]
         answered = module._ask(distinct, order, grad, record=True)
-        output, ctx.outcome, ctx.call = answered.output, answered.outcome, answered.call
+        output = answered.output.detach()  # what ctx holds would keep ctx, and the graph, for ever
+        ctx.outcome, ctx.call = answered.outcome, answered.call
         ctx.module, ctx.order, ctx.count, ctx.place = module, order, count, given[0].device
         if ctx.outcome.handle is None:
             ctx.mark_non_differentiable(output)

@@ -9,8 +9,10 @@ it beforehand, and whoever computes the right function passes whichever calls ar
 from __future__ import annotations
 
 import random
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -96,11 +98,10 @@ class SpotChecked(nn.Module):
         self._random = random.SystemRandom()
         self._calls = {True: 0, False: 0}  # in training, in decoding
         self._open: _Call | None = None
+        this = weakref.ref(self)  # torch keeps hooks where no garbage collector looks
         for name, parameter in part.named_parameters():
             if parameter.requires_grad:
-                parameter.register_post_accumulate_grad_hook(
-                    lambda p, name=name: self._keep_gradient(name, p)
-                )
+                parameter.register_post_accumulate_grad_hook(partial(_told, this, name))
 
     def forward(self, *arguments: Tensor | None) -> Tensor:
         """The part's own answer. Raises Failed if it, or the call checked before, is not the oracle's."""
@@ -180,6 +181,12 @@ class SpotChecked(nn.Module):
         _compare(
             f"{call.what} gave other gradients to its parameters", [(own[name], x) for name, x in theirs]
         )
+
+
+def _told(watcher: weakref.ref[SpotChecked], name: str, parameter: Tensor) -> None:
+    """The hook of a parameter: tell of its gradient who still wants to know."""
+    if (part := watcher()) is not None:
+        part._keep_gradient(name, parameter)
 
 
 def _distinct(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -182,3 +183,18 @@ def test_on_cuda_it_trains_as_it_would_here() -> None:
             grads.append(gradients(module, names))
         torch.testing.assert_close(grads[0], grads[1])
         assert remote(x, x, x).device.type == "cuda"
+
+
+def test_nothing_of_a_call_is_kept_when_the_model_is_gone(worker: Worker) -> None:
+    def train() -> list[weakref.ref[object]]:
+        remote, _ = pair(worker)
+        x = torch.randn(2, 3, 8)
+        output = remote(x, x, x, None)
+        output = output + remote(output, output, output, None)
+        output.square().sum().backward()
+        return [weakref.ref(one) for one in (remote, output, *remote.notes.calls())]
+
+    kept = train()
+    gc.collect()
+    assert len(kept) == 4
+    assert [one() for one in kept] == [None] * 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
@@ -120,3 +122,10 @@ def test_gradients_of_parameters_alone_are_looked_at() -> None:
     checked(x, x, x, None).sum().backward()
     with pytest.raises(Failed, match="other gradients to its parameters"):
         checked.settle()
+
+
+def test_nothing_of_a_training_is_kept_when_it_is_over() -> None:
+    """Where 300 files are graded, one training after the other would fill the memory."""
+    checked = weakref.ref(live(share=1.0))
+    gc.collect()
+    assert checked() is None
