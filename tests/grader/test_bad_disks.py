@@ -109,7 +109,7 @@ def test_a_grade_in_a_folder_on_a_full_disk_is_told(disk: Path) -> None:
     fill(disk)
     done = grade(file)
     assert done.returncode == 1  # nothing is written yet
-    assert " ".join(done.stdout.split()).startswith(f"Graded {file}: ")
+    assert "".join(done.stdout.split()).startswith(f"Graded{file}:")
     assert said(done) == (
         "The grade is as shown, but your progress was not written. "
         f"'{disk}/{FILE_NAME}' cannot be written: No space left on device."
@@ -171,7 +171,7 @@ def test_a_folder_that_an_ordinary_user_may_not_write_in() -> None:
         mine.chmod(0o555)
         done = run([*ZOO, "grade", str(file)], folder)
         assert done.returncode == 1, done.stderr
-        assert " ".join(done.stdout.split()).startswith(f"Graded {file}: ")
+        assert "".join(done.stdout.split()).startswith(f"Graded{file}:")
         assert said(done) == (
             "The grade is as shown, but your progress was not written. "
             f"'{mine}/{FILE_NAME}' cannot be written: Permission denied."

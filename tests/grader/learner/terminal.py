@@ -17,9 +17,10 @@ from typing import Any
 
 from tests.zoo.cli.conftest import ROOT
 
-# Where tests run in the background, SIGINT may come ignored, and Python then leaves it so.
+# Where tests run in the background, SIGINT and SIGHUP may come ignored, and Python then leaves them so.
 START = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     "from zoo.cli import main; main()"
 )
 
