@@ -18,7 +18,10 @@ from grader.judge.sandbox import Sandbox
 from tests.grader.hostile import WANTING
 from zoo.errors import ZooError
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
+    pytest.mark.xdist_group("hostile files"),  # one process: what they share is dear
+]
 LEVELS = ("strict", pytest.param("process", marks=pytest.mark.slow))
 ROOT = Path(__file__).resolve().parents[3]
 HONEST = dict({one.control: (name, one) for name, one in WANTING.items()}.values())  # each text once
@@ -26,6 +29,7 @@ HONEST = dict({one.control: (name, one) for name, one in WANTING.items()}.values
 ZOO = """
 from grader.judge import naming
 from zoo.cli import main
+
 naming.Namer.accounts = lambda self: []
 main()
 """
