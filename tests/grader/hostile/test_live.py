@@ -18,7 +18,6 @@ from grader.judge.session import Session
 from tests.grader.hostile.live import LIVE
 from zoo.errors import ZooError
 
-
 pytestmark = [
     pytest.mark.xdist_group("live"),  # one process: what they share is dear
     pytest.mark.slow,
