@@ -24,6 +24,29 @@ settings.register_profile(
 settings.load_profile("zoo")
 
 
+IN_ORDER = {
+    "tests/test_readme.py",  # each test builds on those before
+    "tests/zoo/test_docs.py",
+    "tests/grader/test_pages_of_the_grader.py",
+    "tests/grader/hostile/test_files.py",  # what they share is dear
+    "tests/grader/hostile/test_live.py",
+}
+"""Files whose tests one process runs, in order."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Any test to any process, but for files in order (pytest-xdist 3.8 loses its own marks with pytest 9.2)."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file in IN_ORDER else nodeid
+
+    return Scheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Skip tests marked `gpu` where torch sees no CUDA device."""
     if torch.cuda.is_available():

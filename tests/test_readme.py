@@ -13,8 +13,6 @@ from tests.readme import ROOT, Example, examples, run, workshop
 from zoo.cli.root import make_cli
 from zoo.plugins import load_plugins
 
-pytestmark = pytest.mark.xdist_group("readme")  # one process: each test builds on those before
-
 EXAMPLES = examples((ROOT / "README.md").read_text(encoding="utf-8"))
 
 

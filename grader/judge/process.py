@@ -45,7 +45,9 @@ class Limits:
 
     start_s: float = 120.0
     request_s: float = 20.0
-    total_s: float = 1200.0  # twice cpu_s: where the machine is busy with other things, nobody is failed for it
+    total_s: float = (
+        1200.0  # twice cpu_s: where the machine is busy with other things, nobody is failed for it
+    )
     cpu_s: int = 600
     memory: int = 8 * 2**30
 

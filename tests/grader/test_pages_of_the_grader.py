@@ -20,8 +20,6 @@ from tests.readme import PAGES, ROOT, Example, File, bare, run, steps
 from zoo.cli.root import make_cli
 from zoo.plugins import load_plugins
 
-pytestmark = pytest.mark.xdist_group("pages_of_the_grader")  # one process: each test builds on those before
-
 PAGE = ROOT / "grader" / "EXERCISES.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 STEPS = steps(TEXT)

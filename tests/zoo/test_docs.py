@@ -14,8 +14,6 @@ import zoo
 from tests.readme import PAGES, Example, File, checkout, run, steps
 from zoo import hookspecs
 
-pytestmark = pytest.mark.xdist_group("docs")  # one process: each test builds on those before
-
 FOLDER = Path(zoo.__file__).parent
 TEXT = (FOLDER / "README.md").read_text(encoding="utf-8")
 PLUGINS = (FOLDER / "PLUGINS.md").read_text(encoding="utf-8")

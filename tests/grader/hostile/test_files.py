@@ -20,7 +20,6 @@ from zoo.errors import ZooError
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
-    pytest.mark.xdist_group("hostile files"),  # one process: what they share is dear
 ]
 LEVELS = ("strict", pytest.param("process", marks=pytest.mark.slow))
 ROOT = Path(__file__).resolve().parents[3]

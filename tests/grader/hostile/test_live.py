@@ -19,7 +19,6 @@ from tests.grader.hostile.live import LIVE
 from zoo.errors import ZooError
 
 pytestmark = [
-    pytest.mark.xdist_group("live"),  # one process: what they share is dear
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
 ]
