@@ -38,16 +38,14 @@ class Limits:
     Attributes:
         start_s: seconds until the worker has imported torch (none of the submission's code runs yet).
         request_s: seconds for the answer to any one request.
-        total_s: seconds for all answers together.
+        total_s: seconds for all answers together; twice `cpu_s`, so that a busy machine fails nobody.
         cpu_s: CPU seconds of the whole process.
         memory: bytes of address space; not held on CUDA, which reserves far more than it uses.
     """
 
     start_s: float = 120.0
     request_s: float = 20.0
-    total_s: float = (
-        1200.0  # twice cpu_s: where the machine is busy with other things, nobody is failed for it
-    )
+    total_s: float = 1200.0
     cpu_s: int = 600
     memory: int = 8 * 2**30
 
