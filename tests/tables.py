@@ -1,4 +1,4 @@
-"""The tables of the README, made from the registry: variants by axis, and presets.
+"""The tables of the README: variants by axis and presets, from the registry; speed, from `tests/bench/results.csv`.
 
 They stand between `<!-- NAME: made by make readme -->` and `<!-- end of NAME -->`. `python -m tests.tables` writes
 them; `python -m tests.readme` does too.
@@ -6,6 +6,7 @@ them; `python -m tests.readme` does too.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from zoo.registry import Variant
 from zoo.translation import presets as translation
 
 README = Path(__file__).parent.parent / "README.md"
+RESULTS = Path(__file__).parent / "bench" / "results.csv"
+SPEED = re.compile(r"(training|inference|decoding|peer)-.*d\d+")
+"""Rows of the benchmark that compare models."""
 TABLE = re.compile(
     r"<!-- (?P<name>[a-z]+): made by make readme -->\n(?P<text>.*?)<!-- end of (?P=name) -->\n", re.DOTALL
 )
@@ -44,13 +48,43 @@ def presets_table() -> str:
     return markdown(("preset", "a named blueprint", "source"), rows)
 
 
+def speed_table() -> str:
+    """What models take, against what they are measured against, as last measured."""
+    with RESULTS.open(newline="", encoding="utf-8") as file:
+        found = [row for row in csv.DictReader(file) if SPEED.match(row["name"])]
+    rows = [
+        (
+            f"`{row['name']}`",
+            _against(row),
+            row["ratio"],
+            f"{row['bar']}{'' if row['met'] == 'yes' else ', missed'}",
+        )
+        for row in found
+    ]
+    machines = sorted({f"{row['machine']}, Python {row['python']}, torch {row['torch']}" for row in found})
+    table = markdown(("benchmark", "measured against", "ratio", "bar"), rows)
+    return f"{table}\n\nOne thread; {'; '.join(machines)}."
+
+
+def _against(row: dict[str, str]) -> str:
+    """What stands behind the slash, in short."""
+    for text in ("nn.Transformer", "x-transformers", "everything computed anew", "decoder computed anew"):
+        if text in row["what"]:
+            return text
+    raise ValueError(f"{row['name']}: expected a benchmark of models, got {row['what']!r}.")
+
+
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [headers, ["---"] * len(headers), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"variants": variants_tables, "presets": presets_table}
+TABLES: dict[str, Callable[[], str]] = {
+    "variants": variants_tables,
+    "presets": presets_table,
+    "speed": speed_table,
+}
 """What can stand between the marks, by name."""
 
 

@@ -25,6 +25,13 @@ def test_every_table_stands_in_the_readme_with_every_name() -> None:
         assert f"| `{preset.name}` | {preset.summary} | {preset.source} |" in found["presets"]
 
 
+def test_every_model_that_was_measured_stands_in_the_readme() -> None:
+    (speed,) = [match["text"] for match in TABLE.finditer(TEXT) if match["name"] == "speed"]
+    ratios = [line.split(" | ")[2] for line in speed.splitlines() if line.startswith("| ")][2:]
+    assert len(ratios) >= 10
+    assert all(0 < float(ratio) < 2 for ratio in ratios)
+
+
 def test_a_table_that_is_stale_or_touched_by_hand_is_noticed() -> None:
     for match in TABLE.finditer(TEXT):
         for line in (match["text"].splitlines()[2], match["text"].splitlines()[-1]):

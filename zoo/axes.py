@@ -22,9 +22,14 @@ AXES = (
             Capability("causal", True, "honours any mask over keys, so also a causal one"),
             Capability("exact", False, "equals softmax(QK^T/sqrt(d))V with the same weights"),
             Capability("returns_weights", False, "offers forward_with_weights, weights [B,H,Tq,Tk]"),
-            Capability("roles", ("self", "cross"), "where it may stand"),
+            Capability("roles", ("self", "cross"), "where it may stand", ("self", "cross")),
             Capability("cross", "", "which attention takes its place in cross-attention; itself if empty"),
-            Capability("positions", (), "where it lets an encoding act: queries-keys, scores"),
+            Capability(
+                "positions",
+                (),
+                "where it lets an encoding act: queries-keys, scores",
+                ("queries-keys", "scores"),
+            ),
             Capability("cacheable", False, "decodes token by token with cached keys and values"),
             Capability("packs", False, "works on batches without their padding"),
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
@@ -44,7 +49,12 @@ AXES = (
             Capability(
                 "positional", True, "tells positions apart; without it a stack is permutation equivariant"
             ),
-            Capability("acts_on", "embedding", "embedding, queries-keys or scores"),
+            Capability(
+                "acts_on",
+                "embedding",
+                "embedding, queries-keys or scores",
+                ("embedding", "queries-keys", "scores"),
+            ),
             Capability("cacheable", False, "places one more token without seeing the others again"),
             Capability("head_multiple", 1, "the width of a head must be a multiple of this"),
             NEEDS,
@@ -89,7 +99,7 @@ AXES = (
         "how hidden vectors become scores of the next token",
         "logits",
         "Class(d_model, tgt_vocab, **options); forward(x [B,L,D]) -> [B,L,V]; with a tied embedding, `weight` [V,D].",
-        (Capability("output", "logits", "logits, log-probs or probs"),),
+        (Capability("output", "logits", "logits, log-probs or probs", ("logits", "log-probs", "probs")),),
     ),
     Axis(
         "masking",
@@ -119,7 +129,11 @@ AXES = (
         "what training minimises",
         "cross-entropy",
         "Class(pad, **options); forward(output [B,L,V], labels [B,L]) -> scalar, mean over labels that are not pad.",
-        (Capability("takes", "logits", "what the head must give: logits or log-probs"),),
+        (
+            Capability(
+                "takes", "logits", "what the head must give: logits or log-probs", ("logits", "log-probs")
+            ),
+        ),
     ),
     Axis(
         "schedule",

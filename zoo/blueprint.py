@@ -7,11 +7,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from types import MappingProxyType
+from operator import index
 from typing import Any
 
-from zoo.errors import ZooError, unknown_name
+from zoo.errors import PluginError, ZooError, unknown_name
+from zoo.frozen import FrozenMapping
 from zoo.plugins import get_plugins, get_registry
+from zoo.recipe import Recipe
 from zoo.registry import Registry, Variant
 
 FORMAT = 1
@@ -25,7 +27,7 @@ class Choice:
     """
 
     name: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
 
     def __str__(self) -> str:
         given = (f"{key}={_text(value)}" for key, value in self.options.items() if value is not None)
@@ -56,12 +58,14 @@ class Sizes:
     def __post_init__(self) -> None:
         for one in fields(self):
             value, kind = getattr(self, one.name), float if one.name == "dropout" else int
-            if kind is float and type(value) is int:
-                object.__setattr__(self, one.name, float(value))
-            elif type(value) is not kind:
-                raise ZooError(
-                    f"{one.name}={value!r}: expected {'a number' if kind is float else 'a whole number'}."
-                )
+            try:
+                if type(value) is bool:
+                    raise TypeError
+                value = index(value) if kind is int else float(value + 0)  # numpy's numbers are numbers too
+            except (TypeError, ValueError, OverflowError):
+                expected = "a number" if kind is float else "a whole number"
+                raise ZooError(f"{one.name}={value!r}: expected {expected}.") from None
+            object.__setattr__(self, one.name, value)
             if value < one.metadata["minimum"]:
                 raise ZooError(f"{one.name}={value}: expected at least {one.metadata['minimum']}.")
         if self.dropout >= 1 or math.isnan(self.dropout):
@@ -98,7 +102,7 @@ class Blueprint:
         """The same with other variants, as a user types them. Raises UnknownNameError, ZooError."""
         registry = registry or get_registry()
         changed = {axis: _choose(registry, axis, text) for axis, text in choices.items()}
-        return replace(self, choices=MappingProxyType({**self.choices, **changed}))
+        return replace(self, choices=FrozenMapping({**self.choices, **changed}))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` reads it back to an equal blueprint."""
@@ -142,10 +146,12 @@ def _choice_from_json(registry: Registry, axis: str, data: object) -> Choice:
 def _filled(variant: Variant, given: Mapping[str, object]) -> Choice:
     defaults = {option.name: option.default for option in variant.options}
     name = variant.path if variant.is_file else variant.name
-    return Choice(name, MappingProxyType({**defaults, **given}))
+    return Choice(name, FrozenMapping({**defaults, **given}))
 
 
-def _choose(registry: Registry, axis: str, text: str) -> Choice:
+def _choose(registry: Registry, axis: str, text: object) -> Choice:
+    if not isinstance(text, str):
+        raise ZooError(f"{axis}={text!r}: expected the name of a variant, as `zoo list {axis}` shows them.")
     return _filled(*registry.resolve(axis, text))
 
 
@@ -158,7 +164,7 @@ def _complete(registry: Registry, choices: Mapping[str, Choice]) -> Blueprint:
     ordered = {axis.name: {**rest, **choices}[axis.name] for axis in registry.axes}
     for axis in choices:
         registry.axis(axis)
-    return Blueprint(MappingProxyType(ordered), Sizes())
+    return Blueprint(FrozenMapping(ordered), Sizes())
 
 
 def make_blueprint(registry: Registry | None = None, **given: Any) -> Blueprint:
@@ -222,11 +228,25 @@ class Preset:
         choices = {**self.choices, **(self.corrected if corrected else {})}
         return make_blueprint(**choices, **self.sizes)  # type: ignore[arg-type]
 
+    def check(self) -> None:
+        """Raises PluginError if it names what is not there: a variant, a size, a field of the recipe."""
+        try:
+            for corrected in (False, *([True] if self.corrected else [])):
+                self.blueprint(corrected)
+            known = [one.name for one in fields(Recipe)]
+            for name in self.recipe:
+                if name not in known:
+                    raise unknown_name("field of a recipe", name, known)
+            Recipe(**self.recipe)
+        except (ZooError, TypeError) as error:
+            raise PluginError(f"preset '{self.name}': {error}") from error
+
 
 @cache
 def get_presets() -> Mapping[str, Preset]:
-    """All presets of all plugins, by name. A plugin that repeats a name is skipped."""
-    return get_plugins().collect("zoo_presets", Preset)
+    """All presets of all plugins, by name. A plugin that repeats a name, or names what is not there, is skipped."""
+    get_registry()  # first, so that a plugin whose variants are broken is told of as that
+    return get_plugins().collect("zoo_presets", Preset, Preset.check)
 
 
 def get_preset(name: str) -> Preset:

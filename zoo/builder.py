@@ -12,12 +12,12 @@ from torch import nn
 
 from zoo.blueprint import Blueprint
 from zoo.decoding.base import Decoding
-from zoo.errors import CombinationError
+from zoo.errors import CombinationError, PluginError, ZooError
 from zoo.external import construct_external
 from zoo.inits.base import initialise, scale_branches
 from zoo.losses.base import SequenceLoss
 from zoo.masks.adapter import MaskAdapter
-from zoo.plugins import get_registry
+from zoo.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.registry import Registry, Variant
 from zoo.rules import cacheable, check, chosen_variants, cross_attention, mask_form_taken, packable
 from zoo.schedules.base import Schedule
@@ -47,9 +47,15 @@ def build(
 
     Raises:
         CombinationError: a rule of combination is broken; the text names it and says what would work.
-        ZooError: a part from a file is missing, broken or not written yet.
+        UnknownNameError: `parts` names no axis, or `allow` no rule.
+        ZooError: a part from a file is missing, broken or not written yet; `blueprint` is none.
     """
     registry = registry or get_registry()
+    if not isinstance(blueprint, Blueprint):
+        advice = "`make_blueprint(...)` makes one, `get_preset(NAME).blueprint()` gives a preset's"
+        raise ZooError(f"build: expected a Blueprint, got {type(blueprint).__name__}: {advice}.")
+    for axis in parts or {}:
+        registry.axis(axis)
     check(blueprint, registry, allow)
     assembly = _Assembly(blueprint, registry, parts or {})
     seed = int(torch.randint(2**62, ())) if seed is None else seed
@@ -100,6 +106,11 @@ def _factory(variant: Variant, options: Mapping[str, Any]) -> Factory:
             return cls(*args, **given, **needs)
         except ValueError as error:
             raise CombinationError(f"{variant.axis}={variant.name}: {error}") from error
+        except TypeError as error:
+            if variant.origin in DEFAULT_PLUGINS:
+                raise
+            what = f"{variant.axis}={variant.name}, of plugin '{variant.origin}', cannot be constructed"
+            raise PluginError(f"{what}: {error}.") from error
 
     return make
 

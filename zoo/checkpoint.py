@@ -36,6 +36,7 @@ from zoo.trial import build_on
 
 FORMAT = 1
 INDEX = "zoo.json"
+FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 WEIGHTS = re.compile(r"weights-[0-9a-f]{64}\.safetensors\Z")
 PARTIAL = re.compile(r"(zoo\.json|weights-[0-9a-f]{64}\.safetensors)\.partial\Z")
 
@@ -147,7 +148,7 @@ def _read_index(folder: Path) -> dict[str, Any]:
         index = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise damaged from error
-    if not isinstance(index, dict) or not isinstance(index.get("format"), int):
+    if not isinstance(index, dict) or type(index.get("format")) is not int:
         raise damaged
     if index["format"] > FORMAT:
         raise ZooError(
@@ -217,8 +218,13 @@ def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
         raise ZooError(damaged) from error
 
 
+def _kinds(value: Tensor) -> tuple[torch.dtype, ...]:
+    """What a value of the model may have been saved as."""
+    return FLOATS if value.is_floating_point() else (value.dtype,)
+
+
 def _check_tensors(folder: Path, expected: Mapping[str, Tensor], got: Mapping[str, Tensor]) -> None:
-    """Raises ZooError unless names and shapes are those of the model."""
+    """Raises ZooError unless names, shapes and kinds of number are those of the model."""
     absent, foreign = sorted(expected.keys() - got), sorted(got.keys() - expected)
     lines = [f"{name}: expected {list(expected[name].shape)}, got nothing" for name in absent]
     lines += [f"{name}: expected nothing, got {list(got[name].shape)}" for name in foreign]
@@ -226,6 +232,11 @@ def _check_tensors(folder: Path, expected: Mapping[str, Tensor], got: Mapping[st
         f"{name}: expected {list(expected[name].shape)}, got {list(got[name].shape)}"
         for name in sorted(expected.keys() & got)
         if expected[name].shape != got[name].shape
+    ]
+    lines += [
+        f"{name}: expected {' or '.join(map(str, _kinds(expected[name])))}, got {got[name].dtype}"
+        for name in sorted(expected.keys() & got)
+        if got[name].dtype not in _kinds(expected[name])
     ]
     if lines:
         shown = lines[:5] + ([f"and {len(lines) - 5} more"] if len(lines) > 5 else [])

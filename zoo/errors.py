@@ -22,7 +22,9 @@ class PluginError(ZooError):
     """A plugin that cannot be loaded or breaks the rules of the hooks."""
 
 
-def unknown_name(kind: str, given: str, known: Iterable[str], command: str = "") -> UnknownNameError:
+def unknown_name(
+    kind: str, given: str, known: Iterable[str], command: str = "", where: str = ""
+) -> UnknownNameError:
     """The error for an unknown name: the nearest names, and the command that lists them all."""
     names = sorted(known)
     near = difflib.get_close_matches(given.lower(), names, n=3, cutoff=0.5)
@@ -31,6 +33,6 @@ def unknown_name(kind: str, given: str, known: Iterable[str], command: str = "")
     elif names:
         advice = f"Known: {', '.join(names)}."
     else:
-        advice = "None is registered."
+        advice = "There is none at all." if where else "None is registered."
     listing = f" `{command}` lists them all." if command else ""
-    return UnknownNameError(f"There is no {kind} '{given}'. {advice}{listing}")
+    return UnknownNameError(f"There is no {kind} '{given}'{where}. {advice}{listing}")

@@ -149,7 +149,7 @@ def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any
     called = f"{path.rpartition(':')[2]}({', '.join(map(_shown, args))})"
     try:
         part = cls(*args)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ZooError(f"{path} cannot be constructed as {called}: {_told(error, path)}") from error
     for method in METHODS.get(axis, ()):
         if not callable(getattr(part, method, None)):
@@ -208,11 +208,11 @@ def _raw_call(path: str, method: str, function: Callable[..., Any], args: tuple[
         return function(*args)
     except ZooError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ZooError(f"{path}, {method}: {_told(error, path)}") from error
 
 
-def _told(error: Exception, path: str) -> str:
+def _told(error: BaseException, path: str) -> str:
     file = path.rpartition(":")[0]
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(file)

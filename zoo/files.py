@@ -15,8 +15,14 @@ from zoo.errors import ZooError
 def write_whole(path: Path, data: bytes) -> None:
     """Put `data` at `path` in one step: all of it, on the disk, or nothing.
 
-    What is half written has the name of `path` and ".partial". Raises OSError.
+    What is half written has the name of `path` and ".partial". A link stays, and what it leads to is replaced; a
+    device or a pipe is written to. Raises OSError.
     """
+    if _is_stream(path):
+        with path.open("ab") as file:
+            file.write(data)
+        return
+    path = path.resolve()
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("wb") as file:
@@ -33,6 +39,11 @@ def write_whole(path: Path, data: bytes) -> None:
         os.fsync(folder)  # the new name too
     finally:
         os.close(folder)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether there is no file of this name to replace: /dev/stdout is one, whatever it leads to."""
+    return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
 
 
 @contextmanager

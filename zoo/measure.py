@@ -31,10 +31,10 @@ UNCOUNTED = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _fused_
 def count_flops(model: nn.Module, *inputs: Tensor) -> int:
     """Floating-point operations of one forward pass: matrix products, also those in fused attention kernels.
 
-    Counted in train mode, as inference kernels that fuse whole layers count for nothing.
+    Counted in train mode with gradients, as kernels for inference count for nothing.
     """
     model.train()
-    with FlopCounterMode(display=False, custom_mapping=UNCOUNTED) as counter:
+    with torch.enable_grad(), FlopCounterMode(display=False, custom_mapping=UNCOUNTED) as counter:
         model(*inputs)
     return int(counter.get_total_flops())
 

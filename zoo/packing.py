@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
+
+from zoo.values import readable
 
 WORTH = 1 / 8
 """Share of padding from which leaving it out saves more than moving the rest costs."""
@@ -47,9 +48,9 @@ def layout_of(real: Tensor | None) -> Layout | None:
     """The layout of a batch whose real positions are `real` [B, T]; None where it is better left padded.
 
     Looked for on the CPU alone (elsewhere looking would wait for the device), and not while a model is
-    being compiled or exported, whose shapes must not depend on data.
+    being compiled or exported, whose shapes must not depend on data, nor within `torch.vmap`.
     """
-    if real is None or real.device.type != "cpu" or torch.compiler.is_compiling():
+    if real is None or real.device.type != "cpu" or not readable(real):
         return None
     kept = int(real.sum())
     return Layout(real) if 0 < kept <= (1 - WORTH) * real.numel() else None

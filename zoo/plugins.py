@@ -79,16 +79,20 @@ class Plugins:
             except pluggy.PluginValidationError as error:
                 self.skip(self.manager.get_name(error.plugin) or repr(error.plugin), error, "hooks")
 
-    def collect(self, hook: str, kind: type[_Named]) -> dict[str, _Named]:
-        """What `hook` offers on every plugin, by name. A plugin that breaks or repeats a name is skipped whole."""
+    def collect(
+        self, hook: str, kind: type[_Named], check: Callable[[_Named], None] = lambda _one: None
+    ) -> dict[str, _Named]:
+        """What `hook` offers on every plugin, by name. A plugin that breaks, repeats a name, or offers what
+        `check` raises for, is skipped whole."""
         found: dict[str, _Named] = {}
 
         def add(_plugin: str, items: Iterable[object]) -> None:
             new: dict[str, _Named] = {}
-            for item in items:
+            for item in _several(items):
                 one = _checked(item, kind)
                 if one.name in found or one.name in new:
                     raise PluginError(f"{kind.__name__.lower()} '{one.name}' is registered twice")
+                check(one)
                 new[one.name] = one
             found.update(new)
 
@@ -118,7 +122,7 @@ class Plugins:
     def skip(self, name: str, error: BaseException, where: str) -> None:
         """Report a broken plugin and go on without it; with ZOO_STRICT_PLUGINS=1, raise PluginError."""
         reason = f"{where}: {type(error).__name__}: {error}"
-        if os.environ.get("ZOO_STRICT_PLUGINS", "") not in ("", "0"):
+        if strict():
             raise PluginError(f"Plugin '{name}' is broken. {reason}") from error
         before = self.loaded.get(name, Loaded(name, "", ""))
         self.loaded[name] = Loaded(name, before.version, before.source, reason)
@@ -127,10 +131,23 @@ class Plugins:
         print(f"zoo: plugin '{name}' is broken and skipped. {reason}", file=sys.stderr)
 
 
+def strict() -> bool:
+    """Whether a broken plugin is to be an error: ZOO_STRICT_PLUGINS=1."""
+    return os.environ.get("ZOO_STRICT_PLUGINS", "") not in ("", "0")
+
+
 def _checked(item: object, kind: type[_T]) -> _T:
     if not isinstance(item, kind):
         raise PluginError(f"expected {kind.__name__} objects, got {type(item).__name__}")
     return item
+
+
+def _several(items: object) -> Iterable[object]:
+    if items is None:
+        raise PluginError("expected a list or tuple, got None: is there a `return`?")
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        raise PluginError(f"expected a list or tuple, got {type(items).__name__}")
+    return items
 
 
 def load_plugins(default: Iterable[str] = DEFAULT_PLUGINS, group: str = "zoo") -> Plugins:
@@ -193,6 +210,6 @@ def make_registry(plugins: Plugins) -> Registry:
 
     plugins.each(
         "zoo_variants",
-        lambda name, variants: registry.add_all([_checked(variant, Variant) for variant in variants], name),
+        lambda name, variants: registry.add_all([_checked(one, Variant) for one in _several(variants)], name),
     )
     return registry

@@ -187,7 +187,7 @@ ASSEMBLED = Preset(
 
 WRITE_YOUR_OWN = Preset(
     "write-your-own",
-    "article: additive masks, no biases, the norm on the branch; spells words backwards",
+    "article: additive masks, no biases, the norm on the branch (reversed words)",
     source="'A Complete Guide to Write your own Transformers', article, 24 February 2024",
     choices={
         "attention": "eager:bias=false",
@@ -210,16 +210,20 @@ WRITE_YOUR_OWN = Preset(
         "max_len": 5000,
     },
     recipe={"lr": 1e-3},
-    corrected={"embedding": "scaled:std=1"},
+    corrected={"embedding": "scaled"},
     notes=(
-        "Trap: the embedding is multiplied by sqrt(d_model) on the encoder's side and left as it is on the decoder's, "
-        "where positions then weigh as much as words. --corrected scales both.",
+        "Trap: the embedding is multiplied by sqrt(d_model) on the encoder's side and left as it is on the decoder's. "
+        "As nn.Embedding starts at a deviation of 1, positions weigh as much as words on the decoder's side, and are "
+        "drowned on the encoder's. --corrected scales both, and starts them at the 1/sqrt(d_model) that the factor is "
+        "for.",
+        "Its recipe is not in the text. With that of `zoo train --preset write-your-own --task reverse` 31 of 1,000 "
+        "unseen words come out right, corrected 965.",
         "Its masks of -inf make a fully masked row NaN; in the zoo such a row attends to nothing.",
         "The attention keeps its weights, for pictures: attention=eager returns them.",
         "Of its five branches only one drops (the encoder's attention), which the zoo's one number cannot say: it is 0 "
         "here, and --dropout sets it for all branches and the embedding.",
-        "d_ff is d_model. The number of layers and the recipe are not in the article's text. Its decoder keeps the "
-        "vector of padding at 0, which nothing real sees.",
+        "d_ff is d_model. The number of layers is not in the article's text. Its decoder keeps the vector of padding "
+        "at 0, which nothing real sees.",
     ),
 )
 

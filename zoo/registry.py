@@ -21,6 +21,10 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 FILE_SPEC = re.compile(r"(?P<file>.+\.py):(?P<cls>[A-Za-z_]\w*)(?P<rest>(:.*)?)\Z")
 
 
+KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+"""What an option can be, in words."""
+
+
 @dataclass(frozen=True)
 class Option:
     """A typed option of a variant; it becomes a keyword argument of the variant's class.
@@ -41,6 +45,18 @@ class Option:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises PluginError for a declaration that makes no sense."""
+        if self.type not in KINDS:
+            kinds = ", ".join(kind.__name__ for kind in KINDS)
+            raise PluginError(f"option '{self.name}': expected a type of {kinds}, got {self.type!r}")
+        try:
+            self.check(self.default)
+        except ZooError:
+            raise PluginError(
+                f"option '{self.name}': expected a default that is {self.expected}, got {self.default!r}"
+            ) from None
 
     def parse(self, text: str) -> object:
         """The value that `text` stands for. Raises ZooError."""
@@ -72,7 +88,7 @@ class Option:
         """What a value must be, in words: "an int of at least 1"."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
-        kind = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[self.type]
+        kind = KINDS[self.type]
         if self.minimum is not None and self.maximum is not None:
             return f"{kind} from {self.minimum:g} to {self.maximum:g}"
         if self.maximum is not None:
@@ -82,11 +98,39 @@ class Option:
 
 @dataclass(frozen=True)
 class Capability:
-    """What a variant of an axis can declare about itself; builder, listing and tests all read it."""
+    """What a variant of an axis can declare about itself; builder, listing and tests all read it.
+
+    Attributes:
+        default: what holds where a variant says nothing; what it says is of the same type.
+        choices: the only values, or, where they are several (a tuple), the only ones in it.
+    """
 
     name: str
     default: object
     help: str
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: object) -> None:
+        """Raises PluginError for a value that it cannot have."""
+        if self.default is None:
+            good = value is None or type(value) is int
+        elif isinstance(self.default, tuple):
+            good = isinstance(value, (tuple, list)) and all(isinstance(one, str) for one in value)
+        else:
+            good = type(value) is type(self.default)
+        if good and self.choices:
+            good = set(value if isinstance(value, (tuple, list)) else [value]) <= {*self.choices}
+        if not good:
+            raise PluginError(f"capability '{self.name}': expected {self._expected}, got {value!r}")
+
+    @property
+    def _expected(self) -> str:
+        among = f" of {', '.join(self.choices)}" if self.choices else ""
+        if self.default is None:
+            return "a whole number or None"
+        if isinstance(self.default, tuple):
+            return f"a tuple{among or ' of texts'}"
+        return f"one{among}" if among else KINDS[type(self.default)]
 
 
 @dataclass(frozen=True)
@@ -184,7 +228,8 @@ class Registry:
     def add(self, variant: Variant, origin: str = "") -> None:
         """Register a variant. Raises PluginError on a duplicate or a malformed entry, UnknownNameError for a
         capability or an axis that does not exist."""
-        known = {capability.name: capability.default for capability in self.axis(variant.axis).capabilities}
+        declarable = {capability.name: capability for capability in self.axis(variant.axis).capabilities}
+        known = {name: capability.default for name, capability in declarable.items()}
         if not NAME.match(variant.name):
             raise PluginError(
                 f"'{variant.name}' is no variant name: lower-case letters, digits and hyphens only."
@@ -193,9 +238,10 @@ class Registry:
             raise PluginError(
                 f"{variant.axis} '{variant.name}': path '{variant.path}' is not 'module:Class'."
             )
-        for name in variant.capabilities:
+        for name, value in variant.capabilities.items():
             if name not in known:
                 raise unknown_name(f"capability of axis {variant.axis}", name, known)
+            declarable[name].check(value)
         there = self._variants[variant.axis].get(variant.name)
         if there is not None:
             raise PluginError(
@@ -255,6 +301,8 @@ class Registry:
             key, equals, value = part.partition("=")
             if not equals:
                 raise ZooError(f"--{axis}={text}: '{part}' is not of the form option=value.")
+            if key in options:
+                raise ZooError(f"--{axis}={text}: option '{key}' is given twice.")
             options[key] = self._option_value(variant, key, value)
         return variant, options
 
@@ -279,7 +327,7 @@ def _class_of_file(path: Path, name: str) -> Callable[..., Any]:
         public = [
             key for key, value in vars(module).items() if isinstance(value, type) and not key.startswith("_")
         ]
-        raise unknown_name(f"class in {path}", name, public)
+        raise unknown_name("class", name, public, where=f" in {path}")
     return getattr(module, name)  # type: ignore[no-any-return]
 
 

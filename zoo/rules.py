@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from zoo.blueprint import Blueprint
-from zoo.errors import CombinationError
+from zoo.errors import CombinationError, unknown_name
 from zoo.registry import Registry, Variant
 
 Variants = Mapping[str, Variant]
@@ -227,8 +227,13 @@ def problems(blueprint: Blueprint, registry: Registry) -> dict[str, str]:
 def check(blueprint: Blueprint, registry: Registry, allow: Collection[str] = ()) -> None:
     """Raises CombinationError with the name of each broken rule, the reason, and what would work.
 
-    Rules named in `allow` may be broken.
+    Rules named in `allow` may be broken. Raises UnknownNameError if it names none.
     """
+    known = [rule.__name__.replace("_", "-") for rule in RULES]
+    allow = [allow] if isinstance(allow, str) else allow
+    for name in allow:
+        if name not in known:
+            raise unknown_name("rule", name, known)
     broken = {name: why for name, why in problems(blueprint, registry).items() if name not in allow}
     if broken:
         raise CombinationError("\n".join(f"{sentence} (rule {name})" for name, sentence in broken.items()))

@@ -53,7 +53,7 @@ def find_source(variant: Variant) -> Source:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
     }
     if name not in found:
-        raise unknown_name(f"class or function in {path}", name, found)
+        raise unknown_name("class or function", name, found, where=f" in {path}")
     node = found[name]
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     lines = text.splitlines()[first - 1 : node.end_lineno]

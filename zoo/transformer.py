@@ -18,6 +18,7 @@ from zoo.masking.base import Masking
 from zoo.masks.adapter import MaskAdapter
 from zoo.masks.base import MaskForm
 from zoo.packing import Layout, Packing, layout_of
+from zoo.values import readable
 
 
 class EncoderLayer(nn.Module):
@@ -257,7 +258,7 @@ class Transformer(nn.Module):
         return self._encoded(keep, x, elide)
 
     def _encoded(self, keep: Tensor | None, x: Tensor, elide: bool) -> Tensor | None:
-        if keep is None or (elide and keep.device.type == "cpu" and bool(keep.all())):
+        if keep is None or (elide and keep.device.type == "cpu" and readable(keep) and bool(keep.all())):
             return None
         return self.mask_form.encode(keep, x.dtype)
 

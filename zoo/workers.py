@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from multiprocessing.resource_tracker import ensure_running
 from typing import Any, NamedTuple
 
 from zoo.errors import CombinationError, ZooError
@@ -41,12 +43,12 @@ OnDone = Callable[[int, Result], object]
 
 
 def attempt(call: Call) -> Result:
-    """Make the call; whatever it raises, other than Ctrl-C or an exit, becomes a sentence."""
+    """Make the call; whatever it raises, other than Ctrl-C, becomes a sentence."""
     try:
         return Result(call.function(*call.args))
     except ZooError as error:
         return Result(problem=str(error), refused=isinstance(error, CombinationError))
-    except Exception as error:  # noqa: BLE001 - a part may be anybody's code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a part may be anybody's code
         return Result(problem=f"{type(error).__name__}: {error}")
 
 
@@ -100,7 +102,9 @@ class Workers:
         for worker in self.workers:
             if worker not in busy:
                 return worker
-        self.workers.append(_Worker())
+        ensure_running()  # multiprocessing's own helper: to start it lets Ctrl-C through again
+        with _ctrl_c_later():  # until it is on the list of those that are ended
+            self.workers.append(_Worker())
         return self.workers[-1]
 
     def _result(self, worker: _Worker) -> Result:
@@ -113,14 +117,13 @@ class Workers:
 
 
 class _Worker:
-    """One process and the pipe to it."""
+    """One process and the pipe to it. Make it with Ctrl-C held back, which it inherits."""
 
     def __init__(self) -> None:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _ctrl_c_later():
-            self.process.start()
+        self.process.start()
         theirs.close()
 
     def give(self, call: Call) -> None:
@@ -153,9 +156,23 @@ def _ctrl_c_later() -> Iterator[None]:
     """Hold Ctrl-C back in the block; a process started in it never hears it, and is ended by this one."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        with _noted() if threading.current_thread() is threading.main_thread() else nullcontext():
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Note Ctrl-C in the block, and raise it at its end: what one thread blocks another may hear."""
+    heard: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for number in heard[:1]:
+            signal.raise_signal(number)
 
 
 def _serve(connection: Connection) -> None:
@@ -163,6 +180,7 @@ def _serve(connection: Connection) -> None:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     import torch
 
+    sys.stdout = sys.stderr  # what a part prints is no result
     torch.set_num_threads(1)
     while True:
         try:

@@ -102,7 +102,7 @@ def _unread(findings: Findings) -> Named | None:
             "parameters-not-recognised",
             "The grader cannot tell which of your parameters is which, so that it could not load its own numbers into "
             "them. The formula itself may be right.",
-            hint="Keep each in a parameter of its own, or stack them along the first dimension.",
+            hint="Keep each in a parameter of its own, or stack those of one shape.",
         )
     return None
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from grader.judge.component import Submission
+from grader.judge.component import Instance, Submission
 from grader.judge.proxy import RemoteModule
 from grader.judge.readings import Reading, Wanted, readings, written
 from grader.judge.remote import RemoteInstance
-from grader.judge.spotcheck import SpotChecked
+from grader.judge.spotcheck import SpotChecked, how_far
 from grader.judge.verdict import Failed
 
 
@@ -60,6 +61,7 @@ def plugged(
     """An instance of the learner's class `name`, with the judge's weights in it, to stand in a model that is trained.
 
     Args:
+        args: what it is constructed with, the model's width first.
         reference: the reference's instance of the same sizes, in train mode as the learner's.
         initial: values for the wanted parameters.
         title: what it is, in words.
@@ -69,12 +71,36 @@ def plugged(
         Failed: its parameters are not those wanted.
     """
     instance = component.construct(name, args)
-    reading = readings(instance.parameters(), wanted)[0]
-    missing = [one.name for one in wanted if one.name not in reading and not one.optional]
+    found = readings(instance.parameters(), wanted)
+    missing = [one.name for one in wanted if one.name not in found[0] and not one.optional]
     if missing:
         raise Failed(
             f"{', '.join(missing)} cannot be found among the parameters of {name}. Other tests say more."
         )
+    reading = _confirmed(instance, found, wanted, reference, args[0])
     instance.load(written(reading, initial))
     part = RemoteModule(cast(RemoteInstance, instance), name)  # a training test needs a worker
     return SpotChecked(part, part.names, ReferenceOracle(reference, wanted, reading), title, steps)
+
+
+def _confirmed(
+    instance: Instance, found: Sequence[Reading], wanted: Sequence[Wanted], reference: nn.Module, d_model: int
+) -> Reading:
+    """The first reading in which the learner's instance gives what the reference gives; the likeliest if none does."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 3, d_model, generator=generator)
+    weights = {one.name: torch.randn(one.shape, generator=generator) for one in wanted}
+    for reading in found if len(found) > 1 else ():
+        oracle = ReferenceOracle(reference.eval(), wanted, reading)
+        expected = oracle.forward([x], [], {name: weights[name] for name in reading}).detach()
+        instance.train(False)
+        instance.load(written(reading, weights))
+        outcome = instance.call([x])
+        instance.release(outcome)
+        reference.train()
+        instance.train()
+        got = outcome.value
+        fits = isinstance(got, Tensor) and (got.shape, got.dtype) == (expected.shape, expected.dtype)
+        if fits and not how_far([(got, expected)]):
+            return reading
+    return found[0]

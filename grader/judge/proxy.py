@@ -82,12 +82,12 @@ class RemoteModule(nn.Module):
         call = LiveCall(
             self.notes.count(record),
             self.training,
-            [None if x is None else x.detach().clone() for x in distinct],
+            [_held(x, record) for x in distinct],
             list(order),
             {self.names[name]: value for name, value in self._sent.items()},
             grad,
             record,
-            output.detach().clone(),
+            _held(output, record),
         )
         self.notes.add(call)
         return _Answered(output, outcome, call)
@@ -157,7 +157,7 @@ class _RemoteCall(torch.autograd.Function):
         unused = len(tensors(ctx.outcome.value)) - 1
         found = module._instance.backward(ctx.outcome, [cotangent, *[None] * unused])
         call: LiveCall = ctx.call
-        call.cotangent = cotangent.detach().clone()
+        call.cotangent = cotangent.detach().clone()  # torch may make it a parameter's gradient, which changes
         call.input_gradients, call.parameter_gradients = found.inputs, found.parameters
         inputs: list[Tensor | None] = [None] * ctx.count
         for i in ctx.wanted:
@@ -175,6 +175,11 @@ def _distinct(arguments: Sequence[Tensor | None]) -> tuple[list[Tensor], list[in
             found.setdefault(id(tensor), tensor)
     places = {key: place for place, key in enumerate(found)}
     return list(found.values()), [None if tensor is None else places[id(tensor)] for tensor in arguments]
+
+
+def _held(tensor: Tensor, recorded: bool) -> Tensor:
+    """The tensor for later: in training nothing is changed in place, in decoding a cache may be."""
+    return tensor.detach() if recorded else tensor.detach().clone()
 
 
 def _same(sent: Tensor | None, parameter: Tensor) -> bool:

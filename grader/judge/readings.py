@@ -2,7 +2,7 @@
 
 The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
 the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be
-stacked in one parameter (gain and shift as [2, D]), if it holds nothing else.
+stacked in one parameter (gain and shift as [2, D], [D, 2] or in turns), if it holds nothing else.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Wanted:
 class Slot:
     """Where one wanted parameter is kept: under which name, as which of so many equal pieces, whether turned round.
 
-    `shape` is that of the learner's whole parameter.
+    Attributes:
+        shape: of the learner's whole parameter.
+        along: the dimension along which its pieces are stacked; one beyond the last: they take turns.
     """
 
     own: str
@@ -55,6 +57,7 @@ class Slot:
     turned: bool = False
     piece: int = 0
     pieces: int = 1
+    along: int = 0
 
     def write(self, value: Tensor) -> Tensor:
         """The learner's form of the reference's value: its piece, flat."""
@@ -62,10 +65,17 @@ class Slot:
 
     def read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
         """The reference's form of the learner's whole value or gradient."""
-        mine = value.reshape(self.pieces, -1)[self.piece]  # [pieces, numbers] -> [numbers]
+        mine = _in_front(value, self.along, self.pieces).reshape(self.pieces, -1)[self.piece]  # -> [numbers]
         if self.turned:
             return mine.reshape(tuple(reversed(shape))).T  # [..., ...] -> turned
         return mine.reshape(tuple(shape))  # the reference's shape
+
+    def join(self, pieces: Sequence[Tensor]) -> Tensor:
+        """The learner's whole value, from all its pieces in order, flat."""
+        if self.pieces == 1 or self.along == len(self.shape):
+            return torch.stack(list(pieces), -1).reshape(self.shape)  # the learner's shape
+        shape = torch.empty(self.shape, device="meta").movedim(self.along, 0).shape
+        return torch.cat(list(pieces)).reshape(shape).movedim(0, self.along)  # the learner's shape
 
 
 Reading = Mapping[str, Slot]
@@ -74,11 +84,10 @@ Reading = Mapping[str, Slot]
 def written(reading: Reading, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The learner's parameters, by name, that hold the reference's values."""
     slots = sorted(reading.items(), key=lambda pair: pair[1].piece)
-    shapes = {slot.own: slot.shape for _, slot in slots}
     return {
-        own: torch.cat([slot.write(values[name]) for name, slot in slots if slot.own == own]).reshape(shape)
-        for own, shape in shapes.items()
-    }  # the learner's shapes
+        first.own: first.join([slot.write(values[name]) for name, slot in slots if slot.own == first.own])
+        for _, first in slots
+    }
 
 
 def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, ParameterInfo]:
@@ -96,8 +105,11 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
     found = _readings(whole, tuple(wanted))
     if _complete(found[0], wanted) or len(own) >= len(wanted):
         return list(found)
-    stacked = tuple(piece for name, p in own.items() for piece in _pieces(name, p.value, wanted))
-    return [one for one in _readings(stacked, tuple(wanted)) if _complete(one, wanted)] or list(found)
+    stacked: list[Reading] = []
+    for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
+        pieces = tuple(piece for name, p in own.items() for piece in _pieces(name, p.value, wanted, along))
+        stacked += [one for one in _readings(pieces, tuple(wanted)) if _complete(one, wanted)]
+    return stacked[:MOST] or list(found)
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ class _Own:
     Attributes:
         shape: its own, or the piece's.
         level: the value that all its numbers have, if they do.
-        piece, pieces: which piece, of how many.
+        piece, pieces, along: which piece, of how many, stacked along which dimension.
         whole: the whole parameter's shape, if this is a piece.
     """
 
@@ -116,6 +128,7 @@ class _Own:
     level: float | None
     piece: int = 0
     pieces: int = 1
+    along: int = 0
     whole: torch.Size | None = None
 
 
@@ -124,16 +137,27 @@ def _level(value: Tensor) -> float | None:
     return float(flat[0]) if flat.numel() and bool((flat == flat[0]).all()) else None
 
 
-def _pieces(name: str, value: Tensor, wanted: Sequence[Wanted]) -> list[_Own]:
-    """A parameter cut along its first dimension into pieces of a wanted shape; whole if that cannot be."""
+def _pieces(name: str, value: Tensor, wanted: Sequence[Wanted], along: int) -> list[_Own]:
+    """A parameter cut along a dimension into pieces of a wanted shape; whole if that cannot be."""
     shapes = [shape for one in wanted for shape in (one.shape, one.shape[::-1])]
-    whole = _plain(value.shape) in map(_plain, shapes)
+    if _plain(value.shape) in map(_plain, shapes) or along > max(1, value.dim() - 1):
+        return [_Own(name, value.shape, _level(value))]
     for shape in shapes:
         count = value.numel() // math.prod(shape)
-        if not whole and 1 < count <= len(wanted) and _is_stack(value.shape, shape):
-            cut = value.reshape(count, *shape)  # [pieces, ...]
-            return [_Own(name, p.shape, _level(p), i, count, value.shape) for i, p in enumerate(cut)]
+        if not 1 < count <= len(wanted) or count * math.prod(shape) != value.numel():
+            continue
+        first = _in_front(value, along, count)
+        if _is_stack(first.shape, shape):
+            cut = first.reshape(count, *shape)  # [pieces, ...]
+            return [_Own(name, p.shape, _level(p), i, count, along, value.shape) for i, p in enumerate(cut)]
     return [_Own(name, value.shape, _level(value))]
+
+
+def _in_front(value: Tensor, along: int, pieces: int) -> Tensor:
+    """The same numbers with the dimension in front along which pieces are stacked."""
+    if pieces > 1 and along == value.dim():
+        return value.reshape(-1, pieces).T  # [pieces, ...]
+    return value.movedim(along, 0) if pieces > 1 else value
 
 
 def _plain(shape: Sequence[int]) -> list[int]:
@@ -186,7 +210,7 @@ def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[f
             if one.starts is not None:
                 cost += 0 if info.level == one.starts else 20
             whole = info.shape if info.whole is None else info.whole
-            yield cost, Slot(info.name, whole, turned, info.piece, info.pieces)
+            yield cost, Slot(info.name, whole, turned, info.piece, info.pieces, info.along)
     yield (_UNASSIGNED / 10 if one.optional else _UNASSIGNED), None
 
 

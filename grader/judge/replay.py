@@ -47,6 +47,7 @@ class LiveCall:
 
     Attributes:
         inputs: each different tensor once; `order` says which of them stands at which position (None: None).
+            In training they share the model's memory, where nothing is changed in place.
         values: all parameters of that moment.
         grad: positions of the inputs whose gradients were asked for, "[]" where none were.
         recorded: whether a backward pass could follow.
@@ -94,6 +95,10 @@ class Notes:
         if slot < KEPT:
             self._kept[kind, str(slot)] = call
 
+    def began_with(self, call: LiveCall) -> bool:
+        """Whether it was the first call, in training or in decoding."""
+        return any(self._kept.get((kind, "first")) is call for kind in (True, False))
+
     def calls(self) -> list[LiveCall]:
         """What was kept, each call once."""
         return list({id(call): call for call in self._kept.values()}.values())
@@ -114,6 +119,7 @@ def replay(model: nn.Module) -> int:
     if again is None:
         return 0
     random.SystemRandom().shuffle(noted)
+    noted.sort(key=lambda pair: pair[0].began_with(pair[1]))  # what was first live is not first again
     fresh = again()
     try:
         made: dict[int, RemoteInstance] = {}

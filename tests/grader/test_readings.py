@@ -112,7 +112,43 @@ def test_what_is_stacked_in_one_parameter_is_told_apart_piece_by_piece(shape: tu
     assert all(torch.equal(slot.read(whole, (6,)), values[name]) for name, slot in found[0].items())
 
 
-@pytest.mark.parametrize("shape", [(3, 6), (5, 6), (6, 4), (2, 12)])
+@pytest.mark.parametrize("shape", [(6, 4), (1, 6, 4), (24,)])
+def test_pieces_may_stand_side_by_side(shape: tuple[int, ...]) -> None:
+    start = torch.tensor([0.0, 1.0, 0.0, 1.0]).expand(6, 4).reshape(shape)
+    found = readings({"all": ParameterInfo(start, True)}, NORMS)
+    (first, *_) = [one for one in found if one["norm1.gain"].along == len(shape) - (shape != (24,))]
+    assert [first[one.name].piece for one in NORMS] == [1, 0, 3, 2]
+    values = {one.name: torch.full((6,), float(i)) for i, one in enumerate(NORMS)}
+    whole = written(first, values)["all"]
+    assert whole.shape == shape
+    assert whole.reshape(6, 4)[0].tolist() == [1, 0, 3, 2]
+    assert all(torch.equal(slot.read(whole, (6,)), values[name]) for name, slot in first.items())
+
+
+def test_a_square_is_read_both_ways() -> None:
+    wanted = [Wanted(name, (2,)) for name in ("gain", "shift")]
+    found = readings(of(both=(2, 2)), wanted)
+    assert {(reading["gain"].along, reading["gain"].piece) for reading in found} == {
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    }
+
+
+def test_a_parameter_smaller_than_what_is_wanted_is_no_stack() -> None:
+    assert readings(of(slope=(1,), w=(20, 8)), FEED)[0].keys() == {"up.weight"}
+    assert readings(of(slope=()), FEED) == [{}]
+
+
+def test_matrices_side_by_side() -> None:
+    wanted = [Wanted("up", (5, 3)), Wanted("gate", (5, 3))]
+    reading = readings(of(both=(3, 10)), wanted)[0]
+    up, gate = torch.randn(5, 3), torch.randn(5, 3)
+    assert torch.equal(written(reading, {"up": up, "gate": gate})["both"], torch.cat((up, gate)).T)
+
+
+@pytest.mark.parametrize("shape", [(3, 6), (5, 6), (2, 12)])
 def test_a_parameter_that_holds_more_or_less_is_no_stack(shape: tuple[int, ...]) -> None:
     assert readings(of(all=shape), NORMS) == [{}]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,3 +209,25 @@ def test_every_size_has_a_help_text() -> None:
 def test_an_unknown_preset_is_a_sentence() -> None:
     with pytest.raises(UnknownNameError, match="There is no preset 'no-such-preset'"):
         get_preset("no-such-preset")
+
+
+@given(blueprint=blueprints)
+def test_it_is_a_value(blueprint: Blueprint) -> None:
+    for same in (pickle.loads(pickle.dumps(blueprint)), copy.deepcopy(blueprint), copy.copy(blueprint)):
+        assert same == blueprint
+        assert hash(same) == hash(blueprint)
+    assert asdict(blueprint)["sizes"] == blueprint.to_json()["sizes"]
+
+
+@pytest.mark.parametrize("name", [3, None, True, ["eager"]])
+def test_a_variant_is_named_in_a_text(name: object) -> None:
+    with pytest.raises(ZooError, match=r"attention=.*: expected the name of a variant"):
+        make_blueprint(attention=name)
+    with pytest.raises(ZooError, match=r"attention=.*: expected the name of a variant"):
+        make_blueprint().with_choices(attention=name)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    sizes = make_blueprint(d_model=np.int64(64), dropout=np.float32(0.5), max_len=np.uint8(9)).sizes
+    assert (sizes.d_model, sizes.dropout, sizes.max_len) == (64, 0.5, 9)
+    assert json.loads(json.dumps(make_blueprint(d_model=np.int64(64)).to_json()))["sizes"]["d_model"] == 64

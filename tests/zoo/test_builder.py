@@ -12,7 +12,7 @@ from torch import nn
 from zoo.attention.eager import EagerAttention
 from zoo.blueprint import make_blueprint
 from zoo.builder import build, parameters_by_block
-from zoo.errors import CombinationError
+from zoo.errors import CombinationError, UnknownNameError, ZooError
 from zoo.feedforward.gelu import GeluFeedForward
 from zoo.plugins import get_registry
 from zoo.registry import Registry, Variant
@@ -198,3 +198,17 @@ def test_a_model_can_be_moved_to_another_dtype() -> None:
                 got = make().eval().to(dtype)(src, tgt)
                 assert got.dtype == dtype
                 torch.testing.assert_close(got.float(), expected, rtol=tolerance, atol=tolerance)
+
+
+def test_what_is_given_to_build_is_checked() -> None:
+    with pytest.raises(ZooError, match="expected a Blueprint, got str"):
+        build("modern")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match=r"There is no axis 'attenton'\. Did you mean attention"):
+        build(blueprint(), parts={"attenton": EagerAttention})
+    with pytest.raises(
+        UnknownNameError, match=r"There is no rule 'loss-and-heads'\. Did you mean loss-and-head"
+    ):
+        build(blueprint(), allow=("loss-and-heads",))
+    with pytest.raises(CombinationError):
+        build(blueprint(loss="kl"))
+    build(blueprint(loss="kl"), allow="loss-and-head")

@@ -64,6 +64,7 @@ def test_a_learners_class_that_returns_a_tuple_will_do(file: Path) -> None:
         ("1 / 0", "forward: ZeroDivisionError (line 7): division by zero"),
         ("undefined", "forward: NameError (line 7): name 'undefined' is not defined"),
         ("query @ query", "forward: RuntimeError (line 7): "),
+        ("exit(0)", "forward: SystemExit (line 7): 0"),
     ],
 )
 def test_what_goes_wrong_in_forward_is_a_sentence(result: str, message: str, file: Path) -> None:
@@ -95,6 +96,10 @@ def test_a_stub_is_not_written_yet(file: Path) -> None:
         ),
         ("def Mine(*args): return 5", "expected a class derived from nn.Module, got int."),
         ("Mine = None", "cannot be constructed"),
+        (
+            "class Mine:\n    def __init__(self, *args): raise SystemExit(0)",
+            "cannot be constructed as Mine(8, 2, 0.0): SystemExit (line 2): 0",
+        ),
     ],
 )
 def test_what_cannot_be_constructed_is_a_sentence(code: str, message: str, file: Path) -> None:

@@ -16,6 +16,7 @@ from zoo.errors import CombinationError
 from zoo.plugins import get_registry
 from zoo.recipe import Recipe
 from zoo.rules import problems
+from zoo.training import exact_match, load_task, train
 from zoo.transformer import Transformer
 
 SMALL = {
@@ -208,6 +209,17 @@ class TestWriteYourOwn:
             embeddings: Any = small("write-your-own", corrected).embeddings
             torch.testing.assert_close(embeddings.src(SRC), 4 * embeddings.src_table(SRC))
             torch.testing.assert_close(embeddings.tgt(SRC), factor * embeddings.tgt_table(SRC))
+
+    @pytest.mark.slow
+    def test_corrected_it_spells_words_backwards(self) -> None:
+        preset = get_preset("write-your-own")
+        model, data, recipe = (
+            build(preset.blueprint(corrected=True), seed=0),
+            load_task("reverse"),
+            Recipe(**preset.recipe),
+        )
+        train(model, data, recipe)
+        assert exact_match(model, data, data.held_out[:300]).share > 0.9
 
 
 class TestDeepLearningFromScratch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,6 +145,7 @@ def test_options_are_parsed_by_their_types(
         ("tea:strength=inf", "Option strength=inf: expected a number."),
         ("tea:cup=huge", "Option cup=huge: expected one of big, small."),
         ("tea:suger=1", "There is no option for drink=tea called 'suger'. Did you mean sugar?"),
+        ("tea:sugar=1:sugar=2", "--drink=tea:sugar=1:sugar=2: option 'sugar' is given twice."),
         ("tea:sugar", "--drink=tea:sugar: 'sugar' is not of the form option=value."),
         ("tee:sugar=1", "There is no drink 'tee'. Did you mean tea"),
         ("ice-tea:sugar=1", "None is registered."),
@@ -159,6 +161,66 @@ def test_what_cannot_be_resolved_is_a_sentence(registry: Registry, text: str, me
     with pytest.raises(ZooError) as caught:
         registry.resolve("drink", text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"type": list, "default": []}, "expected a type of bool, int, float, str, got <class 'list'>"),
+        ({"type": float, "default": "x"}, "expected a default that is a number, got 'x'"),
+        ({"type": float, "default": 1.5, "minimum": 2}, "a default that is a number of at least 2, got 1.5"),
+        ({"type": int, "default": True}, "a default that is a whole number, got True"),
+        ({"type": str, "default": "c", "choices": ("a", "b")}, "a default that is one of a, b, got 'c'"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(declared: dict[str, Any], message: str) -> None:
+    with pytest.raises(PluginError, match=r"option 'odd': .*") as caught:
+        Option("odd", help="", **declared)
+    assert message in str(caught.value)
+
+
+KINDS = Axis(
+    "kinds",
+    "",
+    "",
+    "",
+    (
+        Capability("flag", False, ""),
+        Capability("word", "a", "", ("a", "b")),
+        Capability("text", "", ""),
+        Capability("some", (), "", ("a", "b")),
+        Capability("names", (), ""),
+        Capability("most", None, ""),
+        Capability("count", 1, ""),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("flag", "yes", "capability 'flag': expected true or false, got 'yes'"),
+        ("flag", 1, "expected true or false, got 1"),
+        ("word", "c", "expected one of a, b, got 'c'"),
+        ("text", None, "expected a text, got None"),
+        ("some", ("a", "c"), "expected a tuple of a, b, got ('a', 'c')"),
+        ("some", "a", "expected a tuple of a, b, got 'a'"),
+        ("names", (1,), "expected a tuple of texts, got (1,)"),
+        ("most", 1.5, "expected a whole number or None, got 1.5"),
+        ("count", True, "expected a whole number, got True"),
+    ],
+)
+def test_a_capability_of_the_wrong_kind_is_refused(name: str, value: object, message: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        Registry([KINDS]).add(drink("odd", axis="kinds", capabilities={name: value}))
+    assert message in str(caught.value)
+
+
+def test_capabilities_of_the_right_kind_are_kept() -> None:
+    declared = {"flag": True, "word": "b", "some": ["a"], "names": ("x",), "most": 3, "count": 2}
+    registry = Registry([KINDS])
+    registry.add(drink("good", axis="kinds", capabilities=declared))
+    assert registry.get("kinds", "good").capabilities == {**declared, "text": ""}
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, [1]])
@@ -215,7 +277,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("code", "message"),
         [
-            ("class Other: pass", "There is no class in {file} 'Mine'. Known: Other."),
+            ("class Other: pass", "There is no class 'Mine' in {file}. Known: Other."),
             ("class Mines: pass", "Did you mean Mines?"),
             ("class Mine(:\n", "{file}, line 1: invalid syntax\n  class Mine(:\n             ^"),
             ("import no_such_module", "{file} cannot be imported: ModuleNotFoundError: No module named"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,11 @@ def where() -> tuple[int, int]:
     return os.getpid(), torch.get_num_threads()
 
 
+def hears_ctrl_c() -> bool:
+    time.sleep(0.3)  # so that each worker has one
+    return signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def fail(kind: str) -> None:
     raise {"zoo": ZooError, "combination": CombinationError, "other": KeyError}[kind](f"a {kind} error")
 
@@ -42,6 +48,7 @@ FAILURES = {
     Call(fail, ("zoo",)): Result(problem="a zoo error"),
     Call(fail, ("combination",)): Result(problem="a combination error", refused=True),
     Call(fail, ("other",)): Result(problem="KeyError: 'a other error'"),
+    Call(sys.exit, (0,)): Result(problem="SystemExit: 0"),
 }
 
 
@@ -57,6 +64,27 @@ class TestAlone:
 
         with pytest.raises(KeyboardInterrupt), Workers(1) as workers:
             workers.run([Call(interrupt, ())])
+
+    def test_ctrl_c_while_a_worker_starts_comes_when_it_can_be_ended(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Starting:
+            ended = False
+
+            def __init__(self) -> None:
+                os.kill(os.getpid(), signal.SIGINT)
+
+            def kill(self) -> None:
+                Starting.ended = True
+
+        monkeypatch.setattr("zoo.workers._Worker", Starting)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt), Workers(2) as workers:
+                workers.run([Call(double, (1,))])
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert Starting.ended
 
     def test_one_job_needs_no_process(self) -> None:
         done: list[tuple[int, Result]] = []
@@ -83,6 +111,15 @@ class TestSpread:
         assert {threads for _, threads in places} == {1}
         assert os.getpid() not in {process for process, _ in places}
         assert not any(is_alive(process) for process, _ in places)
+
+    @pytest.mark.parametrize("in_thread", [False, True])
+    def test_they_do_not_hear_ctrl_c(self, in_thread: bool) -> None:
+        def run() -> list[Result]:
+            with Workers(2) as workers:
+                return workers.run([Call(hears_ctrl_c, ())] * 2)
+
+        with ThreadPoolExecutor(1) as pool:
+            assert (pool.submit(run).result() if in_thread else run()) == [Result(False)] * 2
 
     def test_failures_are_the_same_as_without(self) -> None:
         with Workers(2) as workers:

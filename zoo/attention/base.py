@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from zoo.attention.cache import KeyValueCache
 from zoo.dropout import Dropout
 from zoo.encodings.base import Positions
+from zoo.linear import Linear
 from zoo.packing import Packing
 
 
@@ -37,6 +38,11 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
         scores = scores + mask.masked_fill(~keep, 0.0)  # adding -inf would make gradients NaN
     scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
     return scores.softmax(dim=-1).masked_fill(~keep, 0.0)
+
+
+def in_type(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """An additive mask in the type of the scores; what is below its lowest number is -inf then. A bool one as it is."""
+    return mask.to(dtype) if mask is not None and mask.is_floating_point() else mask
 
 
 def with_bias(mask: Tensor | None, bias: Tensor) -> Tensor:
@@ -73,13 +79,13 @@ class MultiHeadAttention(nn.Module):
         self.num_heads = num_heads
         self.dropout = Dropout(dropout)
         self.make_projections(d_model, bias)
-        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.out_proj = Linear(d_model, d_model, bias=bias)
 
     def make_projections(self, d_model: int, bias: bool) -> None:
         """Create the projections of query, key and value."""
-        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
-        self.k_proj = nn.Linear(d_model, d_model, bias=bias)
-        self.v_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.q_proj = Linear(d_model, d_model, bias=bias)
+        self.k_proj = Linear(d_model, d_model, bias=bias)
+        self.v_proj = Linear(d_model, d_model, bias=bias)
 
     def forward(
         self,
@@ -95,8 +101,8 @@ class MultiHeadAttention(nn.Module):
         Args:
             query: [B, Tq, D].
             key, value: [B, Tk, D].
-            mask: broadcasts to [B, H, Tq, Tk]; bool, True = may be attended to, or float, added to the
-                scores, -inf = may not.
+            mask: broadcasts to [B, H, Tq, Tk]; bool, True = may be attended to, or float of any type, added
+                to the scores, -inf = may not.
             positions: how the positional encoding acts on queries and keys, or on the scores; in
                 self-attention only.
             cache: keys and values of earlier steps, to which those of `key` and `value` are added; a
@@ -125,7 +131,8 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """What `attend` takes, from what `forward` takes."""
         if cache is not None and cache.complete:
-            return self.project_query(query), *cache.all(), mask
+            q = self.project_query(query)
+            return q, *cache.all(), in_type(mask, q.dtype)
         q, k, v = self.project(query, key, value)
         if packing is not None and packing.queries is not None:
             q = packing.queries.heads(q)
@@ -137,7 +144,7 @@ class MultiHeadAttention(nn.Module):
             k, v = cache.append(k, v)
         if positions is not None and (bias := positions.bias(q)) is not None:
             mask = with_bias(mask, bias)
-        return q, k, v, mask
+        return q, k, v, in_type(mask, q.dtype)
 
     def project_query(self, query: Tensor) -> Tensor:
         """Project and split the query alone: [B, Tq, D] -> [B, H, Tq, d]."""
@@ -163,7 +170,8 @@ class MultiHeadAttention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         """[B, T, D] -> [B, H, T, d]."""
         batch, length, _ = x.shape
-        return x.view(batch, length, -1, self.head_width).transpose(1, 2)  # [B, T, H*d] -> [B, H, T, d]
+        heads = x.size(-1) // self.head_width  # not -1: a batch may be empty
+        return x.view(batch, length, heads, self.head_width).transpose(1, 2)  # [B, T, H*d] -> [B, H, T, d]
 
     def merge(self, heads: Tensor) -> Tensor:
         """[B, H, T, d] -> [B, T, D]."""

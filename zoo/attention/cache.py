@@ -13,6 +13,9 @@ class KeyValueCache:
 
     In self-attention it grows by what each step adds; in cross-attention it holds the memory's keys and
     values, and is complete after the first step.
+
+    For decoding without gradients (`torch.no_grad`): a growing one writes in place, so that a backward pass
+    through two steps of it raises torch's RuntimeError.
     """
 
     def __init__(self, grows: bool) -> None:
@@ -47,7 +50,7 @@ class KeyValueCache:
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order; a row may come up several times."""
         if self._keys is not None and self._values is not None:
-            self._keys, self._values = self._keys[rows], self._values[rows]
+            self._keys, self._values = self._keys.index_select(0, rows), self._values.index_select(0, rows)
 
 
 def _with_room(held: Tensor | None, new: Tensor, used: int, needed: int) -> Tensor:

@@ -8,6 +8,7 @@ from torch.utils.checkpoint import checkpoint
 
 from zoo.attention.base import MultiHeadAttention
 from zoo.attention.blocks import block_of
+from zoo.values import within_func
 
 
 class ChunkedAttention(MultiHeadAttention):
@@ -60,8 +61,11 @@ class ChunkedAttention(MultiHeadAttention):
     def look_at(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, top: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """`_chunk`, with its inner results computed anew in the backward pass instead of being kept."""
-        if not torch.is_grad_enabled():
+        """`_chunk`, with its inner results computed anew in the backward pass instead of being kept.
+
+        In `torch.func.grad` they are kept.
+        """
+        if within_func(q) or not torch.is_grad_enabled():  # torch.func knows no checkpoints
             return self._chunk(q, k, v, mask, top)
         dropping = self.training and self.dropout.p > 0
         return checkpoint(  # type: ignore[no-any-return]

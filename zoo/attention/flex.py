@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from zoo.attention.base import MultiHeadAttention, masked_softmax
+from zoo.values import within_func
 
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 """score, item, head, query, key -> score; each an integer tensor but for the scores."""
@@ -24,8 +25,8 @@ class FlexAttention(MultiHeadAttention):
     it runs step by step, with all scores.
 
     The kernel has no gradients on the CPU (nor on MPS), cannot be compiled there as part of a model, and has
-    dropout on the weights nowhere. Where one of these is needed, the same function is applied to all scores
-    at once, and the weights are formed.
+    dropout on the weights nowhere; nor does it take what is empty, or go through `torch.vmap`. In all these
+    cases the same function is applied to all scores at once, and the weights are formed.
     """
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
@@ -43,7 +44,12 @@ class FlexAttention(MultiHeadAttention):
         needs_more = torch.compiler.is_compiling() or any(
             x is not None and x.requires_grad for x in (q, k, v, mask)
         )
-        if (needs_more and q.device.type in FORWARD_ONLY) or (self.training and self.dropout.p > 0):
+        if (
+            (needs_more and q.device.type in FORWARD_ONLY)
+            or (self.training and self.dropout.p > 0)
+            or 0 in (q.numel(), k.numel())
+            or within_func(q)
+        ):
             return self.written_out(q, k, v, score_mod), None
         return self.run_kernel(q, k, v, score_mod), None
 

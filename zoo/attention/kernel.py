@@ -8,6 +8,7 @@ from torch import Tensor
 
 from zoo.attention.base import masked_softmax
 from zoo.dropout import Dropout
+from zoo.values import readable
 
 
 def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: Dropout) -> Tensor:
@@ -37,7 +38,7 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: D
     # What the kernels give for a fully masked row depends on kernel and version: let it attend to
     # everything, and blank it afterwards.
     open_ = (mask if mask.dtype == torch.bool else mask != float("-inf")).any(dim=-1, keepdim=True)
-    if q.device.type == "cpu" and not torch.compiler.is_compiling() and bool(open_.all()):
+    if q.device.type == "cpu" and readable(open_) and bool(open_.all()):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)
     safe = mask | ~open_ if mask.dtype == torch.bool else mask.masked_fill(~open_, 0.0)
     heads = F.scaled_dot_product_attention(q, k, v, attn_mask=safe, dropout_p=p, enable_gqa=grouped)

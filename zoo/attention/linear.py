@@ -52,7 +52,7 @@ class LinearAttention(ShownAttention):
         """heads [B, H, Tq, d] of f(q) and f(k)."""
         if mask is not None:
             mask = mask[(None,) * (4 - mask.dim())]  # [.., Tq, Tk] -> [B, H, Tq, Tk], each 1 or whole
-            if mask.size(-2) > 1:
+            if mask.size(-2) != 1:
                 return self.attend_shown(q, k, v, mask)[0], None
             k = k.masked_fill(~mask.transpose(-2, -1), 0.0)  # [B, H, Tk, d], [.., Tk, 1]
         (q_plain, q_turned), (k_plain, k_turned) = self.parts(q), self.parts(k)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from zoo.attention.base import MultiHeadAttention
 from zoo.attention.packed import keep_canonical_names
+from zoo.linear import Linear, linear
 
 
 class PackedAttention(MultiHeadAttention):
@@ -22,30 +22,26 @@ class PackedAttention(MultiHeadAttention):
         """One projection [D + 2 Hk d, D]."""
         shared = (self.num_kv_heads or self.num_heads) * self.head_width  # Hk * d
         self.widths = (d_model, shared, shared)
-        self.qkv_proj = nn.Linear(d_model, sum(self.widths), bias=bias)
-        keep_canonical_names(self, lambda kind: f"qkv_proj.{kind}", self.widths)
+        self.qkv_proj = Linear(d_model, sum(self.widths), bias=bias)
+        keep_canonical_names(self, "qkv_proj.", self.widths)
 
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """As many matrix products as there are different inputs."""
         weight, bias = self.qkv_proj.weight, self.qkv_proj.bias
         of_query, of_key, of_value = self.widths
         if query is key and key is value:
-            q, k, v = F.linear(query, weight, bias).split(
-                self.widths, dim=-1
-            )  # -> [B, T, D], 2 x [B, T, Hk*d]
+            q, k, v = linear(query, weight, bias).split(self.widths, dim=-1)  # -> [B, T, D], 2 x [B, T, Hk*d]
         elif key is value:
             parts = (of_query, of_key + of_value)
             biases = (None, None) if bias is None else bias.split(parts)
-            q, kv = map(F.linear, (query, key), weight.split(parts), biases)
+            q, kv = map(linear, (query, key), weight.split(parts), biases)
             k, v = kv.chunk(2, dim=-1)  # [B, Tk, 2*Hk*d] -> 2 x [B, Tk, Hk*d]
         else:
             biases = (None,) * 3 if bias is None else bias.split(self.widths)
-            q, k, v = map(F.linear, (query, key, value), weight.split(self.widths), biases)
+            q, k, v = map(linear, (query, key, value), weight.split(self.widths), biases)
         return self.split(q), self.split(k), self.split(v)
 
     def project_query(self, query: Tensor) -> Tensor:
         """The query's part of the packed projection."""
         width, bias = self.widths[0], self.qkv_proj.bias
-        return self.split(
-            F.linear(query, self.qkv_proj.weight[:width], None if bias is None else bias[:width])
-        )
+        return self.split(linear(query, self.qkv_proj.weight[:width], None if bias is None else bias[:width]))

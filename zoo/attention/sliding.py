@@ -42,6 +42,8 @@ class SlidingAttention(ShownAttention):
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
         """heads [B, H, Tq, d], block by block."""
         num_queries, num_keys = q.size(2), k.size(2)
+        if not num_queries or not num_keys:  # no blocks
+            return self.attend_shown(q, k, v, mask)[0], None
         offset, step = num_keys - num_queries, max(self.window, LEAST_BLOCK)
         heads = []
         for start in range(0, num_queries, step):

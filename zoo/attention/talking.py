@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention.base import WeightedAttention, masked_softmax
+from zoo.values import require
 
 HEADS_DIFFER = (
     "Talking heads cannot keep from each other what a mask hides from some heads only; use attention=eager for "
@@ -50,11 +51,7 @@ class TalkingHeadsAttention(WeightedAttention):
 
 def check_alike(keep: Tensor) -> None:
     """Raises ValueError (RuntimeError where compiled or exported) unless keep [.., H, Tq, Tk] is one for all heads."""
-    alike = (keep == keep[..., :1, :, :]).all()
-    if torch.compiler.is_compiling():  # no branch on a value there
-        torch._assert_async(alike, HEADS_DIFFER)
-    elif not alike:
-        raise ValueError(HEADS_DIFFER)
+    require((keep == keep[..., :1, :, :]).all(), HEADS_DIFFER)
 
 
 def mixed(x: Tensor, matrix: Tensor) -> Tensor:

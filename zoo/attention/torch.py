@@ -1,12 +1,13 @@
-"""A wrap of torch's own multi-head attention."""
+"""Torch's own multi-head attention."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from zoo.attention.base import check_heads
-from zoo.attention.packed import hide_child, keep_canonical_names
+from zoo.attention.base import check_heads, in_type
+from zoo.attention.packed import keep_canonical_names
+from zoo.values import require
 
 HEADS_DIFFER = (
     "nn.MultiheadAttention cannot blank a row that is fully masked in some heads only; use attention=eager or "
@@ -14,7 +15,7 @@ HEADS_DIFFER = (
 )
 
 
-class TorchAttention(nn.Module):
+class TorchAttention(nn.MultiheadAttention):
     """`nn.MultiheadAttention`, with the mask turned round and fully masked rows made safe.
 
     torch's boolean mask means True = may NOT be attended to; here, as everywhere in the zoo, it is
@@ -24,14 +25,13 @@ class TorchAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
         """Arguments and errors as in `zoo.attention.base.MultiHeadAttention`."""
-        super().__init__()
         check_heads(d_model, num_heads)
-        self.num_heads = num_heads
-        self.inner = nn.MultiheadAttention(d_model, num_heads, dropout=dropout, bias=bias, batch_first=True)
-        keep_canonical_names(self.inner, lambda kind: f"in_proj_{kind}", (d_model,) * 3)
-        hide_child(self, "inner")
+        super().__init__(d_model, num_heads, dropout=dropout, bias=bias, batch_first=True)
+        keep_canonical_names(self, "in_proj_", (d_model,) * 3)
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(  # type: ignore[override]  # the zoo's arguments, not torch's
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
         """query [B, Tq, D], key and value [B, Tk, D], mask as in the other variants -> [B, Tq, D]."""
         return self._run(query, key, value, mask, need_weights=False)[0]
 
@@ -46,27 +46,28 @@ class TorchAttention(nn.Module):
     def _run(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        if mask is None:
-            return self._inner(query, key, value, None, need_weights)
+        mask = in_type(mask, query.dtype)
+        if mask is None or 0 in (query.numel(), key.numel()):  # an empty mask hides nothing; torch refuses it
+            return self._theirs(query, key, value, None, need_weights)
         open_ = (mask if mask.dtype == torch.bool else mask != float("-inf")).any(dim=-1, keepdim=True)
         if open_.dim() >= 3 and open_.size(-3) > 1:
             check_alike(open_)
         drop = ~mask & open_ if mask.dtype == torch.bool else mask.masked_fill(~open_, 0.0)
         shape = (query.size(0), self.num_heads, query.size(1), key.size(1))
-        out, weights = self._inner(
+        out, weights = self._theirs(
             query, key, value, drop.expand(shape).flatten(0, 1), need_weights
         )  # [B*H, Tq, Tk]
         open_ = open_.expand(*shape[:3], 1)  # [B, H, Tq, 1]
         if weights is not None:
             weights = weights.masked_fill(~open_, 0.0)
-        bias = self.inner.out_proj.bias
+        bias = self.out_proj.bias
         closed = out.new_zeros(()) if bias is None else bias  # what zero heads give
         return torch.where(open_[:, 0], out, closed), weights
 
-    def _inner(
+    def _theirs(
         self, query: Tensor, key: Tensor, value: Tensor, drop: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        out, weights = self.inner(
+        out, weights = super().forward(
             query, key, value, attn_mask=drop, need_weights=need_weights, average_attn_weights=False
         )
         return out, weights
@@ -75,8 +76,4 @@ class TorchAttention(nn.Module):
 def check_alike(open_: Tensor) -> None:
     """Raises ValueError (RuntimeError where compiled or exported) unless rows are open [.., H, Tq, 1] in all heads
     or in none."""
-    alike = (open_.any(dim=-3) == open_.all(dim=-3)).all()
-    if torch.compiler.is_compiling():  # no branch on a value there
-        torch._assert_async(alike, HEADS_DIFFER)
-    elif not alike:
-        raise ValueError(HEADS_DIFFER)
+    require((open_.any(dim=-3) == open_.all(dim=-3)).all(), HEADS_DIFFER)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from zoo.blueprint import Preset, get_presets
 from zoo.cli.options import PresetType, VariantType
 from zoo.plugins import get_registry
+from zoo.registry import Variant
 
 PRESET = "preset"  # may stand in place of an axis
 
@@ -23,8 +25,12 @@ def complete_axes(_ctx: click.Context, _param: click.Parameter, incomplete: str)
 def complete_axes_and_preset(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Axes that begin so, and the word `preset`."""
+    """Axes that begin so, and the word `preset`; where something is typed, variants and presets too."""
     more = [CompletionItem(PRESET, help="a named blueprint")] if PRESET.startswith(incomplete) else []
+    named: list[Variant | Preset] = (
+        [*get_registry().variants(), *get_presets().values()] if incomplete else []
+    )
+    more += [CompletionItem(one.name, help=one.summary) for one in named if one.name.startswith(incomplete)]
     return complete_axes(ctx, param, incomplete) + more
 
 

@@ -23,7 +23,7 @@ from zoo.cli.options import (
     size_options,
 )
 from zoo.cli.tables import comparison
-from zoo.cli.text import print_json
+from zoo.cli.text import output_alone, print_alone, print_json
 from zoo.errors import CombinationError, ZooError
 from zoo.recipe import Recipe
 from zoo.tasks import Task, get_task
@@ -117,6 +117,8 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
     from zoo.records import check_csv, csv_text, records, write_csv
 
     file = None if csv_path == STANDARD_OUTPUT else csv_path
+    if csv_path == STANDARD_OUTPUT:
+        click.get_current_context().with_resource(output_alone())
     candidates, conditions, columns = _asked(given)
     if file is not None:
         check_csv(file)
@@ -127,7 +129,7 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(flat)
     elif csv_path == STANDARD_OUTPUT:
-        click.echo(csv_text(flat), nl=False)
+        print_alone(csv_text(flat))
     else:
         click.echo(comparison(rows, columns, conditions))
 

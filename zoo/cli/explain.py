@@ -9,7 +9,7 @@ from zoo.cli.describe import brief
 from zoo.cli.text import bold, columns, wrapped
 from zoo.explain import Alternative, AxisReport, Explanation
 
-FITS, IDLE = "would fit", "would change nothing"
+FITS, IDLE = "would fit", "would mend nothing"
 
 
 def explanation_json(found: Explanation) -> dict[str, Any]:

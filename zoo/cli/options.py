@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import fields
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from zoo.blueprint import Blueprint, Sizes, get_preset, get_presets, make_blueprint
+from zoo.cli.text import output_alone
 from zoo.errors import ZooError
 from zoo.plugins import get_registry
 from zoo.registry import Axis, Variant
@@ -21,7 +24,17 @@ else:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --json, `as_json` for the command, which then has standard output for `print_json` alone."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+    @wraps(command)
+    def alone(*args: Any, as_json: bool, **given: Any) -> Any:
+        with output_alone() if as_json else nullcontext():
+            return command(*args, as_json=as_json, **given)
+
+    return alone
 
 
 def _seed(_ctx: click.Context, _param: click.Parameter, value: int) -> int:

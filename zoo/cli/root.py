@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 import click
 
 from zoo import __version__
+from zoo.cli.culprit import of_plugin
 from zoo.cli.text import wrapped
 from zoo.cli.usage import HELP_FOR_NOTHING, told
 from zoo.errors import PluginError, ZooError, unknown_name
-from zoo.plugins import Plugins, get_plugins
+from zoo.plugins import Plugins, get_plugins, strict
 
 WRONG_USAGE = 2
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
@@ -116,11 +117,23 @@ class ZooGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("\nInterrupted.", err=True)
             ctx.exit(INTERRUPTED)
+        except (
+            click.ClickException,
+            click.Abort,
+            click.exceptions.Exit,
+        ):  # what a command ends with on purpose
+            raise
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
             report(ZooError(f"What there was to say could not be written: {error.strerror}."))
             leave_quietly()
+        except Exception as error:
+            told_of = None if strict() else of_plugin(error)
+            if told_of is None:
+                raise
+            report(told_of)
+            ctx.exit(WRONG_USAGE)
 
 
 def leave_quietly() -> NoReturn:

@@ -4,36 +4,42 @@ from __future__ import annotations
 
 import click
 
-from zoo.blueprint import Preset, get_preset
+from zoo.blueprint import Preset, get_preset, get_presets
 from zoo.cli.arguments import PRESET, complete_axes_and_preset, complete_names
 from zoo.cli.describe import in_words, preset_json, typed, variant_json
 from zoo.cli.options import json_option
 from zoo.cli.text import bold, colour, columns, print_json, reflowed, wrapped
 from zoo.errors import ZooError, unknown_name
 from zoo.plugins import DEFAULT_PLUGINS, get_registry
-from zoo.registry import Axis, Option, Variant
+from zoo.registry import FILE_SPEC, Axis, Option, Variant
 from zoo.source import Source, find_source
 
 
 @click.command()
-@click.argument("axis", metavar="AXIS", shell_complete=complete_axes_and_preset)
-@click.argument("name", metavar="NAME", shell_complete=complete_names)
+@click.argument("axis", metavar="[AXIS]", required=False, shell_complete=complete_axes_and_preset)
+@click.argument("name", metavar="NAME", required=False, shell_complete=complete_names)
 @click.option("--no-source", is_flag=True, help="Leave the source out.")
 @json_option
-def show(axis: str, name: str, no_source: bool, as_json: bool) -> None:
+def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> None:
     """One variant in full, with its source; or one preset.
 
     Summary, formula, shapes, paper, capabilities, options, documentation, source. NAME may be a class in
-    a file of your own, file.py:Class. Nothing is imported: the source is read. In place of AXIS, `preset`
-    shows a preset: its source, its choices and sizes, how it trains, and what one should know about it.
+    a file of your own, file.py:Class; AXIS may be left out where one axis has NAME. Nothing is imported:
+    the source is read. In place of AXIS, `preset` shows a preset: its source, its choices and sizes, how
+    it trains, and what one should know about it.
 
     \b
     Examples:
       zoo show attention fused
+      zoo show rotary
       zoo show norm pre --no-source
       zoo show attention exercises/attention.py:MultiHeadAttention
       zoo show preset vaswani2017
     """
+    if axis is None:
+        raise click.UsageError("Missing argument 'NAME'.")
+    if name is None:
+        axis, name = _axis_of(axis), axis
     if axis == PRESET:
         preset = get_preset(name)
         if as_json:
@@ -57,6 +63,25 @@ def show(axis: str, name: str, no_source: bool, as_json: bool) -> None:
     if not no_source:
         click.echo(f"\n{bold('Source')}: {source.file}:{source.line}\n")
         click.echo(highlighted(source.text))
+
+
+def _axis_of(name: str) -> str:
+    """The one axis that has a variant called `name`, or `preset`. Raises ZooError if there is none, or several."""
+    registry = get_registry()
+    if name == PRESET or name in (one.name for one in registry.axes):
+        several = "presets" if name == PRESET else name
+        raise ZooError(f"`zoo show {name} NAME`: which one? `zoo list {several}` lists them all.")
+    if FILE_SPEC.match(name):
+        raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {name}`.")
+    name = name.partition(":")[0]  # options are refused later
+    found = [one.axis for one in registry.variants() if one.name == name] + [PRESET] * (name in get_presets())
+    if not found:
+        known = {*(one.name for one in registry.variants()), *get_presets()}
+        raise unknown_name("variant or preset", name, known, "zoo list")
+    if len(found) > 1:
+        ways = ", ".join(f"`zoo show {axis} {name}`" for axis in found)
+        raise ZooError(f"There are {len(found)} parts called '{name}': {ways}.")
+    return found[0]
 
 
 def _page(variant: Variant, axis: Axis, source: Source) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.blueprint import Sizes
 from zoo.cli.describe import brief
-from zoo.cli.text import GAP, width, wrapped
+from zoo.cli.text import GAP, counted, width, wrapped
 
 if TYPE_CHECKING:
     from zoo.compare import Conditions, Row, Spread
@@ -151,7 +151,7 @@ def _under_training(conditions: Conditions) -> str:
     """What the trainings have in common."""
     seeds = conditions.seeds
     text = (
-        f"Score: unseen texts of task {conditions.task} answered exactly, after {conditions.steps} steps. "
+        f"Score: unseen texts of task {conditions.task} answered exactly, after {counted(conditions.steps, 'step')}. "
         "Loss: of the last step, each row's own."
     )
     if len(seeds) > 1:

@@ -7,7 +7,8 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 
 import click
@@ -18,6 +19,7 @@ FULL_LINE = 96  # a line that its next word would have made longer was broken fo
 GAP = "  "
 QUOTED = re.compile(r"`[^`\n]*`")
 HARD_SPACE = "\xa0"
+_OUTPUT = f"{__name__}.output"
 
 
 def width(widest: int = WIDEST) -> int:
@@ -116,8 +118,27 @@ def columns(rows: Iterable[Sequence[str]], flexible: int = -1, widths: Sequence[
     return "\n".join(lines)
 
 
+def counted(number: int, noun: str) -> str:
+    """ "1 step", "1,000 steps"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def output_alone() -> Iterator[None]:
+    """Keep standard output for `print_alone` while a command runs: what a part prints goes to standard error."""
+    click.get_current_context().meta[_OUTPUT] = sys.stdout
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def print_alone(text: str) -> None:
+    """`text`, which ends with a line's end, as the only thing on standard output."""
+    context = click.get_current_context(silent=True)
+    click.echo(text, nl=False, file=None if context is None else context.meta.get(_OUTPUT))
+
+
 def print_json(data: object) -> None:
     """`data` as the only thing on standard output."""
     import json
 
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    print_alone(json.dumps(data, indent=2, ensure_ascii=False) + "\n")

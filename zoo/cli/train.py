@@ -15,7 +15,7 @@ from zoo.blueprint import Blueprint, Preset, get_preset
 from zoo.cli.bytask import ByTask
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
-from zoo.cli.text import bold, columns, print_json, wrapped
+from zoo.cli.text import bold, columns, counted, print_json, wrapped
 from zoo.recipe import Recipe
 from zoo.tasks import get_task, get_tasks
 
@@ -156,7 +156,7 @@ def train(
         ctx.exit(1)
     except KeyboardInterrupt:
         run.keep(model)
-        click.echo(wrapped(f"\nInterrupted after {len(run.losses)} steps.{run.kept()}"), err=True)
+        click.echo(wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.kept()}"), err=True)
         ctx.exit(INTERRUPTED)
     run.keep(model, correct=score.correct, total=score.total)
     print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
@@ -215,7 +215,7 @@ def _record(run: Run, score: Score, seconds: float) -> dict[str, Any]:
 
 def _print(run: Run, score: Score, seconds: float) -> None:
     click.echo(
-        f"Trained on {run.task}: {run.recipe.steps} steps of {run.recipe.batch_size}, "
+        f"Trained on {run.task}: {counted(run.recipe.steps, 'step')} of {run.recipe.batch_size}, "
         f"loss {run.losses[-1]:.4f}, {seconds:.1f} s on {run.device.type}."
     )
     click.echo(f"Unseen texts: {score.correct:,} of {score.total:,} right ({score.share:.1%}).\n")

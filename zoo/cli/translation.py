@@ -13,7 +13,7 @@ from zoo.blueprint import Preset, get_preset
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.sources import FILE, source_files, source_options
-from zoo.cli.text import bold, print_json, wrapped
+from zoo.cli.text import bold, counted, print_json, wrapped
 from zoo.errors import ZooError
 from zoo.tasks import get_task
 from zoo.translation.settings import Settings, settings_from
@@ -189,7 +189,8 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
         print_json({"run": str(run.folder), **progress.to_json(), "test": found and found.to_json()})
         return
     trained = (
-        f"Trained for {progress.epoch} epochs, {progress.step} steps, {progress.seconds:.0f} s on {device.type}. "
+        f"Trained for {counted(progress.epoch, 'epoch')}, {counted(progress.step, 'step')}, "
+        f"{progress.seconds:.0f} s on {device.type}. "
         f"Best: epoch {progress.best_epoch}, BLEU {progress.best:.2f} on the validation text."
     )
     click.echo(wrapped(trained))

@@ -33,6 +33,15 @@ VARIANTS = (
     ),
     Variant(
         "decoding",
+        "no-repeat",
+        "zoo.decoding.no_repeat:NoRepeatDecoding",
+        "greedy, but no run of n tokens comes twice",
+        formula="y[t] = argmax_v p(v | y[<t], x) over v that end no run of n tokens in y[<t] again",
+        paper="Paulus et al. 2017, section 2.5, arXiv:1705.04304",
+        options=(Option("n", int, 3, "length of the runs that may not come twice", minimum=1),),
+    ),
+    Variant(
+        "decoding",
         "sample",
         "zoo.decoding.sample:SampleDecoding",
         "a draw from the model's distribution at each step",

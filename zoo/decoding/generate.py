@@ -7,6 +7,7 @@ from torch import Tensor
 
 from zoo.decoding.base import Decoding
 from zoo.decoding.stepper import Stepper
+from zoo.fixed_weights import FixedWeights
 from zoo.transformer import Transformer
 
 
@@ -35,10 +36,13 @@ def generate(
     Returns:
         [B, <= max_len]: without SOS, with EOS, then PAD. A row that never ends has max_len tokens.
     """
+    if src.size(0) == 0:
+        return src.new_empty(0, 0)
     was_training = model.training
     model.eval()
     try:
         start = src.new_full((src.size(0),), sos)
-        return decoding(Stepper(model, src, cached, pad), start, max_len, eos, pad)
+        with FixedWeights():
+            return decoding(Stepper(model, src, cached, pad), start, max_len, eos, pad)
     finally:
         model.train(was_training)

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from torch import Tensor, nn
 
 from zoo.dropout import Dropout
+from zoo.linear import Linear
 
 
 class FeedForward(nn.Module):
@@ -23,8 +24,8 @@ class FeedForward(nn.Module):
             dropout: probability after the activation, in train mode.
         """
         super().__init__()
-        self.up_proj = nn.Linear(d_model, d_ff)
-        self.down_proj = nn.Linear(d_ff, d_model)
+        self.up_proj = Linear(d_model, d_ff)
+        self.down_proj = Linear(d_ff, d_model)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from torch import Tensor, nn
 
 from zoo.dropout import Dropout
+from zoo.linear import Linear
 
 
 class GatedFeedForward(nn.Module):
@@ -25,9 +26,9 @@ class GatedFeedForward(nn.Module):
             bias: whether the three maps have biases; the paper's have none.
         """
         super().__init__()
-        self.gate_proj = nn.Linear(d_model, d_ff, bias=bias)
-        self.up_proj = nn.Linear(d_model, d_ff, bias=bias)
-        self.down_proj = nn.Linear(d_ff, d_model, bias=bias)
+        self.gate_proj = Linear(d_model, d_ff, bias=bias)
+        self.up_proj = Linear(d_model, d_ff, bias=bias)
+        self.down_proj = Linear(d_ff, d_model, bias=bias)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from torch import nn
+from zoo.linear import Linear
 
 
-class LogitsHead(nn.Linear):
+class LogitsHead(Linear):
     """x W^T + b: Vaswani et al. 2017, section 3.4. The softmax is left to the loss and to the decoding."""
 
     def __init__(self, d_model: int, tgt_vocab: int, bias: bool = True) -> None:

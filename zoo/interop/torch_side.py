@@ -104,6 +104,8 @@ def _layer(module: Any) -> LayerSpec:
 
 def _stack(module: Any) -> StackSpec:
     kind = LAYERS[STACKS.index(type(module))]
+    if not len(module.layers):
+        raise ZooError(f"This nn.{type(module).__name__} has no layers; a stack of the zoo has at least one.")
     for layer in module.layers:
         _expect(layer, kind, f"in this nn.{type(module).__name__}")
     return StackSpec(tuple(map(_layer, module.layers)), None if module.norm is None else _norm(module.norm))

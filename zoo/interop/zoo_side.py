@@ -67,7 +67,7 @@ def read(part: nn.Module) -> Spec:
 
 def _attention(part: Any) -> AttentionSpec:
     _kind_of(part, {one.name: one.load() for one in _exact()}, "attention")
-    state, dropout = part.state_dict(), getattr(part, "inner", part).dropout
+    state, dropout = part.state_dict(), part.dropout
     p = dropout.p if isinstance(dropout, nn.Dropout) else dropout
     return AttentionSpec(state["out_proj.weight"].size(0), part.num_heads, float(p), "q_proj.bias" in state)
 

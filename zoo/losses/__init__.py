@@ -18,6 +18,15 @@ VARIANTS = (
     ),
     Variant(
         "loss",
+        "z-loss",
+        "zoo.losses.z_loss:ZLoss",
+        "cross-entropy, and a little on logits that drift as a whole",
+        formula="mean over y != pad of -log softmax(z)[y] + weight (log sum_v exp(z[v]))^2",
+        paper="Chowdhery et al. 2022 (PaLM), section 5, arXiv:2204.02311",
+        options=(Option("weight", float, 1e-4, "of the square; 0 is cross-entropy", minimum=0),),
+    ),
+    Variant(
+        "loss",
         "label-smoothing",
         "zoo.losses.label_smoothing:LabelSmoothingLoss",
         "cross-entropy with labels that are not quite certain",

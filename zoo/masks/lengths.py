@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from zoo.masks.base import MaskForm
+from zoo.values import require
 
 NO_PREFIX = (
     "mask=lengths counts visible keys from the first, but a hidden one stands before a visible one "
@@ -24,14 +25,10 @@ class LengthsMask(MaskForm):
 
         Raises:
             ValueError: a hidden key stands before a visible one; no length says that. What torch.compile or
-                torch.export made of it raises RuntimeError.
+                torch.export made of it raises RuntimeError; within `torch.vmap`, nothing can.
         """
         lengths = keep.sum(dim=-1, keepdim=True)  # [.., Tq, Tk] -> [.., Tq, 1]
-        prefix = (self.decode(lengths, keep.size(-1)) == keep).all()
-        if torch.compiler.is_compiling():  # no branch on a value there
-            torch._assert_async(prefix, NO_PREFIX)
-        elif not prefix:
-            raise ValueError(NO_PREFIX)
+        require((self.decode(lengths, keep.size(-1)) == keep).all(), NO_PREFIX)
         return lengths
 
     def decode(self, mask: Tensor, num_keys: int) -> Tensor:

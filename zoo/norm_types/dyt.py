@@ -22,4 +22,4 @@ class DynamicTanh(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., D], of the same type."""
-        return self.weight * torch.tanh(self.alpha * x) + self.bias
+        return (self.weight * torch.tanh(self.alpha * x) + self.bias).to(x.dtype)

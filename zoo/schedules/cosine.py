@@ -8,7 +8,7 @@ from zoo.schedules.base import Schedule
 
 
 class CosineSchedule(Schedule):
-    """A linear warm-up, then half a cosine down to `floor`, which it would reach one step after the last.
+    """A linear warm-up, then half a cosine down to `floor`, which it reaches one step after the last, and keeps.
 
     One cycle of SGDR, without restarts: Loshchilov and Hutter 2017, section 3, arXiv:1608.03983.
     """
@@ -30,5 +30,5 @@ class CosineSchedule(Schedule):
 
     def after(self, step: int) -> float:
         """floor + (1 - floor) (1 + cos(pi t)) / 2, where t = (step - warmup) / (steps - warmup)."""
-        done = (step - self.warmup) / (self.steps - self.warmup)
+        done = 1 - self.left(step)
         return self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2

@@ -6,8 +6,8 @@ from zoo.schedules.base import Schedule
 
 
 class LinearSchedule(Schedule):
-    """A linear warm-up, then linear decay that would reach 0 one step after the last."""
+    """A linear warm-up, then linear decay that reaches 0 one step after the last, and stays there."""
 
     def after(self, step: int) -> float:
         """(steps - step) / (steps - warmup)."""
-        return (self.steps - step) / (self.steps - self.warmup)
+        return self.left(step)

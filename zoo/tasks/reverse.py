@@ -11,6 +11,7 @@ from zoo.tasks.base import EOS, TaskData
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FIRST = 3  # id of "a"; 0, 1 and 2 are PAD, SOS and EOS
+IDS = {letter: FIRST + place for place, letter in enumerate(LETTERS)}
 SHORTEST, LONGEST = 3, 10
 HELD_OUT = 20  # one word in so many
 
@@ -36,8 +37,8 @@ class Reverse(TaskData):
     def encode(self, text: str) -> list[int]:
         """A word as ids. Raises ZooError for other characters and other lengths than 3 to 10."""
         for character in text:
-            if character not in LETTERS:
-                advice = " Write it in small letters." if character.lower() in LETTERS else ""
+            if character not in IDS:
+                advice = " Write it in small letters." if character.lower() in IDS else ""
                 raise ZooError(f"{text!r}: the character {character!r} is not one of a to z.{advice}")
         if not SHORTEST <= len(text) <= LONGEST:
             raise ZooError(f"{text!r} has {len(text)} letters: expected {SHORTEST} to {LONGEST}.")
@@ -49,7 +50,7 @@ class Reverse(TaskData):
 
     def encode_answer(self, answer: str) -> list[int]:
         """Letters as ids."""
-        return [LETTERS.index(letter) + FIRST for letter in answer]
+        return [IDS[letter] for letter in answer]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Letters up to EOS; an id that is no letter shows as "?"."""

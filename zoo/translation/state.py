@@ -39,6 +39,11 @@ def save_state(folder: Path, optimizer: torch.optim.Optimizer, device: torch.dev
 def load_state(path: Path, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
     """Put back what `save_state` wrote. Raises ZooError if the file is gone or damaged, or is from another device."""
     with told(f"{path} cannot be read"):
+        if not path.is_file():
+            raise ZooError(
+                f"{path} is gone: this training cannot be resumed without it. Restore it, or train again; "
+                "the model beside it can still translate."
+            )
         data = path.read_bytes()
     if path.name != f"state-{hashlib.sha256(data).hexdigest()}.safetensors":
         raise ZooError(f"{path} is damaged: its content is not what was saved. Train again, or restore it.")

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from grader import manifest
 from grader.exercise import Exercise, get_exercises
+from grader.learner.folder import find_folder
 from zoo.cli.root import make_cli
 from zoo.plugins import get_plugins
 
@@ -38,6 +39,10 @@ Run = Callable[..., Done]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run `zoo` in `tmp_path` or where else a test has gone, 80 columns wide. What is no exit is raised."""
+    above = find_folder(tmp_path.parent)
+    assert above is None, (
+        f"Tests in temporary folders find a learner's folder above: remove {above} and its record."
+    )
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
 

@@ -205,4 +205,31 @@ class LayerNorm(nn.Module):
         return F.layer_norm(x, x.shape[-1:], gain, bias, self.eps)
 """
     + WRAPPERS,
+    "gain_and_bias_side_by_side": HEAD
+    + """
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.columns = nn.Parameter(torch.stack([torch.ones(d_model), torch.zeros(d_model)], dim=1))  # [D, 2]
+        self.eps = eps
+
+    def forward(self, x):
+        gain, bias = self.columns.unbind(1)
+        return F.layer_norm(x, x.shape[-1:], gain, bias, self.eps)
+"""
+    + WRAPPERS,
+    "gain_and_bias_in_turns": HEAD
+    + """
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.turns = nn.Parameter(torch.tensor([1.0, 0.0]).repeat(d_model))  # [2 D]
+        self.eps = eps
+
+    def forward(self, x):
+        return F.layer_norm(x, x.shape[-1:], self.turns[::2], self.turns[1::2], self.eps)
+"""
+    + WRAPPERS,
 }

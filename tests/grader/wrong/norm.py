@@ -38,16 +38,17 @@ class PostNorm(PreNorm):
         return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
 """,
     ),
-    "gain and bias in columns, which nobody can know": (
+    "gain and bias in a shape that nobody can know": (
         frozenset({"parameters-not-recognised"}),
         NORM.replace(
             """        self.gamma = nn.Parameter(torch.ones(d_model))
         self.beta = nn.Parameter(torch.zeros(d_model))
 """,
-            "        self.both = nn.Parameter(torch.stack([torch.ones(d_model), torch.zeros(d_model)], -1))\n",
+            "        gain, bias = torch.ones(d_model), torch.zeros(d_model)\n"
+            "        self.both = nn.Parameter(torch.stack([gain, bias], -1)[:, None])\n",
         )
-        .replace("self.gamma", "self.both[:, 0]")
-        .replace("self.beta", "self.both[:, 1]")
+        .replace("self.gamma", "self.both[:, 0, 0]")
+        .replace("self.beta", "self.both[:, 0, 1]")
         + """
     def forward(self, x, *args, **kwargs):
         return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs))

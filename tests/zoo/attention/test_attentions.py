@@ -230,8 +230,6 @@ def test_weights_survive_saving_and_loading(variant: Variant) -> None:
     second.load_state_dict(first.state_dict())
     assert torch.equal(run(second, inputs, None)[0], run(first, inputs, None)[0])
     assert all(torch.equal(value, second.state_dict()[name]) for name, value in first.state_dict().items())
-    with pytest.raises(RuntimeError, match=r"k_proj|qkv_proj|in_proj"):
-        second.load_state_dict({name: v for name, v in first.state_dict().items() if "k_proj" not in name})
 
 
 @every_exact

@@ -9,6 +9,7 @@ from torch import nn
 from tests.zoo.attention.support import (
     BATCH,
     HEADS,
+    OURS,
     WIDTH,
     assert_same,
     every_attention,
@@ -128,6 +129,61 @@ def test_order_of_keys_does_not_matter_and_order_of_queries_carries_over(variant
     assert_same(attention(inputs.query, inputs.key[:, order], inputs.value[:, order]), out)
     order = torch.randperm(4)
     assert_same(attention(inputs.query[:, order], inputs.key, inputs.value), out[:, order])
+
+
+@every_attention
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_an_additive_mask_may_be_of_any_type(variant: Variant, dtype: torch.dtype) -> None:
+    if "additive" not in variant.capabilities["mask_forms"]:
+        pytest.skip("takes no additive masks")
+    attention = make(variant).to(dtype).eval()
+    query, key, value = (x.to(dtype) for x in make_inputs(4, 5).leaves())
+    mask = torch.tensor([0.0, 0.5, float("-inf"), -2.0, 0.25]).repeat(4, 1)  # no type rounds these
+    mask[1] = float("-inf")
+    expected = attention(query, key, value, mask.to(dtype))
+    for other in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        out = attention(query, key, value, mask.to(other))
+        assert out.dtype == dtype
+        assert_same(out, expected)
+        if variant.capabilities["returns_weights"]:
+            _, weights = attention.forward_with_weights(query, key, value, mask.to(other))
+            assert weights.dtype == dtype
+    with torch.no_grad():
+        assert_same(
+            attention(query, key, value, mask.double()), expected, tolerance=8 * torch.finfo(dtype).eps
+        )
+    low = torch.full((4, 5), -1e30).double()  # -inf in float16: a closed row
+    assert attention(query, key, value, low).isfinite().all()
+
+
+@every_attention
+@pytest.mark.parametrize(
+    ("batch", "queries", "keys"), [(2, 0, 0), (2, 0, 3), (2, 3, 0), (0, 3, 3)], ids=lambda size: str(size)
+)
+@pytest.mark.parametrize("training", [True, False], ids=["grad", "no-grad"])
+def test_what_is_empty_is_attended_to_and_from(
+    variant: Variant, batch: int, queries: int, keys: int, training: bool
+) -> None:
+    if not keys and variant not in OURS:
+        pytest.skip("a plugin's own affair")
+    attention, inputs = make(variant), make_inputs(queries, keys, "cross", batch)
+    nn.init.normal_(attention.state_dict()["out_proj.bias"])
+    masks = [None]
+    for rows in {queries, 1}:
+        keep = torch.ones(batch, 1, rows, keys, dtype=torch.bool)
+        masks += [in_form(keep, form) for form in variant.capabilities["mask_forms"]]
+    for mask in masks:
+        with torch.set_grad_enabled(training):
+            out = attention(inputs.query, inputs.key, inputs.value, mask)
+        assert out.shape == (batch, queries, WIDTH)
+        if not keys:  # nothing to attend to, as in a closed row
+            assert torch.equal(out, attention.state_dict()["out_proj.bias"].expand_as(out))
+        if variant.capabilities["returns_weights"]:
+            _, weights = attention.forward_with_weights(inputs.query, inputs.key, inputs.value, mask)
+            assert weights.shape == (batch, HEADS, queries, keys)
+        if training:
+            out.sum().backward()
+            assert all(p.grad is None or p.grad.isfinite().all() for p in attention.parameters())
 
 
 def transparent(variant: Variant, width: int, dropout: float) -> nn.Module:

@@ -51,6 +51,13 @@ def test_each_head_is_normed_by_itself() -> None:
     torch.testing.assert_close(heads.square().mean(-1).sqrt(), torch.full((3, HEADS, 4), 0.75).double())
 
 
+def test_second_derivatives_at_closed_rows_are_those_of_the_function() -> None:
+    """Their heads are 0, where a vector norm has none."""
+    attention, keep = make(), keep_mask("closed-rows", 2, 3)
+    inputs = (x.detach()[:1].requires_grad_() for x in make_inputs(2, 3).leaves())
+    assert torch.autograd.gradgradcheck(lambda q, k, v: attention(q, k, v, keep[:1]), tuple(inputs))
+
+
 @pytest.mark.parametrize("lambda_init", [1.0, 2.0, -0.1, float("nan")])
 def test_a_lambda_that_leaves_nothing_is_refused(lambda_init: float) -> None:
     with pytest.raises(ValueError, match=r"lambda_init=.*: expected at least 0 and less than 1"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.zoo.checks import wrong_attentions, wrong_ends, wrong_layers
+import tests.zoo.checks.wrong  # noqa: F401  for what it adds to WRONG
 from tests.zoo.checks.support import WRONG, Wrong, part
 from tests.zoo.support import accepted
 from zoo.axes import AXES
@@ -15,9 +15,6 @@ from zoo.checks.part import part_of
 from zoo.checks.run import OWN, check, properties_of
 from zoo.plugins import get_registry
 from zoo.registry import Variant
-
-FILES = (wrong_attentions, wrong_layers, wrong_ends)  # imported for what they add to WRONG
-
 
 SLOW = ("attention/flex",)  # traces its mask function at every call
 

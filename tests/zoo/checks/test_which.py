@@ -128,5 +128,5 @@ def test_a_name_that_is_no_class_is_a_sentence(file: Path) -> None:
     file.write_text("Mine = 5")
     with pytest.raises(ZooError, match=r"mine.py:Mine is no class"):
         find(get_registry(), f"{file}:Mine", "head")
-    with pytest.raises(UnknownNameError, match="There is no class in"):
+    with pytest.raises(UnknownNameError, match="There is no class 'Other' in"):
         find(get_registry(), f"{file}:Other", "head")

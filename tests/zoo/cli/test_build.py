@@ -165,7 +165,7 @@ class TestExplain:
         assert done.code == 1
         assert done.out.startswith("Refused\nloss=cross-entropy takes logits, but")
         assert "head=log-softmax does not fit: rule loss-and-head\n    would fit: logits\n" in done.out
-        assert "norm=pre fits\n    would change nothing: post" in done.out
+        assert "norm=pre fits\n    would mend nothing: post" in done.out
         shared = done.out[done.out.index("      shared") :]
         assert " ".join(shared.split()).startswith("shared embedding=shared keeps one table for both sides")
         assert "broken  loss-and-head" in done.out

@@ -48,7 +48,8 @@ def test_commands_axes_names_and_presets_are_offered() -> None:
     assert list(complete("diff", "norm", "pre", "po")) == beginning("norm", "po")
     assert list(complete("diff", "attention", "eager:bi")) == ["eager:bias="]
     assert list(complete("build", "--preset", "re")) == ["reverse"]
-    assert list(complete("show", "pre")) == ["preset"]
+    assert list(complete("show", "pre")) == ["preset", *beginning("norm", "pre")]
+    assert list(complete("show", "rotar")) == ["rotary"]
     assert list(complete("show", "preset", "re")) == ["reverse"]
     assert {"--d-model", "--attention", "--save"} <= complete("build", "--").keys()
     assert list(complete("build", "--device", "c")) == ["cpu", "cuda"]

@@ -231,3 +231,25 @@ class TestShow:
         assert "\x1b[" in highlighted("class A: pass")
         monkeypatch.setenv("NO_COLOR", "1")
         assert highlighted("class A: pass") == "class A: pass"
+
+
+class TestShowByNameAlone:
+    def test_what_one_axis_has_is_shown(self, zoo: Zoo) -> None:
+        assert zoo("show", "rotary").out == zoo("show", "encoding", "rotary").out
+        assert zoo("show", "modern", "--json").json == zoo("show", "preset", "modern", "--json").json
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("rotary:base=5", "'rotary:base=5': expected a name without options, such as rotary."),
+            ("rotarry", "There is no variant or preset 'rotarry'. Did you mean rotary"),
+            ("attention", "`zoo show attention NAME`: which one? `zoo list attention` lists them all."),
+            ("preset", "`zoo show preset NAME`: which one? `zoo list presets` lists them all."),
+            ("mine.py:Mine", "'mine.py:Mine': for a class in a file name its axis"),
+            ("none", "parts called 'none': `zoo show encoding none`, `zoo show norm-type none`"),
+        ],
+    )
+    def test_what_is_not_clear_is_said(self, name: str, said: str, zoo: Zoo) -> None:
+        done = zoo("show", name)
+        assert (done.code, done.out) == (2, "")
+        assert said in " ".join(done.err.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +118,108 @@ def test_the_strict_switch_makes_it_an_error(kind: str, shell: Zoo, plugin: Inst
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("Error: Plugin 'bad' is broken.")
     assert reason in " ".join(done.err.split())
+
+
+PRESETS = {
+    "variant": ({"choices": {"norm": "preh"}}, "preset 'mine': There is no norm 'preh'. Did you mean pre"),
+    "axis": (
+        {"choices": {"norn": "pre"}},
+        "preset 'mine': There is no axis or size 'norn'. Did you mean norm",
+    ),
+    "size": ({"sizes": {"d_model": 0}}, "preset 'mine': d_model=0: expected at least 1."),
+    "recipe": ({"recipe": {"lrr": 3}}, "preset 'mine': There is no field of a recipe 'lrr'. Did you mean lr"),
+    "recipe's value": ({"recipe": {"lr": -1}}, "preset 'mine': lr=-1: expected a number above 0."),
+    "correction": ({"corrected": {"norm": "preh"}}, "preset 'mine': There is no norm 'preh'."),
+}
+
+
+@pytest.mark.parametrize("kind", PRESETS)
+def test_a_preset_that_cannot_be_is_named_and_its_plugin_skipped(
+    kind: str, shell: Zoo, plugin: Install
+) -> None:
+    changes, reason = PRESETS[kind]
+    given = {"name": "mine", "summary": "", "choices": {}, "sizes": {}, **changes}
+    plugin(HEAD + f"@hookimpl\ndef zoo_presets():\n    return [Preset(**{given!r})]\n")
+    done = shell("list", "presets")
+    assert done.code == 0
+    assert "mine" not in done.out
+    assert f"zoo: plugin 'parts' is broken and skipped. zoo_presets(): PluginError: {reason}" in done.err
+
+
+def test_a_plugin_without_its_variants_is_blamed_for_those(shell: Zoo, plugin: Install) -> None:
+    plugin(
+        HEAD + "@hookimpl\ndef zoo_variants():\n    raise KeyError('lost')\n@hookimpl\ndef zoo_presets():\n"
+        "    return [Preset('mine', '', {'norm': 'lost'}, {})]\n"
+    )
+    done = shell("list", "presets")
+    assert (done.code, "mine" in done.out) == (0, False)
+    assert done.err == "zoo: plugin 'parts' is broken and skipped. zoo_variants(): KeyError: 'lost'\n"
+    strict = shell("list", "presets", ZOO_STRICT_PLUGINS="1")
+    assert (strict.code, strict.err) == (
+        2,
+        "Error: Plugin 'parts' is broken. zoo_variants(): KeyError: 'lost'\n",
+    )
+
+
+def test_a_class_of_the_zoos_own_under_a_new_name_is_not_blamed(shell: Zoo, plugin: Install) -> None:
+    plugin(GOOD)
+    done = shell("build", "--preset=reverse", "--device=cpu")
+    assert (done.code, done.err) == (0, "")
+
+
+PARTS = """
+import torch
+from zoo.attention.base import MultiHeadAttention
+
+class Two(MultiHeadAttention):
+    def attend(self, q, k, v, mask):
+        return q
+
+class Takes(MultiHeadAttention):
+    pass
+
+class Raises(MultiHeadAttention):
+    def attend(self, q, k, v, mask):
+        return helper(q)
+
+def helper(q):
+    return q.nothing
+"""
+SHIPPED = (
+    HEAD
+    + """
+@hookimpl
+def zoo_variants():
+    yield Variant("attention", "two", "their_parts:Two", "gives one value for two")
+    yield Variant("attention", "takes", "their_parts:Takes", "", options=(Option("odd", int, 1, ""),))
+    yield Variant("attention", "raises", "their_parts:Raises", "")
+"""
+)
+MISTAKES = {
+    "two": "plugin 'parts' is broken (base.py, line",
+    "takes": "attention=takes, of plugin 'parts', cannot be constructed: ",
+    "raises": "plugin 'parts' is broken (their_parts.py, line 17): AttributeError: 'Tensor' object has no",
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("command", ["build", "train"])
+def test_a_mistake_in_a_plugins_part_is_a_sentence_that_names_it(
+    name: str, command: str, shell: Zoo, plugin: Install, tmp_path: Path
+) -> None:
+    plugin(SHIPPED)
+    (tmp_path / "their_parts.py").write_text(PARTS)
+    arguments = (
+        command,
+        f"--attention={name}",
+        "--device=cpu",
+        *(["--steps=1"] if command == "train" else []),
+    )
+    done = shell(*arguments)
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert MISTAKES[name] in " ".join(done.err.split())
+    assert max(map(len, done.err.splitlines())) <= 80
+    if name != "takes":
+        loud = shell(*arguments, ZOO_STRICT_PLUGINS="1")
+        assert "Traceback" in loud.err

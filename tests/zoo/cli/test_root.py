@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
+from pathlib import Path
+
 import click
 import pytest
 
@@ -176,6 +180,29 @@ class TestCommandsOfPlugins:
         assert "by zoo.cli.commands" in done.err
         assert "hello" not in shell("--help").out
 
+    @pytest.mark.parametrize(
+        ("end", "code", "said"),
+        [
+            ("ctx.exit(0)", 0, ""),
+            ("ctx.exit(3)", 3, ""),
+            ("raise SystemExit(4)", 4, ""),
+            ("raise click.ClickException('no such thing')", 1, "Error: no such thing\n"),
+            ("raise click.Abort", 1, "Aborted!\n"),
+        ],
+    )
+    def test_a_command_ends_as_it_wants_to(
+        self, end: str, code: int, said: str, shell: Zoo, plugin: Zoo
+    ) -> None:
+        offered = (
+            "@hookimpl\ndef zoo_variants():\n    return [Variant('norm', 'mine', 'zoo_parts:Mine', '')]\n"
+        )
+        plugin(
+            "from zoo.registry import Variant\n" + self.CODE + "    @cli.command()\n    @click.pass_context\n"
+            f"    def leave(ctx):\n        {end}\n{offered}"
+        )
+        done = shell("leave")
+        assert (done.code, done.err) == (code, said)
+
     def test_the_strict_switch_makes_it_an_error(self, shell: Zoo, plugin: Zoo) -> None:
         plugin(self.CODE + self.TAKEN)
         done = shell("list", ZOO_STRICT_PLUGINS="1")
@@ -188,3 +215,58 @@ def test_a_command_may_be_added_under_a_name_of_its_own() -> None:
     made.add_command(click.Command("one"), "two")
     with pytest.raises(PluginError, match="'two' already"):
         made.add_command(click.Command("two"))
+
+
+PRINTS = """
+from zoo.attention.eager import EagerAttention
+print("imported")
+class Mine(EagerAttention):
+    def __init__(self, *args):
+        super().__init__(*args)
+        print("made")
+    def attend(self, *args):
+        print("asked")
+        return super().attend(*args)
+"""
+
+
+@pytest.mark.parametrize("command", ["build", "compare", "compare --jobs=2", "check"])
+def test_what_a_part_prints_is_not_in_the_json(command: str, shell: Zoo, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PRINTS)
+    part = f"{tmp_path / 'mine.py'}:Mine"
+    if command == "check":
+        done = shell("check", part, "--axis=attention", "--json")
+    else:
+        name, *more = command.split()
+        small = (
+            "--d-model=8",
+            "--num-heads=2",
+            "--d-ff=8",
+            "--num-encoder-layers=1",
+            "--num-decoder-layers=1",
+        )
+        done = shell(name, f"--attention={part}", "--json", "--device=cpu", *small, *more)
+    assert done.json
+    assert "asked\n" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--json", "--help"), ("--json", "--seed=abc"), ("--json", "surplus")], ids=" ".join
+)
+def test_standard_output_is_kept_for_json_only_while_the_command_runs(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sys.stdout
+    with suppress(SystemExit, ZooError):
+        group().main(["build", *arguments], prog_name="zoo")
+    assert sys.stdout is before
+    assert ("Usage: zoo build" in capsys.readouterr().out) == ("--help" in arguments)
+
+
+def test_nor_in_the_csv(shell: Zoo, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PRINTS)
+    small = ("--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=1")
+    done = shell("compare", f"--attention={tmp_path / 'mine.py'}:Mine", "--csv=-", "--device=cpu", *small)
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 2
+    assert "asked\n" in done.err

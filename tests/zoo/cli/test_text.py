@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zoo.cli.text import columns, reflowed, width, wrapped
+from zoo.cli.text import columns, counted, reflowed, width, wrapped
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +56,12 @@ def test_columns_line_up_and_the_flexible_one_is_wrapped() -> None:
         "  bbb    short                        yy"
     )  # fmt: skip
     assert columns([]) == ""
+
+
+def test_one_is_no_plural() -> None:
+    assert [counted(number, "step") for number in (0, 1, 2, 1000)] == [
+        "0 steps",
+        "1 step",
+        "2 steps",
+        "1,000 steps",
+    ]

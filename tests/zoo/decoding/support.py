@@ -18,7 +18,7 @@ PAD, SOS, EOS = 0, 1, 2
 IDS = {"sos": SOS, "eos": EOS, "pad": PAD}
 
 DECODINGS = [variant.name for variant in get_registry().variants("decoding")]
-CERTAIN = ("greedy", "beam")
+CERTAIN = ("greedy", "no-repeat", "beam")
 """Those that draw nothing."""
 
 

@@ -64,3 +64,11 @@ def test_cached_answers_are_those_computed_anew(case: str) -> None:
         if len(ends) > 2:
             return
     pytest.fail("no model of 30 ended its rows at three different steps")
+
+
+@pytest.mark.parametrize("attention", ["eager", "fused", "gqa", "linear"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_source_of_no_tokens_is_answered(attention: str, cached: bool) -> None:
+    model = make(f"attention={attention}", 0)
+    answers = generate(model, SRC[:, :0], STEPS, decoding("beam"), **IDS, cached=cached)
+    assert answers.size(0) == 3

@@ -65,9 +65,9 @@ def test_a_model_that_is_sure_is_taken_at_its_word(name: str, outputs: str) -> N
             logits = 20 * super().scores(src, tgt)
             return logits.log_softmax(-1) if outputs == "log-probs" else logits
 
-    model = Sure([5, 2, 7, 7, 7, 7], [6, 4, 3, 2, 9, 9], [2, 8, 8, 8, 8, 8], [4, 4, 4, 4, 4, 4])
+    model = Sure([5, 2, 7, 7, 7, 7], [6, 4, 3, 2, 9, 9], [2, 8, 8, 8, 8, 8], [4, 4, 4, 5, 4, 4])
     src = torch.tensor([[0], [1], [2], [3]])
-    assert decode(model, src, decoding(name), 6) == [[5, 2], [6, 4, 3, 2], [2], [4, 4, 4, 4, 4, 4]]
+    assert decode(model, src, decoding(name), 6) == [[5, 2], [6, 4, 3, 2], [2], [4, 4, 4, 5, 4, 4]]
 
 
 @every_decoding
@@ -174,3 +174,10 @@ def test_the_others_draw_from_torchs_global_generator(name: str) -> None:
 
     assert answers(1) == answers(1)
     assert len({str(answers(seed)) for seed in range(8)}) > 4
+
+
+@every_decoding
+def test_no_sources_have_no_answers(name: str) -> None:
+    answers = generate(Table(5), SRC[:0], 4, decoding(name), **IDS)  # type: ignore[arg-type]
+    assert answers.shape == (0, 0)
+    assert answers.dtype == torch.int64

@@ -10,6 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from zoo.losses.base import SequenceLoss
+from zoo.losses.cross_entropy import CrossEntropyLoss
+from zoo.losses.z_loss import ZLoss
 from zoo.plugins import get_registry
 from zoo.registry import Variant
 
@@ -143,3 +145,24 @@ def test_cross_entropy_is_torchs() -> None:
     output, ids = logits(), labels(0)
     value = made(get_registry().get("loss", "cross-entropy"))(output, ids)
     torch.testing.assert_close(value, F.cross_entropy(output.flatten(0, 1), ids.flatten(), ignore_index=0))
+
+
+@every_pad
+def test_z_loss_is_cross_entropy_and_the_square_of_log_z(pad: int) -> None:
+    scores, ids = logits(), labels(pad)
+    log_z = scores.exp().sum(-1).log()[ids != pad]
+    expected = CrossEntropyLoss(pad)(scores, ids) + 0.3 * (log_z**2).mean()
+    torch.testing.assert_close(ZLoss(pad, weight=0.3)(scores, ids), expected)
+    torch.testing.assert_close(ZLoss(pad, weight=0.0)(scores, ids), CrossEntropyLoss(pad)(scores, ids))
+
+
+def test_z_loss_feels_what_is_added_to_all_logits() -> None:
+    scores, ids = logits().requires_grad_(), labels(0)
+    for weight, feels in ((0.0, False), (1e-4, True)):
+        (gradient,) = torch.autograd.grad(ZLoss(weight=weight)(scores, ids), scores)
+        assert bool((gradient.sum(-1)[ids != 0].abs() > 1e-8).all()) == feels
+
+
+def test_a_negative_weight_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 0"):
+        ZLoss(weight=-1.0)

@@ -77,6 +77,7 @@ def test_gradients_are_those_of_the_function(variant: Variant) -> None:
     norm = make(variant)
     x = torch.randn(2, 7, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(norm, (x,))
+    assert torch.autograd.gradgradcheck(norm, (x,))
     norm(x).square().sum().backward()
     assert all(one.grad is not None and one.grad.any() for one in norm.parameters())
 
@@ -123,6 +124,17 @@ def test_half_types_are_the_formula_up_to_one_rounding(
     torch.testing.assert_close(
         norm.to(dtype)(x).double(), expected, rtol=steps * torch.finfo(dtype).eps, atol=steps * 4e-3
     )
+
+
+@every_type
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_what_comes_out_has_the_type_of_what_goes_in_whatever_that_of_the_parameters(
+    variant: Variant, dtype: torch.dtype
+) -> None:
+    norm, x = variant.load()(8), torch.randn(3, 8).to(dtype)
+    out = norm(x)
+    assert out.dtype == dtype
+    torch.testing.assert_close(out, norm(x.float()).to(dtype))
 
 
 class TestLayerNorm:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from zoo.blueprint import make_blueprint
 from zoo.builder import build_schedule
@@ -44,6 +45,28 @@ def test_every_step_has_a_share_from_0_to_1_and_the_highest_is_reached(
 def test_it_warms_up_in_a_straight_line(variant: Variant, steps: int, warmup: int) -> None:
     schedule, cut = variant.load()(steps, warmup), min(steps, warmup)
     assert shares(schedule, cut) == [(step + 1) / cut for step in range(cut)]
+
+
+@every_schedule
+@pytest.mark.parametrize(("steps", "warmup"), [*LENGTHS, (0, 0), (0, 3)])
+def test_after_the_last_step_it_is_still_a_share_and_does_not_rise(
+    variant: Variant, steps: int, warmup: int
+) -> None:
+    got = shares(variant.load()(steps, warmup), 2 * steps + 2)
+    assert all(math.isfinite(share) and 0 <= share <= 1 for share in got)
+    assert all(b <= a for a, b in itertools.pairwise(got[steps:]))
+
+
+@pytest.mark.parametrize("warmup", [3, 10, 12])
+@pytest.mark.parametrize(("name", "last"), [("linear", 0), ("cosine:floor=0.25", 0.25), ("constant", 1)])
+def test_torchs_scheduler_goes_one_step_further_and_may_go_on(name: str, last: float, warmup: int) -> None:
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=2.0)
+    schedule = build_schedule(make_blueprint(schedule=name), 10, warmup)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
+    for step in range(1, 15):
+        optimizer.step()
+        scheduler.step()
+        assert scheduler.get_last_lr() == [2 * (schedule(step) if step < 10 else last)]
 
 
 @every_schedule

@@ -162,7 +162,7 @@ def test_a_state_that_is_damaged_or_gone_is_told(tmp_path: Path) -> None:
     with pytest.raises(ZooError, match="is damaged"):
         Keeper(run, trainer_of(run))
     state.unlink()
-    with pytest.raises(ZooError, match="cannot be read: there is no such file"):
+    with pytest.raises(ZooError, match="is gone: this training cannot be resumed without it"):
         Keeper(run, trainer_of(run))
 
 
