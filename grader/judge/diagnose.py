@@ -7,7 +7,6 @@ mistakes that explain part of the cases. What none of them explains is left to `
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -21,7 +20,7 @@ from grader.mistakes import Mistake, Part
 from grader.reference.attention import BASES, REFERENCE, Steps
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
-PAIR_SECONDS = 2.0  # of CPU time, to look for two mistakes at once
+PAIR_CASES = 20_000  # looked at to find two mistakes at once: a few seconds, and the same on any machine
 SAMPLE = 6  # deviating cases that are looked at to find a mistake to start a pair from
 
 
@@ -105,6 +104,7 @@ class Diagnostician:
         self.mistakes = [m for m in mistakes if not m.parts or evidence.part in m.parts]
         self.mistakes.sort(key=lambda m: m.id not in first)
         self._known: dict[int, list[Candidate]] = {}
+        self._asked = 0
 
     def explain(self) -> list[Explanation]:
         """The mistakes, or nothing if none was recognised."""
@@ -138,6 +138,7 @@ class Diagnostician:
 
     def _matches(self, candidate: Candidate, index: int) -> bool:
         if index not in candidate.equal_in:
+            self._asked += 1
             case = self.evidence.cases[index]
             seen = Patched(candidate.steps).run(case)
             candidate.equal_in[index] = equal(case, seen, self.evidence.got[index], loose=LOOSE)
@@ -164,13 +165,13 @@ class Diagnostician:
         return [c for c in self._singles(0) if any(self._matches(c, i) for i in sample)]
 
     def _two_at_once(self, anchors: list[Candidate]) -> list[Explanation]:
-        """Pairs: first around a mistake that explains a case alone, then all, as long as time allows."""
-        deadline = time.process_time() + PAIR_SECONDS
+        """Pairs: first around a mistake that explains a case alone, then all; not for ever."""
+        limit = self._asked + PAIR_CASES
         order = self.evidence.order()
         others = [Candidate((m,), m.variants(REFERENCE)[0]) for m in self.mistakes]
         for first in [*anchors, *others]:
             for pair in self._pairs(first):
-                if time.process_time() > deadline:
+                if self._asked > limit:
                     return []
                 if all(self._matches(pair, i) for i in order):
                     return self._pair(pair)

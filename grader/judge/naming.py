@@ -6,7 +6,6 @@ part of what is wrong. What none of them explains is left to `conclusions`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from grader.judge.verdict import Named, with_care
 from grader.mistakes import Mistake
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
-PAIR_SECONDS = 3.0  # of CPU time, to look for two mistakes at once
+PAIR_ANSWERS = 4000  # asked for to find two mistakes at once: a few seconds, and the same on any machine
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
@@ -73,6 +72,7 @@ class Namer:
         component = findings.scenarios[0].component if findings.scenarios else ""
         self.mistakes = [m for m in mistakes if not m.parts or component in m.parts]
         self._singles: list[list[_Candidate]] = []
+        self._asked = 0
 
     def accounts(self) -> list[Account]:
         """The mistakes, or nothing if none was recognised."""
@@ -100,6 +100,7 @@ class Namer:
 
     def _answer(self, candidate: _Candidate, index: int) -> Seen:
         if index not in candidate.answers:
+            self._asked += 1
             candidate.answers[index] = self._run(candidate, self.findings.scenarios[index])
         return candidate.answers[index]
 
@@ -119,12 +120,12 @@ class Namer:
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof)
 
     def _two_at_once(self) -> list[Account]:
-        """Pairs, first around a mistake that explains a wrong scenario alone, as long as time allows."""
+        """Pairs, first around a mistake that explains a wrong scenario alone; not for ever."""
         singles, _ = self._singles[0], self._near
-        deadline = time.process_time() + PAIR_SECONDS
+        limit = self._asked + PAIR_ANSWERS
         for first in [*self._near, *(c for c in singles if c not in self._near)]:
             for pair in self._pairs(first):
-                if time.process_time() > deadline:
+                if self._asked > limit:
                     return []
                 if self._first([pair]) is not None:
                     return self._pair(pair)
