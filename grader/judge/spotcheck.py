@@ -227,8 +227,7 @@ def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]], least: float = 0.0) -
     rule itself gives NaN or infinity, as after weights that became NaN, there is nothing to compare.
     """
     both = [(got, torch.zeros_like(got) if e is None else e) for got, e in pairs]
-    both = [(got[expected.isfinite()], expected[expected.isfinite()]) for got, expected in both]
-    both = [(got, expected) for got, expected in both if expected.numel()]
+    both = [pair for pair in (_where_finite(*pair) for pair in both) if pair[1].numel()]
     scale = max((float(expected.abs().max()) for _, expected in both), default=0.0)
     scale = max(scale, least)
     far = max(
@@ -237,3 +236,8 @@ def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]], least: float = 0.0) -
     if far <= TOLERANCE * scale:
         return ""
     return f"up to {far:.2g} off, where the largest number expected is {scale:.2g}"
+
+
+def _where_finite(got: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
+    finite = expected.isfinite()
+    return (got, expected) if bool(finite.all()) else (got[finite], expected[finite])  # to pick costs more
