@@ -105,6 +105,11 @@ class Row:
     note: str = ""
 
     @property
+    def measured(self) -> bool:
+        """Whether it was."""
+        return self.outcome == MEASURED
+
+    @property
     def blueprint(self) -> Blueprint:
         return self.candidate.blueprint
 
@@ -199,7 +204,7 @@ def _admitted(candidate: Candidate, conditions: Conditions, task: TaskData | Non
 
 
 def _still_in(rows: Sequence[Row]) -> list[int]:
-    return [number for number, row in enumerate(rows) if row.outcome == MEASURED]
+    return [number for number, row in enumerate(rows) if row.measured]
 
 
 def _measure(

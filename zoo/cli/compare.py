@@ -85,7 +85,8 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     help="Write a CSV too, with machine and versions; an old one is replaced. - prints it, and no table.",
 )
 @json_option
-def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
+@click.pass_context
+def compare(ctx: click.Context, csv_path: Path | None, as_json: bool, **given: Any) -> None:
     """Combinations of variants and presets in one table.
 
     Give any axis several variants, separated by commas, options after a colon, and --preset several names:
@@ -103,7 +104,8 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
     With --jobs, rows and seeds are spread over processes of one thread each. Times are always taken in one
     process, all rows in turns, after the others have ended.
 
-    A combination that cannot work, or a part that fails, is a row with the reason.
+    A combination that cannot work, or a part that fails, is a row with the reason. Exit code 1 if that is
+    every row.
 
     \b
     Examples:
@@ -118,7 +120,7 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
 
     file = None if csv_path == STANDARD_OUTPUT else csv_path
     if csv_path == STANDARD_OUTPUT:
-        click.get_current_context().with_resource(output_alone())
+        ctx.with_resource(output_alone())
     candidates, conditions, columns = _asked(given)
     if file is not None:
         check_csv(file)
@@ -132,6 +134,8 @@ def compare(csv_path: Path | None, as_json: bool, **given: Any) -> None:
         print_alone(csv_text(flat))
     else:
         click.echo(comparison(rows, columns, conditions))
+    if not any(row.measured for row in rows):
+        ctx.exit(1)
 
 
 def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str]]:

@@ -86,6 +86,12 @@ def test_a_refused_combination_is_a_line_with_the_reason_below(zoo: Zoo) -> None
     assert "(rule one-vocabulary)" in " ".join(done.out.split())
 
 
+def test_where_nothing_can_be_measured_it_ends_with_1(zoo: Zoo) -> None:
+    done = zoo("compare", *SMALL, "--embedding=shared", "--src-vocab=30")
+    assert done.code == 1
+    assert "(1) Refused." in done.out
+
+
 def test_a_batch_that_is_too_long_for_some_is_refused_for_those(zoo: Zoo) -> None:
     found = zoo(
         "compare", "--preset=reverse,assembled", "--d-model=8", "--batch=2", "--length=40", "--json"
