@@ -86,7 +86,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
 )
 @json_option
 @click.pass_context
-def compare(ctx: click.Context, csv_path: Path | None, as_json: bool, **given: Any) -> None:
+def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given: Any) -> None:
     """Combinations of variants and presets in one table.
 
     Give any axis several variants, separated by commas, options after a colon, and --preset several names:
