@@ -12,7 +12,7 @@ from torch import Tensor
 from grader.judge.component import Instance, ParameterInfo
 from grader.judge.desk import Desk, parameter_facts
 from grader.judge.readings import own_parameters
-from grader.judge.scenario import Answer, Scenario
+from grader.judge.scenario import LAYER_SLACK, Answer, Scenario
 from grader.suites.draws import Draws
 from grader.suites.layers import masks
 from grader.suites.layers.dropped import RATE, dropped
@@ -52,7 +52,8 @@ class Maker:
     def __call__(
         self, title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32
     ) -> Scenario:
-        return Scenario(title, self.component, group, ask, dtype=dtype, traits=frozenset(traits))
+        slack = LAYER_SLACK.get(dtype, 1.0)
+        return Scenario(title, self.component, group, ask, dtype=dtype, slack=slack, traits=frozenset(traits))
 
 
 def numbers(
