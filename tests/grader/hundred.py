@@ -1,6 +1,7 @@
 """Right code, graded again and again on fresh draws: `python tests/grader/hundred.py [EXERCISE ...]`.
 
-Each file is graded as `zoo grade` grades it, in a worker of its own, without training; all share one fork server.
+Each file is graded as `zoo grade` grades it, in a worker of its own; all share one fork server. Training takes most of
+the time, and is left out unless asked for.
 A submission that is right must pass every time, or the grader fails people for nothing.
 """
 
@@ -9,12 +10,12 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.author.proofs import solution_text
-from grader.exercise import get_exercise, get_exercises
+from grader.exercise import CATEGORIES, get_exercise, get_exercises
 from grader.judge.results import Grade
 from grader.judge.run import Request, grade_file
 from grader.judge.sandbox import Sandbox
@@ -38,8 +39,10 @@ def right_files(exercise: str) -> dict[str, str]:
     return {"solution": solution_text(get_exercise(exercise)), **found}
 
 
-def grades(exercise: str, source: str, seeds: range, sandbox: Sandbox) -> Iterator[Grade]:
-    """One grade without training for each seed."""
+def grades(
+    exercise: str, source: str, seeds: range, sandbox: Sandbox, categories: Sequence[str]
+) -> Iterator[Grade]:
+    """One grade for each seed."""
     wanted = get_exercise(exercise)
     for seed in seeds:
         request = Request(
@@ -48,7 +51,7 @@ def grades(exercise: str, source: str, seeds: range, sandbox: Sandbox) -> Iterat
             source.encode(),
             device="cpu",
             seed=seed,
-            categories=frozenset(WITHOUT_TRAINING),
+            categories=frozenset(categories),
             sandbox=sandbox,
         )
         yield grade_file(request, no_progress)
@@ -72,7 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--times", type=int, default=100, help="grades of each file (default: 100)")
     parser.add_argument("--first", type=int, default=0, help="seed of the first grade (default: 0)")
     parser.add_argument("--files", choices=("solution", "unusual", "all"), default="all")
+    parser.add_argument("--training", action="store_true", help="the tests that train, too")
     chosen = parser.parse_args(arguments)
+    categories = CATEGORIES if chosen.training else WITHOUT_TRAINING
+    seeds = range(chosen.first, chosen.first + chosen.times)
     failed = 0
     for name in chosen.exercises or list(get_exercises()):
         for title, source in right_files(name).items():
@@ -80,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             before, bad = _seconds(), 0
             with Sandbox() as sandbox:
-                for grade in grades(name, source, range(chosen.first, chosen.first + chosen.times), sandbox):
+                for grade in grades(name, source, seeds, sandbox, categories):
                     problems = failures(grade)
                     bad += bool(problems)
                     for problem in problems:
