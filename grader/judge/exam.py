@@ -29,6 +29,28 @@ CaseMaker = Callable[[int], list[Case]]
 ClassCaseMaker = Callable[[int, Callable[[int, int], Shapes]], list[Case]]
 
 
+def confirm(subject: Submitted, size: tuple[int, int], seed: int) -> None:
+    """Where the weights of the class can be read in two ways, take the one that agrees with the reference.
+
+    Args:
+        subject: its layout of this size is changed.
+        size: d_model, num_heads.
+        seed: of inputs and weights.
+    """
+    first = subject.layouts[size]
+    other = first.channels_first(size[1])
+    if other is None:
+        return
+    draws = torch.Generator().manual_seed(seed)
+    query, key, value = (torch.randn(2, 3, size[0], generator=draws, dtype=torch.float64) for _ in range(3))
+    weights = {n: torch.randn(shape, generator=draws).double() for n, shape in first.shapes.items()}
+    case = Case("which reading", "class", "layout", (query, key, value), weights=weights, heads=size[1])
+    if not equal(case, expected(case), subject.run(case)):
+        subject.layouts[size] = other
+        if not equal(case, expected(case), subject.run(case)):
+            subject.layouts[size] = first
+
+
 class Exam:
     """Asks each case once, and diagnoses each part once, however many tests look at the answers.
 
@@ -63,7 +85,7 @@ class Exam:
                 self.subject.layouts[size] = find_layout(instance, d_model, self.seed)
             finally:
                 instance.close()
-            self._verify(size)
+            confirm(self.subject, size, self.seed)
         return self.subject.layouts[size]
 
     def _construct(self, size: tuple[int, int]) -> Instance:
@@ -73,23 +95,6 @@ class Exam:
             if error.kind == "exception":
                 error.message += f"\n  when it was made as {CLASS}({size[0]}, {size[1]})"
             raise
-
-    def _verify(self, size: tuple[int, int]) -> None:
-        """Where weights can be read in two ways, take the one that agrees with the reference."""
-        first = self.subject.layouts[size]
-        other = first.channels_first(size[1])
-        if other is None:
-            return
-        draws = torch.Generator().manual_seed(self.seed)
-        query, key, value = (
-            torch.randn(2, 3, size[0], generator=draws, dtype=torch.float64) for _ in range(3)
-        )
-        weights = {n: torch.randn(shape, generator=draws).double() for n, shape in first.shapes.items()}
-        case = Case("which reading", "class", "layout", (query, key, value), weights=weights, heads=size[1])
-        if not equal(case, expected(case), self.subject.run(case)):
-            self.subject.layouts[size] = other
-            if not equal(case, expected(case), self.subject.run(case)):
-                self.subject.layouts[size] = first
 
     def cases(self, part: Part) -> list[Case]:
         """All cases of one part. The class is asked for its parameters first."""

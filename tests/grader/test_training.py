@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 import torch
+from attention_right import right_files
 from torch import Tensor
 
+from grader.judge.local import LocalSubmission
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.training import BAR, PLACES, require, train_to_reverse
 from grader.judge.verdict import Failed
 from grader.reference.attention import REFERENCE, Call
 from grader.solutions.attention import MultiHeadAttention
+from grader.suites.attention.plugged import AttentionOracle, layout_of, xavier
 from zoo.training import Example, Recipe, Score
 
 QUICK = Recipe(steps=3, batch_size=4)
+RIGHT_FILES = right_files()
 
 
 class Oracle:
@@ -122,6 +126,23 @@ def test_the_bar() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("style", RIGHT_FILES)
+def test_weights_are_found_as_the_class_uses_them(style: str) -> None:
+    component = LocalSubmission.from_source(RIGHT_FILES[style])
+    layout = layout_of(component, component.construct("MultiHeadAttention", (12, 3)), 12, 3)
+    oracle = AttentionOracle(layout, 3)
+    own = layout.from_canonical(xavier(layout, torch.Generator().manual_seed(1)))
+    instance = component.construct("MultiHeadAttention", (12, 3))
+    instance.train(False)
+    instance.load(own)
+    inputs = [torch.randn(2, length, 12) for length in (4, 5)]
+    query, key, value = inputs[0], inputs[1], inputs[1]
+    answer = instance.call([query, key, value]).value
+    output = answer[0] if isinstance(answer, tuple) else answer
+    expected = oracle.forward([query, key, value], [None], oracle.comparable(own))
+    torch.testing.assert_close(output, expected)
+
+
 def test_right_attention_spells_backwards() -> None:
     require(train(MultiHeadAttention, Recipe(seed=1), words=500))
 

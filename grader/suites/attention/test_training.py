@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from typing import cast
 
 import pytest
 import torch
-from torch import Tensor
 
-from grader.judge.component import Instance, Submission
-from grader.judge.layout import Layout, find_layout
+from grader.judge.component import Submission
+from grader.judge.layout import Layout
 from grader.judge.proxy import RemoteModule
 from grader.judge.pytest_plugin import Progress
 from grader.judge.remote import RemoteInstance
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.training import require_spelling, train_to_reverse
-from grader.judge.verdict import Failed
-from grader.reference.attention import REFERENCE, ROLES, Call
+from grader.suites.attention.plugged import AttentionOracle, layout_of, xavier
 from zoo.training import Recipe, Score
-
-
-class AttentionOracle:
-    """What multi-head attention gives, on the weights that a layout finds in the learner's parameters."""
-
-    def __init__(self, layout: Layout, num_heads: int) -> None:
-        self._layout, self._heads = layout, num_heads
-
-    def forward(
-        self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
-    ) -> Tensor:
-        """query, key, value [B, T, D] -> [B, Tq, D]; one mask, bool, True = may be attended to."""
-        (query, key, value), (mask,) = inputs, masks
-        output: Tensor = REFERENCE.multi_head(Call(query, key, value, mask, self._heads, parameters))
-        return output
-
-    def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
-        return self._layout.to_canonical(values)
-
-
-def xavier(layout: Layout, generator: torch.Generator) -> dict[str, Tensor]:
-    """Initial weights as the zoo gives them to its own attentions, whatever the learner's parameters look like."""
-    weights = {name: torch.zeros(shape) for name, shape in layout.shapes.items()}
-    for name, weight in weights.items():
-        if name.endswith("weight"):
-            weight.uniform_(-1, 1, generator=generator).mul_(math.sqrt(6 / sum(weight.shape)))
-    return weights
-
-
-def layout_of(instance: Instance, d_model: int) -> Layout:
-    """Where the class keeps its weights at this size. Raises Failed if they cannot be found."""
-    layout = find_layout(instance, d_model)
-    missing = [role for role in ROLES if layout.shapes.get(f"{role}.weight") != (d_model, d_model)]
-    if missing:
-        raise Failed(
-            f"The weights for {', '.join(missing)} ([{d_model}, {d_model}] each) were not found among the "
-            "parameters of MultiHeadAttention, so it cannot be trained here. Other tests say more."
-        )
-    return layout
 
 
 @pytest.mark.grade(
@@ -75,7 +32,9 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
 
         def make(d_model: int, num_heads: int, dropout: float) -> SpotChecked:
             instance = component.construct("MultiHeadAttention", (d_model, num_heads, dropout))
-            layouts[:] = layouts or [layout_of(instance, d_model)]  # the same in all three places
+            layouts[:] = layouts or [
+                layout_of(component, instance, d_model, num_heads)
+            ]  # the same in all three places
             instance.load(layouts[0].from_canonical(xavier(layouts[0], generator)))
             part = RemoteModule(
                 cast(RemoteInstance, instance), "MultiHeadAttention"
