@@ -39,7 +39,7 @@ def table() -> str:
 
 
 def _number(text: str) -> str:
-    return f"{float(text):.2f}" if "." in text else text
+    return f"{float(text):.3g}" if "." in text else text
 
 
 if __name__ == "__main__":
