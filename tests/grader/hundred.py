@@ -40,7 +40,11 @@ def right_files(exercise: str) -> dict[str, str]:
 
 
 def grades(
-    exercise: str, source: str, seeds: range, sandbox: Sandbox, categories: Sequence[str]
+    exercise: str,
+    source: str,
+    seeds: range,
+    sandbox: Sandbox,
+    categories: Sequence[str] = WITHOUT_TRAINING,
 ) -> Iterator[Grade]:
     """One grade for each seed."""
     wanted = get_exercise(exercise)
