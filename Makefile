@@ -10,10 +10,10 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all lint format readme bench clean
+.PHONY: help install grade test test-slow test-all test-elsewhere lint format readme bench clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 $(VENV)/.installed: pyproject.toml constraints.txt tests/plugin_example/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -36,6 +36,9 @@ test-slow: install  ## the others
 	$(PYTEST) -m slow
 
 test-all: test test-slow  ## all tests
+
+test-elsewhere: install  ## some of the tests as on another machine: other kernels, no oneDNN, a full temporary folder
+	$(BIN)/python -m tests.elsewhere
 
 lint: install  ## format, lint, types
 	$(BIN)/ruff format --check .

@@ -1,4 +1,7 @@
-"""For all tests: one thread, fixed seeds, few examples, and GPU tests only where there is a GPU."""
+"""For all tests: one thread, fixed seeds, few examples, and GPU tests only where there is a GPU.
+
+ZOO_TEST_ONEDNN=off: the tests' process does without oneDNN, as where torch has none.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,11 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch i
 import torch
 
 torch.set_num_threads(1)
+if os.environ.get("ZOO_TEST_ONEDNN") == "off":
+    from zoo import onednn
+
+    torch.backends.mkldnn.enabled = False
+    onednn.AVAILABLE = False
 settings.register_profile(
     "zoo",
     deadline=None,  # no test judges wall-clock time

@@ -106,7 +106,7 @@ def examples(text: str) -> list[Example]:
 
 def workshop() -> Path:
     """A folder in which the README's relative paths exist and nothing of ours can be overwritten."""
-    folder = Path(tempfile.mkdtemp(prefix="zoo-readme-"))
+    folder = _empty("readme")
     shutil.copytree(ROOT / "exercises", folder / "exercises")
     shutil.copytree(ROOT / "grader" / "solutions", folder / "grader" / "solutions")
     return folder
@@ -114,14 +114,21 @@ def workshop() -> Path:
 
 def checkout() -> Path:
     """A folder with a zoo of its own, to which parts can be added."""
-    folder = Path(tempfile.mkdtemp(prefix="zoo-plugins-"))
+    folder = _empty("plugins")
     shutil.copytree(ROOT / "zoo", folder / "zoo", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
 def bare() -> Path:
     """An empty folder."""
-    return Path(tempfile.mkdtemp(prefix="zoo-exercises-"))
+    return _empty("exercises")
+
+
+def _empty(name: str) -> Path:
+    """A new folder whose pytest does not look for settings in those above, which are anybody's."""
+    folder = Path(tempfile.mkdtemp(prefix=f"zoo-{name}-"))
+    (folder / "pytest.ini").touch()
+    return folder
 
 
 PAGES: dict[Path, Callable[[], Path]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -148,7 +149,8 @@ def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any
     """Construct `cls(*args)` and wrap it. Raises ZooError with a sentence if that fails."""
     called = f"{path.rpartition(':')[2]}({', '.join(map(_shown, args))})"
     try:
-        part = cls(*args)
+        positional, named = _fitted(cls, args)
+        part = cls(*positional, **named)
     except (Exception, SystemExit) as error:
         raise ZooError(f"{path} cannot be constructed as {called}: {_told(error, path)}") from error
     for method in METHODS.get(axis, ()):
@@ -205,11 +207,27 @@ def _checked(
 
 def _raw_call(path: str, method: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     try:
-        return function(*args)
+        positional, named = _fitted(function.forward if isinstance(function, nn.Module) else function, args)
+        return function(*positional, **named)
     except ZooError:
         raise
     except (Exception, SystemExit) as error:
         raise ZooError(f"{path}, {method}: {_told(error, path)}") from error
+
+
+def _fitted(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments as `function` takes them: what is beyond its positional parameters goes to the keyword-only ones."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin without a signature
+        return args, {}
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return args, {}
+    count = sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+    keywords = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    if len(args) > count + len(keywords):  # too many in any case: the call itself says so
+        return args, {}
+    return args[:count], dict(zip(keywords, args[count:], strict=False))
 
 
 def _told(error: BaseException, path: str) -> str:

@@ -41,7 +41,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     large = x.numel() * weight.size(0) >= LARGE
     if not large and (fixed is None or weight.numel() < fixed_weights.HEAVY):
         return F.linear(x, weight, bias)
-    if not onednn.AVAILABLE or not _plain(x, weight, bias):
+    if not onednn.AVAILABLE or not torch.backends.mkldnn.enabled or not _plain(x, weight, bias):
         return F.linear(x, weight, bias)
     rows = x.numel() // x.size(-1)
     if fixed is not None:

@@ -92,9 +92,12 @@ class Case:
         )
 
     def arguments(self) -> list[Tensor]:
-        """Positional arguments; the mask is left out where there is none."""
-        given = [self.rounded(x).clone() for x in self.inputs]
-        return given if self.mask is None else [*given, self.rounded(self.mask).clone()]
+        """Query, key and value, which are passed by position."""
+        return [self.rounded(x).clone() for x in self.inputs]
+
+    def options(self) -> dict[str, Tensor]:
+        """What is passed by keyword: the mask, if there is one."""
+        return {} if self.mask is None else {"mask": self.rounded(self.mask).clone()}
 
     def digested(self, seen: Observation) -> Observation:
         if self.digest is None or seen.form == "error":

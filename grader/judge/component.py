@@ -7,7 +7,7 @@ how the hidden suite itself is tested.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -141,8 +141,19 @@ class Instance(Function, Protocol):
         """Forget the instance."""
 
 
+FirstCall = Callable[..., Sequence[Any]]
+"""From the arguments that a class is constructed with to some that its forward takes."""
+
+
 class Submission(Protocol):
-    """One learner's file, loaded."""
+    """One learner's file, loaded.
+
+    Attributes:
+        first_calls: by class, arguments of a first call. It is made where a class has no parameters before
+            (`nn.LazyLinear`). A session sets them, from `FIRST_CALLS` of the exercise's reference.
+    """
+
+    first_calls: Mapping[str, FirstCall]
 
     def has(self, name: str) -> bool: ...
 

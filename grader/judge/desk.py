@@ -157,7 +157,7 @@ class Desk:
         reading, wanted = self._wanted.get(id(callee), ({}, ()))
         shapes = {one.name: one.shape for one in wanted}
         for name, slot in reading.items():
-            gradient = arrived.parameters.get(slot.own)
+            gradient = slot.find(arrived.parameters)
             there = torch.zeros(slot.shape) if gradient is None else gradient
             answer[f"gradient of {name}"] = slot.read(there, shapes[name]).to(self.dtype)
         return answer

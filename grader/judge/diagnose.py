@@ -7,6 +7,8 @@ mistakes that explain part of the cases. What none of them explains is left to `
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -94,13 +96,15 @@ class Diagnostician:
         *,
         first: Collection[str] = (),
         thorough: bool = True,
+        deadline: float = math.inf,
     ) -> None:
         """
         Args:
             first: ids to try before the others (what another part of the submission has already).
             thorough: whether to look for more than one mistake at once.
+            deadline: of `time.monotonic`: the search for two at once ends then.
         """
-        self.evidence, self.thorough = evidence, thorough
+        self.evidence, self.thorough, self._deadline = evidence, thorough, deadline
         self.mistakes = [m for m in mistakes if not m.parts or evidence.part in m.parts]
         self.mistakes.sort(key=lambda m: m.id not in first)
         self._known: dict[int, list[Candidate]] = {}
@@ -171,7 +175,7 @@ class Diagnostician:
         others = [Candidate((m,), m.variants(REFERENCE)[0]) for m in self.mistakes]
         for first in [*anchors, *others]:
             for pair in self._pairs(first):
-                if self._asked > limit:
+                if self._asked > limit or time.monotonic() > self._deadline:
                     return []
                 if all(self._matches(pair, i) for i in order):
                     return self._pair(pair)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,13 +14,14 @@ from grader.judge import structure
 from grader.judge.cases import Case, Observation
 from grader.judge.compare import equal
 from grader.judge.component import Instance, Submission, SubmissionError, tensors
+from grader.judge.contrast import alike
 from grader.judge.devices import check_devices
 from grader.judge.diagnose import Diagnostician, Evidence, Explanation, differing, expected
 from grader.judge.explain import same_failure
 from grader.judge.layout import Layout, find_layout
 from grader.judge.properties import by_chance, conclude, nothing_usable, repeats
 from grader.judge.subjects import CLASS, Subject, Submitted
-from grader.judge.verdict import Failed, Named
+from grader.judge.verdict import Failed, Named, Unexplained
 from grader.judge.wording import CALLED, compared
 from grader.mistakes import Mistake, Part
 from grader.reference.attention import ROLES, Steps
@@ -138,7 +140,11 @@ class Exam:
                 if names:
                     wrong.append((case, names))
         if wrong:
-            self._fail(part, wrong, sum(not groups or case.group in groups for case in self.cases(part)))
+            asked = sum(not groups or case.group in groups for case in self.cases(part))
+            raise Unexplained(
+                lambda deadline: self._failure(wrong, asked, self.explained(part, deadline)),
+                lambda: self._failure(wrong, asked, None),
+            )
 
     def check_alone(
         self,
@@ -180,36 +186,47 @@ class Exam:
         """Raise Failed if the same call gives something else the second time."""
         first = self.cases(part)[0]
         if not repeats(first, self.subject):
-            raise Failed(
-                f"{CALLED[part]}, {first.title}: two equal calls gave different results.",
-                mistakes=[e.named for e in self.explained(part)[1]],
+            message = f"{CALLED[part]}, {first.title}: two equal calls gave different results."
+            raise Unexplained(
+                lambda deadline: Failed(
+                    message, mistakes=[e.named for e in self.explained(part, deadline)[1]]
+                ),
+                lambda: Failed(message),
             )
 
-    def _fail(self, part: Part, wrong: list[tuple[Case, list[str]]], asked: int) -> None:
-        evidence, explanations = self.explained(part)
-        here = {i for i, case in enumerate(evidence.cases) if case in {w for w, _ in wrong}}
-        blamed = [e for e in explanations if e.cases & here]
+    def _failure(
+        self,
+        wrong: list[tuple[Case, list[str]]],
+        asked: int,
+        explained: tuple[Evidence, list[Explanation]] | None,
+    ) -> Exception:
+        """What to say of cases that are wrong: a `Failed`, or the error that ended the first."""
+        blamed: list[Explanation] = []
+        if explained is not None:
+            evidence, explanations = explained
+            here = {i for i, case in enumerate(evidence.cases) if case in {w for w, _ in wrong}}
+            blamed = [e for e in explanations if e.cases & here]
         named: list[Named] = []
         for explanation in blamed:
             if explanation.named.id not in {one.id for one in named}:
                 named.append(explanation.named)
         first = self._got[wrong[0][0]].error
         if not named and first is not None:
-            raise first
+            return first
         message, picture = compared(wrong[0][0], wrong[0][1], self.right(wrong[0][0]), self.got(wrong[0][0]))
         count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
         proof = [e.proof for e in blamed[:1] if e.proof]
         picture = next((e.picture for e in blamed if e.picture), picture)
-        raise Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
+        return Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
 
-    def explained(self, part: Part) -> tuple[Evidence, list[Explanation]]:
+    def explained(self, part: Part, deadline: float = math.inf) -> tuple[Evidence, list[Explanation]]:
         """All the evidence on one part, and the mistakes behind it."""
         if part not in self._explained:
             evidence = self._evidence(part)
-            self._explained[part] = (evidence, self._explain(part, evidence))
+            self._explained[part] = (evidence, self._explain(part, evidence, deadline))
         return self._explained[part]
 
-    def _explain(self, part: Part, evidence: Evidence) -> list[Explanation]:
+    def _explain(self, part: Part, evidence: Evidence, deadline: float) -> list[Explanation]:
         if not evidence.deviating:
             return []
         if part == "class" and not self.layout(*self.sizes()[0]).parameters:
@@ -224,10 +241,12 @@ class Exam:
             return [
                 replace(chance, named=self._known(structure.NOT_REGISTERED), proof="") if hidden else chance
             ]
-        known = [e.named.id for e in self.explained("function")[1]] if part == "class" else []
+        known = [e.named.id for e in self.explained("function", deadline)[1]] if part == "class" else []
         # What is wrong with the function in a way nobody knows is most likely what is wrong with the class.
         thorough = all(name in {m.id for m in self.mistakes} for name in known)
-        found = Diagnostician(evidence, self.mistakes, first=known, thorough=thorough).explain()
+        found = Diagnostician(
+            evidence, self.mistakes, first=known, thorough=thorough, deadline=deadline
+        ).explain()
         bare = any(evidence.cases[i].mask is None for i in evidence.deviating)  # else it is about masks
         if part == "class" and not found and bare and (odd := self._odd_structure()) is not None:
             return [Explanation(odd, frozenset(evidence.deviating), "")]
@@ -259,7 +278,7 @@ class Exam:
             instance.train(False)
             x = torch.randn(2, 3, d_model, generator=torch.Generator().manual_seed(self.seed))
             first, second = (tensors(instance.call((x, x, x)).value)[:1] for _ in range(2))
-            return bool(first and second) and torch.equal(first[0], second[0])
+            return bool(first and second) and alike(first[0], second[0])
         except SubmissionError:
             return False
         finally:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +23,7 @@ from grader.judge.local import LocalSubmission
 from grader.judge.naming import Account, Findings, Namer
 from grader.judge.readings import Reading
 from grader.judge.scenario import Scenario, Seen, scenarios_of, seen
-from grader.judge.verdict import Failed, Named
+from grader.judge.verdict import Failed, Named, Unexplained
 from grader.mistakes import Mistake
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
@@ -29,7 +32,7 @@ Namespace = Callable[[Any], Mapping[str, Any]]
 Conclude = Callable[[Findings], Named | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """What an exercise's suite brings along.
 
@@ -84,6 +87,27 @@ def run(
                 desk.close()
 
 
+class AnswerKey:
+    """An exercise's scenarios for one seed, and the right answer to each, computed when it is first needed."""
+
+    def __init__(self, subject: Subject, seed: int) -> None:
+        self.scenarios, self._seed = list(subject.scenarios(seed)), seed
+        self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
+        self._right: dict[Scenario, Seen] = {}
+
+    def right(self, scenario: Scenario) -> Seen:
+        """The right answer."""
+        if scenario not in self._right:
+            self._right[scenario] = run(scenario, self._right_code, exact=True, seed=self._seed)
+        return self._right[scenario]
+
+
+@functools.lru_cache(maxsize=4)
+def answer_key(subject: Subject, seed: int) -> AnswerKey:
+    """The same one for every submission that is graded with this seed."""
+    return AnswerKey(subject, seed)
+
+
 class Inquiry:
     """Asks each scenario once, and names the mistakes of each component once, however many tests look.
 
@@ -95,10 +119,9 @@ class Inquiry:
 
     def __init__(self, submission: Submission, subject: Subject, seed: int) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
-        self.scenarios = list(subject.scenarios(seed))
-        self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
+        self._key = answer_key(subject, seed)
+        self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Seen] = {}
-        self._right: dict[Scenario, Seen] = {}
         self._reading: dict[str, int] = {}
         self._readings: dict[str, int] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
@@ -111,9 +134,7 @@ class Inquiry:
 
     def right(self, scenario: Scenario) -> Seen:
         """The right answer."""
-        if scenario not in self._right:
-            self._right[scenario] = run(scenario, self._right_code, exact=True, seed=self.seed)
-        return self._right[scenario]
+        return self._key.right(scenario)
 
     def _ask(self, scenario: Scenario) -> Seen:
         return run(scenario, self.submission, pick=self._pick, seed=self.seed)
@@ -141,7 +162,7 @@ class Inquiry:
         self._reading[component] = 0
 
     def check(self, component: str, *groups: str, only: Callable[[str], bool] | None = None) -> None:
-        """Raise Failed if the submission is wrong in a scenario of these groups.
+        """Raise Unexplained if the submission is wrong in a scenario of these groups.
 
         Args:
             component: the function or class.
@@ -157,10 +178,14 @@ class Inquiry:
             if names:
                 wrong.append((scenario, names))
         if wrong:
-            self._fail(component, wrong, len(asked))
+            first = self.got(wrong[0][0])
+            raise Unexplained(
+                lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
+                lambda: self._failure(wrong, first, len(asked), None),
+            )
 
     def check_devices(self, component: str, *groups: str, cause: str = "") -> None:
-        """Raise Failed if a tensor is made on a fixed device, in the first scenario of these groups.
+        """Raise Unexplained if a tensor is made on a fixed device, in the first scenario of these groups.
 
         Args:
             cause: id of a mistake that has this for a consequence; where the component has it, it is what is named.
@@ -170,32 +195,49 @@ class Inquiry:
         try:
             ran = check_devices(self.submission, what, lambda: self._ask(asked).error is None)
         except Failed as failure:
-            known = [a.named for a in self.explained(component)[1] if cause and a.named.id == cause]
-            raise Failed(failure.message, mistakes=known or failure.mistakes) from None
+            found = failure
+
+            def explain(deadline: float) -> Failed:
+                accounts = self.explained(component, deadline)[1] if cause else []
+                known = [one.named for one in accounts if one.named.id == cause]
+                return Failed(found.message, mistakes=known or found.mistakes)
+
+            raise Unexplained(explain, lambda: found) from None
         if not ran:
             self.check(component, *groups)
 
-    def _fail(self, component: str, wrong: list[tuple[Scenario, list[str]]], asked: int) -> None:
-        findings, accounts = self.explained(component)
-        here = {i for i, scenario in enumerate(findings.scenarios) if scenario in {w for w, _ in wrong}}
-        blamed = [a for a in accounts if a.scenarios & here]
+    def _failure(
+        self,
+        wrong: list[tuple[Scenario, list[str]]],
+        first: Seen,
+        asked: int,
+        explained: tuple[Findings, list[Account]] | None,
+    ) -> Exception:
+        """What to say of scenarios that are wrong: a `Failed`, or the error that ended the first."""
+        blamed: list[Account] = []
+        if explained is not None:
+            findings, accounts = explained
+            here = {i for i, scenario in enumerate(findings.scenarios) if scenario in {w for w, _ in wrong}}
+            blamed = [a for a in accounts if a.scenarios & here]
         named = list({a.named.id: a.named for a in blamed}.values())
         scenario, names = wrong[0]
-        error = self.got(scenario).error
-        if not named and error is not None:
-            raise error
-        message, picture = contrast(scenario, names, self.right(scenario), self.got(scenario))
+        got = self._got.get(
+            scenario, first
+        )  # looking for mistakes may have asked again, and read weights otherwise
+        if not named and got.error is not None:
+            return got.error
+        message, picture = contrast(scenario, names, self.right(scenario), got)
         count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
         proof = [a.proof for a in blamed[:1] if a.proof]
-        raise Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
+        return Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
 
-    def explained(self, component: str) -> tuple[Findings, list[Account]]:
+    def explained(self, component: str, deadline: float = math.inf) -> tuple[Findings, list[Account]]:
         """All that was found on one component, and the mistakes behind it."""
         if component not in self._accounts:
             findings = self._findings(component)
-            accounts = self._account(component, findings)
-            if not accounts and findings.wrong:
-                findings, accounts = self._other_readings(component, findings)
+            accounts = self._account(component, findings, deadline)
+            if not accounts and findings.wrong and time.monotonic() < deadline:
+                findings, accounts = self._other_readings(component, findings, deadline)
             left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
             if left:
                 again = replace(findings, wrong=left)
@@ -204,9 +246,14 @@ class Inquiry:
             self._accounts[component] = findings, accounts
         return self._accounts[component]
 
-    def _account(self, component: str, findings: Findings) -> list[Account]:
+    def _account(self, component: str, findings: Findings, deadline: float) -> list[Account]:
         return Namer(
-            findings, self._mistakes(component), self.subject.bases, self.subject.namespace, self.seed
+            findings,
+            self._mistakes(component),
+            self.subject.bases,
+            self.subject.namespace,
+            self.seed,
+            deadline,
         ).accounts()
 
     def _mistakes(self, component: str) -> Sequence[Mistake[Any]]:
@@ -216,11 +263,13 @@ class Inquiry:
         added = [m for name in names for m in get_mistakes(name) if m.id not in known]
         return [*self.subject.mistakes, *added]
 
-    def _other_readings(self, component: str, findings: Findings) -> tuple[Findings, list[Account]]:
+    def _other_readings(
+        self, component: str, findings: Findings, deadline: float
+    ) -> tuple[Findings, list[Account]]:
         """Whether a mistake explains it if the weights are read another way."""
         before, looked = dict(self._got), 0
         for number in range(1, min(self._readings.get(component, 1), 8)):
-            if looked == OTHER_READINGS:
+            if looked == OTHER_READINGS or time.monotonic() > deadline:
                 break
             self._reading[component] = number
             for scenario in scenarios_of(self.scenarios, component):
@@ -228,7 +277,7 @@ class Inquiry:
             other = self._findings(component)
             if len(other.wrong) > len(findings.wrong):  # no better a reading, and long to look through
                 continue
-            accounts, looked = self._account(component, other), looked + 1
+            accounts, looked = self._account(component, other, deadline), looked + 1
             if accounts:
                 return other, accounts
         self._reading[component] = 0

@@ -6,7 +6,6 @@ The reference and the known mistakes run this way, which is how the hidden suite
 from __future__ import annotations
 
 import contextlib
-import random
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.judge.component import Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
-from grader.worker import calls, components, failures, parts, source, strays, values
+from grader.judge.component import FirstCall, Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
+from grader.worker import calls, compiling, components, failures, parts, source, strays, values
 
 
 class LocalSubmission:
@@ -31,6 +30,7 @@ class LocalSubmission:
         self, namespace: Mapping[str, Any], *, filename: str | None = None, device: str = "cpu"
     ) -> None:
         self._namespace, self._filename, self._device = namespace, filename, device
+        self.first_calls: Mapping[str, FirstCall] = {}
         self._tracing = _Tracing()
 
     @classmethod
@@ -65,9 +65,12 @@ class LocalSubmission:
         """Instantiate the class `name`. Raises SubmissionError."""
         with _as_submission_error(self._filename):
             given, named = _given(list(args)), _given(dict(kwargs or {}))
-            with self._tracing.strays or contextlib.nullcontext():
-                module = components.construct(self._namespace, name, given, named, self._device)
-            strays.forgive(module)
+            watched = self._tracing.strays
+            module = components.construct(self._namespace, name, given, named, self._device, watched)
+            waits = components.waits_for_call(module, (*given, *named.values()))
+            if waits and name in self.first_calls:
+                first = self.first_calls[name](*args, **(kwargs or {}))
+                components.call_first(module, _given(list(first)), self._device, watched)
             return LocalInstance(module, self._filename, self._device, self._tracing)
 
     def part(
@@ -91,8 +94,7 @@ class LocalSubmission:
         return found
 
     def seed(self, seed: int) -> None:
-        torch.manual_seed(seed)
-        random.seed(seed)
+        calls.seed(seed, self._device)
 
     def close(self) -> None:
         """Nothing to let go."""
@@ -190,7 +192,7 @@ class LocalInstance(LocalFunction):
 def _as_submission_error(filename: str | None) -> Iterator[None]:
     """Let the code run as it would in a worker: its warnings are its own, its exceptions are described."""
     try:
-        with warnings.catch_warnings(), torch.enable_grad():
+        with warnings.catch_warnings(), torch.enable_grad(), compiling.without_compiling():
             warnings.simplefilter("ignore")
             yield
     except SubmissionError:

@@ -6,6 +6,8 @@ part of what is wrong. What none of them explains is left to `conclusions`.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -58,7 +60,11 @@ class _Candidate:
 
 
 class Namer:
-    """Looks for the mistakes behind one component's findings. See `grader.judge.inquiry.Subject` for the arguments."""
+    """Looks for the mistakes behind one component's findings. See `grader.judge.inquiry.Subject` for the arguments.
+
+    Args:
+        deadline: of `time.monotonic`. What takes longer than anything known is given up then.
+    """
 
     def __init__(
         self,
@@ -67,7 +73,9 @@ class Namer:
         bases: Sequence[Any],
         namespace: Callable[[Any], Mapping[str, Any]],
         seed: int,
+        deadline: float = math.inf,
     ) -> None:
+        self._deadline = deadline
         self.findings, self._bases, self._namespace, self._seed = findings, bases, namespace, seed
         component = findings.scenarios[0].component if findings.scenarios else ""
         self.mistakes = [m for m in mistakes if not m.parts or component in m.parts]
@@ -125,7 +133,7 @@ class Namer:
         limit = self._asked + PAIR_ANSWERS
         for first in [*self._near, *(c for c in singles if c not in self._near)]:
             for pair in self._pairs(first):
-                if self._asked > limit:
+                if self._asked > limit or time.monotonic() > self._deadline:
                     return []
                 if self._first([pair]) is not None:
                     return self._pair(pair)

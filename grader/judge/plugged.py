@@ -43,7 +43,7 @@ class ReferenceOracle:
         return {
             name: slot.read(value, self._shapes[name])
             for name, slot in self._reading.items()
-            if (value := values.get(slot.own)) is not None
+            if (value := slot.find(values)) is not None
         }
 
 
@@ -51,6 +51,7 @@ def plugged(
     component: Submission,
     name: str,
     args: Sequence[Any],
+    kwargs: Mapping[str, Any],
     reference: nn.Module,
     wanted: Sequence[Wanted],
     initial: Mapping[str, Tensor],
@@ -61,7 +62,7 @@ def plugged(
     """An instance of the learner's class `name`, with the judge's weights in it, to stand in a model that is trained.
 
     Args:
-        args: what it is constructed with, the model's width first.
+        args, kwargs: what it is constructed with, the model's width first.
         reference: the reference's instance of the same sizes, in train mode as the learner's.
         initial: values for the wanted parameters.
         title: what it is, in words.
@@ -70,7 +71,7 @@ def plugged(
     Raises:
         Failed: its parameters are not those wanted.
     """
-    instance = component.construct(name, args)
+    instance = component.construct(name, args, kwargs)
     found = readings(instance.parameters(), wanted)
     missing = [one.name for one in wanted if one.name not in found[0] and not one.optional]
     if missing:

@@ -21,6 +21,7 @@ from grader.judge.subjects import Subject
 from grader.judge.verdict import Named
 
 LOOSE = 3.0
+TINY = 1e-6  # a gradient that is 0 may arrive as what rounding left of it
 MOST_TRAITS = 2  # beyond that, a list of traits tells nobody anything
 
 # What a trait of a case means, when exactly the cases that have it go wrong: id, and a sentence.
@@ -126,7 +127,7 @@ def _gradients(evidence: Evidence, cases: list[int], known: Callable[[str], Name
     names = differing(case, right, got)
     if any(_not_finite(got.values[name]) for name in names if name in got.values):
         return _endless(evidence, cases, names, known)
-    zero = [name for name in names if name in got.values and not bool(got.values[name].any())]
+    zero = [name for name in names if name in got.values and not bool((got.values[name].abs() > TINY).any())]
     what = (
         f"no gradient at all arrives for: {_of(zero)}"
         if zero

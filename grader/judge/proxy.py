@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from grader.judge.component import Outcome, SubmissionError, tensors
 from grader.judge.remote import RemoteInstance
-from grader.judge.replay import LiveCall, Notes
+from grader.judge.replay import LiveCall, Notes, by_name, first_of
 
 
 class RemoteModule(nn.Module):
@@ -25,6 +25,7 @@ class RemoteModule(nn.Module):
         instance: what to mirror. It is driven through this module from now on.
         title: what it is, in words, for errors.
         gives: the result's shape, from the first argument; the same shape if not said.
+        options: names of the last arguments, which are passed on by keyword.
 
     Attributes:
         names: for each parameter's name here, its name in the worker (dots cannot be kept).
@@ -36,9 +37,10 @@ class RemoteModule(nn.Module):
         instance: RemoteInstance,
         title: str = "your class",
         gives: Callable[[Tensor], tuple[int, ...]] = lambda first: tuple(first.shape),
+        options: Sequence[str] = (),
     ) -> None:
         super().__init__()
-        self._gives = gives
+        self._gives, self._options = gives, tuple(options)
         self.names: dict[str, str] = {}
         self._instance, self._title, self.notes = instance, title, Notes(instance, title)
         self._mode: bool | None = None
@@ -72,9 +74,10 @@ class RemoteModule(nn.Module):
     ) -> _Answered:
         """Call the instance on the distinct tensors, in their order."""
         arguments = [None if i is None else distinct[i] for i in order]
+        positional, named = by_name(arguments, self._options)
         changed = self._changed()
         values = {self.names[name]: value for name, value in changed.items()}
-        outcome = self._instance.call(arguments, grad=grad, record=record, watch=False, values=values)
+        outcome = self._instance.call(positional, named, grad=grad, record=record, watch=False, values=values)
         self._sent |= changed
         first = arguments[0]
         assert first is not None
@@ -88,6 +91,7 @@ class RemoteModule(nn.Module):
             grad,
             record,
             _held(output, record),
+            self._options,
         )
         self.notes.add(call)
         return _Answered(output, outcome, call)
@@ -103,8 +107,7 @@ class RemoteModule(nn.Module):
     def _checked(self, outcome: Outcome, first: Tensor) -> Tensor:
         value, shape = outcome.value, torch.Size(self._gives(first))
         dtype = first.dtype if first.is_floating_point() else torch.float32
-        if isinstance(value, tuple) and value:
-            value = value[0]
+        value = first_of(value)
         expected = f"{list(shape)} of {dtype} on {first.device.type}"
         if not isinstance(value, Tensor):
             got = getattr(value, "type_name", "None" if value is None else type(value).__name__)

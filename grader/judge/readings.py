@@ -2,7 +2,8 @@
 
 The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
 the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be
-stacked in one parameter (gain and shift as [2, D], [D, 2] or in turns), if it holds nothing else.
+stacked in one parameter (gain and shift as [2, D], [D, 2] or in turns), if it holds nothing else; and one may be cut
+into several (a list of parameters or of layers, each with some of the rows or columns).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 
 import torch
 from torch import Tensor
@@ -21,6 +22,8 @@ from torch import Tensor
 from grader.judge.component import ParameterInfo
 
 MOST = 48
+WAYS_TO_JOIN = 32
+Chunks = tuple[tuple[str, torch.Size], ...]
 _UNASSIGNED = 1000
 
 
@@ -45,11 +48,13 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one wanted parameter is kept: under which name, as which of so many equal pieces, whether turned round.
+    """Where one wanted parameter is kept: under which name, as which of so many equal pieces, whether transposed.
 
     Attributes:
         shape: of the learner's whole parameter.
         along: the dimension along which its pieces are stacked; one beyond the last: they take turns.
+        chunks: names and shapes of the learner's parameters that make up the whole one; none if it is one.
+        cut: the dimension along which it is cut into chunks.
     """
 
     own: str
@@ -58,6 +63,30 @@ class Slot:
     piece: int = 0
     pieces: int = 1
     along: int = 0
+    chunks: Chunks = ()
+    cut: int = 0
+
+    def find(self, values: Mapping[str, Tensor | None]) -> Tensor | None:
+        """The learner's whole value or gradient, from those of all parameters; None if there is none."""
+        if not self.chunks:
+            return values.get(self.own)
+        parts = [values.get(name) for name, _ in self.chunks]
+        if all(part is None for part in parts):
+            return None
+        return torch.cat(
+            [
+                torch.zeros(shape) if part is None else part
+                for part, (_, shape) in zip(parts, self.chunks, strict=True)
+            ],
+            self.cut,
+        )
+
+    def named(self, whole: Tensor) -> dict[str, Tensor]:
+        """The learner's whole value, by the names of the parameters that hold it."""
+        if not self.chunks:
+            return {self.own: whole}
+        parts = whole.split([shape[self.cut] for _, shape in self.chunks], self.cut)
+        return {name: part for (name, _), part in zip(self.chunks, parts, strict=True)}
 
     def write(self, value: Tensor) -> Tensor:
         """The learner's form of the reference's value: its piece, flat."""
@@ -79,15 +108,17 @@ class Slot:
 
 
 Reading = Mapping[str, Slot]
+_INDEX = re.compile(r"(?<![^.])\d+(?![^.])")  # a number as a part of a dotted name
 
 
 def written(reading: Reading, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The learner's parameters, by name, that hold the reference's values."""
     slots = sorted(reading.items(), key=lambda pair: pair[1].piece)
-    return {
-        first.own: first.join([slot.write(values[name]) for name, slot in slots if slot.own == first.own])
-        for _, first in slots
-    }
+    found: dict[str, Tensor] = {}
+    for _, first in slots:
+        pieces = [slot.write(values[name]) for name, slot in slots if slot.own == first.own]
+        found |= first.named(first.join(pieces))
+    return found
 
 
 def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, ParameterInfo]:
@@ -103,7 +134,14 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
     own = own_parameters(parameters)
     whole = tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own.items())
     found = _readings(whole, tuple(wanted))
-    if _complete(found[0], wanted) or len(own) >= len(wanted):
+    if _complete(found[0], wanted):
+        return list(found)
+    joined: list[list[Reading]] = [
+        _readings(way, tuple(wanted)) for way in islice(_joined(own), 1, WAYS_TO_JOIN)
+    ]
+    if fitting := [some for some in joined if _complete(some[0], wanted)]:
+        return max(fitting, key=lambda some: len(some[0]))
+    if len(own) >= len(wanted):
         return list(found)
     stacked: list[Reading] = []
     for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
@@ -121,6 +159,7 @@ class _Own:
         level: the value that all its numbers have, if they do.
         piece, pieces, along: which piece, of how many, stacked along which dimension.
         whole: the whole parameter's shape, if this is a piece.
+        chunks, cut: see `Slot`.
     """
 
     name: str
@@ -130,6 +169,33 @@ class _Own:
     pieces: int = 1
     along: int = 0
     whole: torch.Size | None = None
+    chunks: Chunks = ()
+    cut: int = 0
+
+
+def _joined(own: Mapping[str, ParameterInfo]) -> Iterator[tuple[_Own, ...]]:
+    """The parameters as they are, then with those as one that are numbered and fit together, by rows or by columns."""
+    groups: dict[str, dict[str, Tensor]] = {}
+    for name, info in own.items():
+        groups.setdefault(_INDEX.sub("*", name), {})[name] = info.value
+    choices: list[list[list[_Own]]] = []
+    for label, parts in groups.items():
+        apart = [_Own(name, value.shape, _level(value)) for name, value in parts.items()]
+        ways = [_as_one(label, parts, cut) for cut in (0, 1)] if len(parts) > 1 else []
+        choices.append([apart, *([way] for way in ways if way is not None)])
+    for chosen in product(*choices):
+        yield tuple(one for group in chosen for one in group)
+
+
+def _as_one(label: str, parts: Mapping[str, Tensor], cut: int) -> _Own | None:
+    """The parts as one parameter that is cut along a dimension; None if they do not fit."""
+    if len({(*value.shape[:cut], *value.shape[cut + 1 :]) for value in parts.values()}) > 1:
+        return None
+    if any(value.dim() <= cut for value in parts.values()):
+        return None
+    whole = torch.cat(list(parts.values()), cut)
+    chunks = tuple((name, value.shape) for name, value in parts.items())
+    return _Own(label, whole.shape, _level(whole), chunks=chunks, cut=cut)
 
 
 def _level(value: Tensor) -> float | None:
@@ -210,7 +276,19 @@ def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[f
             if one.starts is not None:
                 cost += 0 if info.level == one.starts else 20
             whole = info.shape if info.whole is None else info.whole
-            yield cost, Slot(info.name, whole, turned, info.piece, info.pieces, info.along)
+            yield (
+                cost,
+                Slot(
+                    info.name,
+                    whole,
+                    turned,
+                    info.piece,
+                    info.pieces,
+                    info.along,
+                    info.chunks,
+                    info.cut,
+                ),
+            )
     yield (_UNASSIGNED / 10 if one.optional else _UNASSIGNED), None
 
 

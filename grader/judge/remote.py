@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from grader.judge.component import (
+    FirstCall,
     Gradients,
     Opaque,
     Outcome,
@@ -62,6 +63,7 @@ class RemoteSubmission:
         uses: Uses | None = None,
     ) -> None:
         self._link, self.again = Link(worker, uses), again
+        self.first_calls: Mapping[str, FirstCall] = {}
         try:
             if len(source) > MAX_SOURCE:
                 raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
@@ -113,11 +115,21 @@ class RemoteSubmission:
         packer = Packer()
         kind = {"op": "construct", "name": name, "part": part, "training": training}
         request = {**kind, **_arguments(packer, args, kwargs or {})}
-        instance = self._link.ask(
-            request, f"constructing {name}", lambda answer, _: _whole(answer["instance"]), packer
+        instance, waits = self._link.ask(
+            request,
+            f"constructing {name}",
+            lambda answer, _: (_whole(answer["instance"]), answer["waits"] is True),
+            packer,
         )
+        if waits and not part and name in self.first_calls:
+            self._call_first(instance, self.first_calls[name](*args, **(kwargs or {})))
         made = Made(self, name, args, kwargs or {}, part)
         return RemoteInstance(self._link, {"instance": instance}, f"in the forward of {name}", made)
+
+    def _call_first(self, instance: int, args: Sequence[Any]) -> None:
+        packer = Packer()
+        request = {"op": "call_first", "instance": instance, "args": packer.pack(list(args))}
+        self._link.ask(request, "calling it for the first time", _nothing, packer)
 
     def trace(self, on: bool) -> list[str]:
         """Begin, or end, to look for tensors made on a fixed device."""

@@ -51,6 +51,7 @@ class LiveCall:
         values: all parameters of that moment.
         grad: positions of the inputs whose gradients were asked for, "[]" where none were.
         recorded: whether a backward pass could follow.
+        options: names of the last arguments, which are passed by keyword.
     """
 
     what: str
@@ -61,9 +62,23 @@ class LiveCall:
     grad: list[int | str]
     recorded: bool
     output: Tensor
+    options: Sequence[str] = ()
     cotangent: Tensor | None = None
     input_gradients: dict[int | str, Tensor | None] = field(default_factory=dict)
     parameter_gradients: dict[str, Tensor | None] = field(default_factory=dict)
+
+
+def by_name(
+    arguments: Sequence[Tensor | None], options: Sequence[str]
+) -> tuple[list[Tensor | None], dict[str, Tensor | None]]:
+    """Arguments by position, and the last of them by the names of these options."""
+    required = len(arguments) - len(options)
+    return list(arguments[:required]), dict(zip(options, arguments[required:], strict=True))
+
+
+def first_of(value: Any) -> Any:
+    """The result of a call; of several results, the first."""
+    return value[0] if isinstance(value, (tuple, list)) and value else value
 
 
 class Notes:
@@ -121,6 +136,7 @@ def replay(model: nn.Module) -> int:
     random.SystemRandom().shuffle(noted)
     noted.sort(key=lambda pair: pair[0].began_with(pair[1]))  # what was first live is not first again
     fresh = again()
+    fresh.first_calls = noted[0][0].instance.made.submission.first_calls
     try:
         made: dict[int, RemoteInstance] = {}
         for notes, call in noted:
@@ -149,9 +165,11 @@ def _remade(value: Any, submission: RemoteSubmission, made: dict[int, RemoteInst
 
 def _put(instance: RemoteInstance, call: LiveCall, title: str) -> None:
     instance.train(call.training)
-    arguments = [None if i is None else call.inputs[i] for i in call.order]
-    outcome = instance.call(arguments, grad=call.grad, record=call.recorded, watch=False, values=call.values)
-    value = outcome.value[0] if isinstance(outcome.value, tuple) and outcome.value else outcome.value
+    positional, named = by_name([None if i is None else call.inputs[i] for i in call.order], call.options)
+    outcome = instance.call(
+        positional, named, grad=call.grad, record=call.recorded, watch=False, values=call.values
+    )
+    value = first_of(outcome.value)
     what = f"{_capital(title)} was asked once more what it had answered in {call.what}: in a fresh process it gave"
     if not isinstance(value, Tensor) or value.shape != call.output.shape or value.dtype != call.output.dtype:
         raise Failed(f"{what} something of another kind.", mistakes=[OTHER_ANSWER])
@@ -185,10 +203,9 @@ def _put_rows(instance: RemoteInstance, call: LiveCall, title: str) -> None:
     draw = random.SystemRandom()
     rows = torch.tensor(sorted(draw.sample(range(batch), draw.randint(1, min(batch - 1, MOST_ROWS)))))
     some = [one if one is None or one.size(0) != batch else one[rows.to(one.device)] for one in call.inputs]
-    outcome = instance.call(
-        [None if i is None else some[i] for i in call.order], record=False, watch=False, values=call.values
-    )
-    value = outcome.value[0] if isinstance(outcome.value, tuple) and outcome.value else outcome.value
+    positional, named = by_name([None if i is None else some[i] for i in call.order], call.options)
+    outcome = instance.call(positional, named, record=False, watch=False, values=call.values)
+    value = first_of(outcome.value)
     live = call.output[rows.to(call.output.device)]
     what = f"{_capital(title)} was asked for {len(rows)} of the {batch} rows of {call.what} alone: it gave"
     if not isinstance(value, Tensor) or value.shape != live.shape:

@@ -118,7 +118,7 @@ class Canary:
         unix = f"zoo-{secrets.token_hex(8)}"
         target = {
             "secret": str(_SECRET),
-            "home": str(Path.home()),
+            "home": str(_home()),
             "outside": str(Path(temporary_folder(), unix)),
             "tcp": self._listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
             "udp": self._listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
@@ -176,3 +176,12 @@ class Canary:
             return 0
         name = one.getsockname()
         return int(name[1]) if family == socket.AF_INET else 0
+
+
+def _home() -> Path:
+    """A folder that a submission has no business in: the home folder, or the root for a user who has none."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # neither HOME nor an entry for this user
+        return Path("/")
+    return home if home.is_dir() else Path("/")

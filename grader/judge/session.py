@@ -18,10 +18,14 @@ from grader.judge.component import Submission, SubmissionError
 from grader.judge.explain import find_names, find_stubs, same_failure
 from grader.judge.pytest_plugin import Progress, SuiteError, SuitePlugin
 from grader.judge.results import Result
+from grader.judge.verdict import Failed, Unexplained
 from grader.judge.verdicts import HiddenTest, Verdicts
 
-TIME_BUDGET_S = 300.0  # of a whole grade; the training test takes some 10 s
+TIME_BUDGET_S = 300.0  # of all tests; the training test takes some 10 s
+NAMING_BUDGET_S = 120.0  # of looking for the mistakes behind all failures: known ones are found in a few
 RESTARTS = 3  # fresh workers for one grade, after the first
+
+_Verdict = Callable[[], object]
 
 # Nothing of the user's own set-up may change a grade, and a grade leaves nothing behind.
 _PYTEST_ARGUMENTS = [
@@ -48,6 +52,7 @@ class Session:
         seed: every random draw of the tests derives from it.
         progress: is told of each test, and of the steps of long ones.
         time_budget_s: no test is started later than this after `run` began.
+        naming_budget_s: for how long, after all tests, the mistakes behind the failures are looked for.
         breach: why what the code has done so far is against the rules, or "". Asked after each test.
     """
 
@@ -61,6 +66,7 @@ class Session:
         seed: int = 0,
         progress: Progress = no_progress,
         time_budget_s: float = TIME_BUDGET_S,
+        naming_budget_s: float = NAMING_BUDGET_S,
         breach: Callable[[], str] = str,
     ) -> None:
         self.exercise, self.device, self.seed, self.progress = exercise, device, seed, progress
@@ -69,12 +75,16 @@ class Session:
         self._open, self._breach = open_submission, breach
         self._submission: Submission | None = None
         self._ends: dict[tuple[object, ...], int] = {}
-        self._budget = time_budget_s
+        self._budget, self._naming_budget = time_budget_s, naming_budget_s
         self._deadline = float("inf")
+        self._naming_ends = float("inf")
         self._begun = 0.0
+        self._stopped: Callable[[], str] | None = None  # why no further test is run
+        self._ran: list[tuple[HiddenTest, _Verdict]] = []
+        self._unpassed: list[HiddenTest] = []
 
     def run(self, categories: Collection[str] = CATEGORIES, *, refusal: str = "") -> list[Result]:
-        """Run the tests of these categories, in the suite's order, training last.
+        """Run the tests of these categories, in the suite's order, training last; then name what is wrong.
 
         Args:
             categories: which tests to run.
@@ -89,21 +99,22 @@ class Session:
         files = self.exercise.test_files()
         try:
             if refusal:
-                self.verdicts.refuse(refusal)
+                self._refuse(refusal)
             else:
                 self._load()
             with _undisturbed():
                 code = pytest.main(
                     [*_PYTEST_ARGUMENTS, f"--rootdir={files[0].parent}", *map(str, files)], [plugin]
                 )
+                if code == pytest.ExitCode.INTERRUPTED and not plugin.problem:
+                    raise KeyboardInterrupt
+                if plugin.problem or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+                    raise SuiteError(
+                        f"The hidden suite of '{self.exercise.name}' is broken. {plugin.problem or code}"
+                    )
+                self._settle()
         finally:
             self.close()
-        if code == pytest.ExitCode.INTERRUPTED and not plugin.problem:
-            raise KeyboardInterrupt
-        if plugin.problem or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            raise SuiteError(
-                f"The hidden suite of '{self.exercise.name}' is broken. {plugin.problem or code}"
-            )
         return self.verdicts.results
 
     def close(self) -> None:
@@ -118,47 +129,105 @@ class Session:
         """The submission, loaded; a fresh one if the last one is gone. Raises SubmissionError."""
         if self._submission is None:
             self._submission = self._open()
+            self._submission.first_calls = getattr(self.reference, "FIRST_CALLS", {})
         return self._submission
 
     def before(self, test: HiddenTest) -> str:
         """Why this test is not to be run, or ""."""
         self._begun = time.monotonic()
-        if not self.verdicts.stopped and time.monotonic() > self._deadline:
-            self.verdicts.stopped = f"not run: the time for a whole grade ({self._budget:.0f} s) is used up"
-        return self.verdicts.not_run(test)
+        if self._stopped is None and time.monotonic() > self._deadline:
+            self._stopped = lambda: f"not run: the time for all tests ({self._budget:.0f} s) is used up"
+        if self._stopped is None and not self._blocked(test):
+            return ""
+        return "not run"  # why is added when all verdicts before are known, see `skipped`
 
     def after(self, test: HiddenTest, raised: BaseException | None) -> None:
-        """Record the verdict; when the worker is gone, arrange for a fresh one, or for the end."""
+        """Note what the test raised; when the worker is gone, arrange for a fresh one, or for the end."""
         if reason := self._breach():
-            self.verdicts.refuse(reason)
-            self.verdicts.skip(test, "not judged: the file is against the rules")
+            self._refuse(reason, "not judged: the file is against the rules", test)
         else:
-            self.verdicts.record(test, raised)
-        results = self.verdicts.results
-        results[-1] = replace(results[-1], duration_s=time.monotonic() - self._begun)
+            self._note(test, lambda: self.verdicts.record(test, self._explained(raised)))
+        if isinstance(raised, (Failed, Unexplained, SubmissionError)):
+            self._unpassed.append(test)
         if isinstance(raised, SubmissionError) and raised.fatal:
             self.close()
             cause = same_failure(raised)
             self._ends[cause] = self._ends.get(cause, 0) + 1
             if self._ends[cause] > 1 or sum(self._ends.values()) > RESTARTS:
-                self.verdicts.stopped = (
+                self._stopped = lambda: (
                     f"not run: your code had to be restarted too often, see '{self._first_end()}'"
                 )
 
     def skipped(self, test: HiddenTest, reason: str) -> None:
-        """Record that the test was not run."""
-        self.verdicts.skip(test, reason)
+        """Note that the test was not run."""
+        stopped = self._stopped
+        if stopped is not None:
+            self._note(test, lambda: self.verdicts.skip(test, stopped()))
+        elif self._blocked(test):
+            self._note(test, lambda: self.verdicts.skip(test, self.verdicts.not_run(test)))
+        else:  # the suite's own reason
+            self._note(test, lambda: self.verdicts.skip(test, reason))
+        self._unpassed.append(test)
+
+    def _blocked(self, test: HiddenTest) -> bool:
+        """Whether a training test is not run, since what it rests on has not passed."""
+        return test.is_training and any(one.answers_to(n) for one in self._unpassed for n in test.needs)
+
+    def _note(self, test: HiddenTest, verdict: _Verdict) -> None:
+        took = time.monotonic() - self._begun
+
+        def timed() -> None:
+            begun = time.monotonic()
+            verdict()
+            results = self.verdicts.results
+            results[-1] = replace(results[-1], duration_s=took + time.monotonic() - begun)
+
+        self._ran.append((test, timed))
+
+    def _settle(self) -> None:
+        """The verdicts, in the order of the tests: what a failure is called depends on those before."""
+        self._naming_ends = time.monotonic() + self._naming_budget
+        for number, (test, verdict) in enumerate(self._ran, start=1):
+            verdict()
+            if test in self._unpassed:
+                self.progress("explaining failures", number, len(self._ran))
+
+    def _explained(self, raised: BaseException | None) -> BaseException | None:
+        """What the test raised, with the mistakes behind it if it is a failure that can be explained."""
+        if not isinstance(raised, Unexplained):
+            return raised
+        try:
+            return raised.explain(self._naming_ends)
+        except SubmissionError:  # it ended, or does not end, in what was asked to find the mistake
+            return raised.failed()
+        except Exception as error:  # noqa: BLE001 - a fault of the grader's, which the verdict says
+            return error
 
     def _first_end(self) -> str:
         return next(result.title for result in self.verdicts.results if result.status == "failed")
+
+    def _refuse(self, reason: str, instead: str = "", test: HiddenTest | None = None) -> None:
+        """The file is against the rules, which comes before the verdict on the test, if one was run."""
+
+        def verdict() -> None:
+            self.verdicts.refuse(reason)
+            if test is not None:
+                self.verdicts.skip(test, instead)
+
+        if test is None:
+            verdict()
+        else:
+            self._note(test, verdict)
+        self._stopped = lambda: "not run: the file is against the rules"
 
     def _load(self) -> None:
         try:
             self.component()
         except SubmissionError as error:
             self.verdicts.load_failed(error)
+            self._stopped = lambda: "not run: the file cannot be loaded"
         if reason := self._breach():
-            self.verdicts.refuse(reason)
+            self._refuse(reason)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ all their live calls are compared with the reference; of other parts, a share is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -24,6 +24,11 @@ from zoo.masking.base import Masking
 from zoo.transformer import Transformer
 
 D_MODEL, NUM_HEADS, D_FF, VOCAB, MAX_LEN = 64, 4, 256, 29, 16  # of the preset `reverse`
+STACK_ARGUMENTS = {
+    "encoder": (("x",), ("src_mask",)),
+    "decoder": (("x", "memory"), ("src_mask", "tgt_mask")),
+}
+"""Of forward, in the order in which the zoo passes them: those without a default, and those with one."""
 LEAST_LOSS = 0.1  # a smaller loss is not known to a thousandth of itself, in float32
 
 
@@ -32,12 +37,16 @@ class StackInPlace(nn.Module):
 
     Args:
         stack: the learner's stack.
-        arguments: how many arguments its forward takes.
+        title: what it is, in words.
+        required, options: names of the arguments that its forward takes, in order.
     """
 
-    def __init__(self, stack: RemoteModule, arguments: int) -> None:
+    def __init__(
+        self, stack: RemoteInstance, title: str, required: Sequence[str], options: Sequence[str]
+    ) -> None:
         super().__init__()
-        self.stack, self._arguments = stack, arguments
+        self.stack = RemoteModule(stack, title, options=options)
+        self._arguments = len(required) + len(options)
 
     def forward(self, *arguments: Any) -> Tensor:
         """x, (memory,) masks and what else the zoo knows -> hidden vectors."""
@@ -48,8 +57,8 @@ class StackInPlace(nn.Module):
 def with_stack(seed: int, side: str, stack: RemoteInstance) -> Transformer:
     """The zoo's model with the learner's stack as its encoder or decoder."""
     model = reverser(seed)
-    arguments = 2 if side == "encoder" else 4
-    setattr(model, side, StackInPlace(RemoteModule(stack, f"your {side}"), arguments))
+    required, options = STACK_ARGUMENTS[side]
+    setattr(model, side, StackInPlace(stack, f"your {side}", required, options))
     model.cacheable = model.packable = False
     return model
 

@@ -43,7 +43,7 @@ class Submitted:
         function = self.submission.function(FUNCTION)
         self.submission.seed(case.seed)
         if case.earlier is not None:
-            function.call(case.earlier.arguments())
+            function.call(case.earlier.arguments(), case.earlier.options())
         return _asked(function, case, None)
 
     def _class(self, case: Case) -> Observation:
@@ -52,7 +52,7 @@ class Submitted:
         try:
             self.submission.seed(case.seed)
             if case.earlier is not None:
-                instance.call(case.earlier.arguments())
+                instance.call(case.earlier.arguments(), case.earlier.options())
             return _asked(instance, case, layout)
         finally:
             instance.close()
@@ -76,7 +76,7 @@ class Submitted:
 def _asked(subject: Function, case: Case, layout: Layout | None) -> Observation:
     """Call, and go backward if the case has cotangents."""
     grad = (0, 1, 2) if case.cotangents is not None else ()
-    outcome = subject.call(case.arguments(), grad=grad)
+    outcome = subject.call(case.arguments(), case.options(), grad=grad)
     seen = described(case.part, outcome)
     if case.cotangents is None or not seen.values:
         return seen
@@ -86,6 +86,11 @@ def _asked(subject: Function, case: Case, layout: Layout | None) -> Observation:
     inputs = {INPUTS[i]: g for i, g in gradients.inputs.items() if isinstance(i, int) and i < len(INPUTS)}
     parameters = {} if layout is None else layout.to_canonical(gradients.parameters)
     return _with_gradients(seen, inputs, parameters, case)
+
+
+def _all_arguments(case: Case) -> list[Tensor]:
+    """Query, key, value and, where there is one, the mask."""
+    return [*case.arguments(), *case.options().values()]
 
 
 def _cotangents(case: Case, outcome: Outcome, seen: Observation) -> list[Tensor | None]:
@@ -137,8 +142,8 @@ class Patched:
         memory: dict[str, Any] = {}
         weights = {n: case.rounded(w).requires_grad_() for n, w in case.weights.items()}
         if case.earlier is not None:
-            self._once(case.earlier, case.earlier.arguments(), weights, memory)
-        arguments, leaves = case.arguments(), []
+            self._once(case.earlier, _all_arguments(case.earlier), weights, memory)
+        arguments, leaves = _all_arguments(case), []
         kept = [x.clone() for x in arguments]
         if case.cotangents is not None:
             leaves = [x.requires_grad_() for x in arguments[:3]]

@@ -1,8 +1,8 @@
-"""How a hidden test says that a submission is wrong."""
+"""How a hidden test reports that a submission is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 
@@ -42,3 +42,17 @@ class Failed(AssertionError):
     def __init__(self, message: str, *, mistakes: Sequence[Named] = (), picture: str = "") -> None:
         super().__init__(message)
         self.message, self.mistakes, self.picture = message, tuple(mistakes), picture
+
+
+class Unexplained(Exception):
+    """A hidden test failed. The mistakes behind it are looked for when all tests have run.
+
+    Attributes:
+        explain: gives the `Failed`, or the submission's own error where no mistake is known. It stops looking for
+            mistakes at a deadline (of `time.monotonic`). Raises SubmissionError if the submission fails meanwhile.
+        failed: what can be said without looking for mistakes.
+    """
+
+    def __init__(self, explain: Callable[[float], Exception], failed: Callable[[], Exception]) -> None:
+        super().__init__("a hidden test failed")
+        self.explain, self.failed = explain, failed

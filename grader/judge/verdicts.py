@@ -56,21 +56,23 @@ class Verdicts:
 
     Attributes:
         results: so far.
-        stopped: why no further test is run, or "".
     """
 
     def __init__(self, stubs: Iterable[Stub] = (), names: Sequence[str] = ()) -> None:
         self.results: list[Result] = []
-        self.stopped = ""
         self._stubs, self._names = list(stubs), names
         self._tests: list[HiddenTest] = []
         self._named: dict[str, str] = {}  # id of a mistake -> title of the test that reported it
         self._raised: dict[tuple[object, ...], str] = {}  # cause -> title of the test that reported it
 
     def not_run(self, test: HiddenTest) -> str:
-        """Why this test is not even run, or ""."""
-        blocker = self._unmet(test) if test.is_training else None
-        return self.stopped or (f"not run: first mend '{blocker}'" if blocker else "")
+        """Why a test is not run that needs others: the first of these that has not passed."""
+        blocker = self._unmet(test)
+        return (
+            f"not run: first fix '{blocker}'"
+            if blocker
+            else "not run: a test that it rests on has not passed"
+        )
 
     def record(self, test: HiddenTest, raised: BaseException | None) -> Result:
         """The verdict, given what the test raised (None: it passed)."""
@@ -87,13 +89,11 @@ class Verdicts:
         return self._add(test, "skipped", reason)
 
     def load_failed(self, error: SubmissionError) -> Result:
-        """The file itself cannot be used: one failure, and no test is run."""
-        self.stopped = "not run: the file cannot be loaded"
+        """The file itself cannot be used: one failure."""
         return self._add(_LOADING, "failed", explain(error, self._stubs, self._names))
 
     def refuse(self, reason: str) -> Result:
-        """The file is against the rules that were asked for: one failure, and no further test counts."""
-        self.stopped = "not run: the file is against the rules"
+        """The file is against the rules that were asked for: one failure."""
         return self._add(_RULES, "failed", reason)
 
     def _failed(self, test: HiddenTest, failure: Failed) -> Result:
@@ -102,7 +102,7 @@ class Verdicts:
             return self._add(test, "skipped", f"same cause as '{self._named[ids[0]]}': {ids[0]}")
         before = next((result.title for result in self.results if result.status == "failed"), None)
         if not ids and before is not None:
-            return self._add(test, "skipped", f"not judged: first mend '{before}'")
+            return self._add(test, "skipped", f"not judged: first fix '{before}'")
         for one in ids:
             self._named.setdefault(one, test.title)
         return self._add(test, "failed", failure.message, failure.mistakes, failure.picture)
@@ -114,7 +114,7 @@ class Verdicts:
             return self._add(test, "skipped", f"{what}, see '{self._raised[cause]}'")
         blocker = self._unmet(test)
         if blocker is not None:
-            return self._add(test, "skipped", f"not judged: first mend '{blocker}'")
+            return self._add(test, "skipped", f"not judged: first fix '{blocker}'")
         self._raised[cause] = test.title
         return self._add(test, "failed", explain(error, self._stubs, self._names))
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from grader.judge.stand_ins import STACK_ARGUMENTS
 from zoo.blueprint import Choice, get_preset
 from zoo.builder import build
 from zoo.losses.base import SequenceLoss
@@ -52,11 +53,11 @@ class OwnMasks(Masking):
 
     def src(self, tokens: Tensor) -> Tensor:
         """tokens [B, S] -> bool [B, 1, 1, S]."""
-        return self._module.padding_mask(tokens, self.pad)  # type: ignore[no-any-return]
+        return self._module.padding_mask(tokens, pad=self.pad)  # type: ignore[no-any-return]
 
     def tgt(self, tokens: Tensor, num_queries: int) -> Tensor:
         """tokens [B, L] -> bool [B, 1, num_queries, L]."""
-        mask: Tensor = self._module.decoder_mask(tokens, self.pad)
+        mask: Tensor = self._module.decoder_mask(tokens, pad=self.pad)
         return mask[:, :, tokens.size(1) - num_queries :]
 
 
@@ -69,19 +70,27 @@ class OwnLoss(SequenceLoss):
 
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
         """Logits [B, L, V] and labels [B, L] -> scalar."""
-        return self._module.sequence_loss(output, labels, self.pad)  # type: ignore[no-any-return]
+        return self._module.sequence_loss(output, labels, pad=self.pad)  # type: ignore[no-any-return]
 
 
 class Uncached(nn.Module):
-    """A stack that is handed what the contract names, and nothing else that the zoo knows."""
+    """A stack that is handed what the contract names, and nothing else that the zoo knows.
 
-    def __init__(self, inner: nn.Module, arguments: int) -> None:
+    Args:
+        inner: the stack.
+        side: "encoder" or "decoder".
+    """
+
+    def __init__(self, inner: nn.Module, side: str) -> None:
         super().__init__()
-        self.inner, self._arguments = inner, arguments
+        self.inner = inner
+        self._required, self._options = STACK_ARGUMENTS[side]
 
-    def forward(self, *arguments: Any) -> Tensor:
+    def forward(self, *given: Any, **named: Any) -> Tensor:
         """x, (memory,) masks, and what else -> hidden vectors."""
-        out: Tensor = self.inner(*arguments[: self._arguments])
+        named = {**dict(zip((*self._required, *self._options), given, strict=False)), **named}
+        required = [named[name] for name in self._required]
+        out: Tensor = self.inner(*required, **{name: named.get(name) for name in self._options})
         return out
 
 
@@ -113,9 +122,9 @@ def assemble(folder: Path, own: Mapping[str, ModuleType], seed: int) -> Transfor
     if "masks" in own:
         model.masking = OwnMasks(own["masks"], blueprint.sizes.pad)
     if "encoder" in own:
-        model.encoder = cast(Any, Uncached(_encoder(own["encoder"], model), 2))
+        model.encoder = cast(Any, Uncached(_encoder(own["encoder"], model), "encoder"))
     if "decoder" in own:
-        model.decoder = cast(Any, Uncached(_decoder(own["decoder"], model), 4))
+        model.decoder = cast(Any, Uncached(_decoder(own["decoder"], model), "decoder"))
     if "transformer" in own:
         return _whole(own["transformer"], model)
     return model
@@ -149,7 +158,7 @@ def _whole(module: ModuleType, model: Transformer) -> Transformer:
     for table in tables:
         with torch.no_grad():
             table.weight /= width**0.5  # which the Transformer multiplies them by
-    stacks = (Uncached(model.encoder, 2), Uncached(model.decoder, 4))
+    stacks = (Uncached(model.encoder, "encoder"), Uncached(model.decoder, "decoder"))
     whole = module.Transformer(*stacks, *tables, model.src_positions, width, vocab)
     whole.cacheable = whole.packable = False
     return cast(Transformer, whole)

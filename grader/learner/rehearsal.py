@@ -53,7 +53,7 @@ def recital(model: Transformer, own: Mapping[str, ModuleType], task: TaskData) -
     model.eval()
     with steady(torch.device("cpu")):
         src = task.batch(texts).src
-        rows: Tensor = own["decoding"].greedy_decode(model, src, task.max_len, SOS, EOS, PAD)
+        rows: Tensor = own["decoding"].greedy_decode(model, src, task.max_len, sos=SOS, eos=EOS, pad=PAD)
     return spelled(task, texts, rows.tolist())
 
 

@@ -250,6 +250,14 @@ BASES = (
 )
 
 
+def _first_call(d_model: int, *_rest: Any, **_options: Any) -> list[Tensor]:
+    return [torch.zeros(1, 2, d_model) for _ in INPUTS]
+
+
+FIRST_CALLS = {"MultiHeadAttention": _first_call}
+"""Of the classes that have parameters, see `grader.judge.component.Submission`."""
+
+
 def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, Any]:
     """What a file written with these steps defines; its function may go by steps of its own."""
     plain = steps if function_steps is None else function_steps

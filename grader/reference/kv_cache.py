@@ -70,6 +70,14 @@ class Steps:
 REFERENCE = Steps()
 
 
+def _one_step(d_model: int, *_rest: Any, **_options: Any) -> list[Any]:
+    return [torch.zeros(1, 1, d_model), None]
+
+
+FIRST_CALLS = {"CachedAttention": _one_step}
+"""Of the classes that have parameters, see `grader.judge.component.Submission`."""
+
+
 def namespace(steps: Steps) -> dict[str, Any]:
     """What a file written with these steps defines."""
 

@@ -161,6 +161,16 @@ class Steps:
 REFERENCE = Steps()
 
 
+def _one_token_each(*_args: Any, pad: int = 0, **_options: Any) -> list[Tensor]:
+    return [
+        torch.tensor([[int(pad == 0)]]) for _ in ("src", "tgt")
+    ]  # an id of any vocabulary that is not PAD
+
+
+FIRST_CALLS = {"Transformer": _one_token_each}
+"""Of the classes that have parameters, see `grader.judge.component.Submission`."""
+
+
 def namespace(steps: Steps) -> dict[str, Any]:
     """What a file written with these steps defines."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from .failures import FailureError
+from .parts.base import Part
+from .strays import Strays, forgive
 
 
 def get(namespace: Mapping[str, Any], name: str) -> Callable[..., Any]:
@@ -23,16 +28,62 @@ def get(namespace: Mapping[str, Any], name: str) -> Callable[..., Any]:
 
 
 def construct(
-    namespace: Mapping[str, Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any], device: str
+    namespace: Mapping[str, Any],
+    name: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    device: str,
+    strays: Strays | None = None,
 ) -> nn.Module:
     """Instantiate the class `name`, on `device`.
+
+    Args:
+        strays: entered while the constructor runs. What the module registers moves with it, and is forgiven.
 
     Raises:
         FailureError: there is none.
         TypeError: it makes no nn.Module.
         BaseException: whatever its constructor raises.
     """
-    module = get(namespace, name)(*args, **kwargs)
+    with strays or contextlib.nullcontext():
+        module = get(namespace, name)(*args, **kwargs)
     if not isinstance(module, nn.Module):
         raise TypeError(f"'{name}' must be a subclass of torch.nn.Module; it made a {type(module).__name__}")
+    forgive(module)
     return module.to(device)
+
+
+def waits_for_call(module: nn.Module, given: Iterable[Any]) -> bool:
+    """Whether a module's parameters are made when it is called (`nn.LazyLinear`), as far as can be seen before.
+
+    Args:
+        given: what it was constructed with. Who is handed layers and has no parameters has not registered them.
+    """
+    parameters = list(module.parameters())
+    if any(map(is_lazy, parameters)):
+        return True
+    return not parameters and not any(map(callable, given))
+
+
+def call_first(module: nn.Module, args: Sequence[Any], device: str, strays: Strays | None = None) -> None:
+    """Call a module once, so that it makes its parameters. It is as if it had not been called, but for these.
+
+    An error is not reported: if it comes again when the module is asked something, it is reported then.
+
+    Args:
+        args: of its forward; tensors are moved to `device`, and floats, like the module, to the dtype of the parts
+            that it was handed.
+        strays: entered while the module is called.
+    """
+    ready = [p.dtype for p in module.parameters() if not is_lazy(p) and p.is_floating_point()]
+    dtype = ready[0] if ready else torch.float32
+    given = [x.to(device) if isinstance(x, Tensor) else x for x in args]
+    given = [x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x for x in given]
+    mode, modes = module.training, {part: part.training for part in module.modules()}
+    module.to(dtype).eval()
+    with contextlib.suppress(Exception), torch.no_grad(), strays or contextlib.nullcontext():
+        module(*given)
+    for part in module.modules():
+        part.training = modes.get(part, mode)
+        if isinstance(part, Part):
+            part.recorded()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from . import calls, components, source, strays
@@ -38,6 +36,7 @@ class Operations:
         self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
             "has": self._has,
             "construct": self._construct,
+            "call_first": self._call_first,
             "state": self._state,
             "load": self._load,
             "train": self._train,
@@ -91,14 +90,18 @@ class Operations:
     def _construct(self, request: _Request, packer: Packer) -> _Answer:
         args, kwargs = self._unpack(request["args"]), self._unpack(request["kwargs"])
         namespace = PARTS if request.get("part") else self._namespace
-        with self._strays or contextlib.nullcontext():
-            module = components.construct(namespace, request["name"], args, kwargs, self._device)
-        strays.forgive(module)
+        module = components.construct(namespace, request["name"], args, kwargs, self._device, self._strays)
         if not request["training"]:  # of the judge's own parts only
             module.train(False)
         self._made += 1
         self._instances[self._made] = module
-        return {"instance": self._made}
+        waits = components.waits_for_call(module, (*args, *kwargs.values()))
+        return {"instance": self._made, "waits": waits}
+
+    def _call_first(self, request: _Request, packer: Packer) -> _Answer:
+        module, args = self._instances[request["instance"]], self._unpack(request["args"])
+        components.call_first(module, args, self._device, self._strays)
+        return {}
 
     def _state(self, request: _Request, packer: Packer) -> _Answer:
         module = self._instances[request["instance"]]
@@ -174,6 +177,5 @@ class Operations:
         return {"strays": found}
 
     def _seed(self, request: _Request, packer: Packer) -> _Answer:
-        torch.manual_seed(request["seed"])
-        random.seed(request["seed"])
+        calls.seed(request["seed"], self._device)
         return {}

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from . import failures, source
+from .compiling import without_compiling
 from .frames import FrameError, StreamEndedError, read_frame, write_frame
 from .operations import Operations
 from .values import Packer
@@ -31,9 +32,10 @@ def serve(read: int, write: int, device: str) -> None:
     flush = sys.stdout.flush
     write_frame(write, {"n": 0, "torch": torch.__version__})
     try:
-        while True:
-            header, body = read_frame(read)
-            _answer(operations, header, body, write, flush)
+        with without_compiling():
+            while True:
+                header, body = read_frame(read)
+                _answer(operations, header, body, write, flush)
     except (StreamEndedError, BrokenPipeError):
         _exit(0)
 

@@ -22,6 +22,8 @@ RESULT = "what the call gives"
 ASKED_FOR = (
     "cpu:0"  # a name of the one device that nobody writes by accident: where it is used, it was handed on
 )
+_HERE = torch.device(ASKED_FOR)  # what a tensor gives as its device while it is followed
+_DEVICE_OF = Tensor.device.__get__
 _MAKERS = frozenset(
     getattr(torch, name)
     for name in (
@@ -30,7 +32,10 @@ _MAKERS = frozenset(
     )
 )  # fmt: skip
 # These take tensors of several devices, or move one.
-_ACROSS = frozenset({"__setitem__", "copy_", "cuda", "index_put_", "index_put", "__get__"})
+_ACROSS = frozenset({
+    "__setitem__", "copy_", "cuda", "index_put_", "index_put", "__get__",
+    "_pack_padded_sequence", "tensor_split",
+})  # fmt: skip
 
 
 class Strays(TorchFunctionMode):
@@ -56,9 +61,11 @@ class Strays(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
+        if func == _DEVICE_OF:
+            return _HERE
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        if func in _MAKERS:
+        if func in _MAKERS and not any(isinstance(x, Tensor) for x in args[:1]):  # those stay where they are
             return _marked(result) if _fixed(kwargs.get("device")) else result
         if name in ("to", "type_as", "cpu"):
             return _moved(name, args, kwargs, result)
@@ -97,15 +104,15 @@ def forgive(module: nn.Module) -> None:
 
 
 def _fixed(device: object) -> bool:
-    return device is None or (isinstance(device, str) and device != ASKED_FOR)
+    return device is None or (isinstance(device, (str, torch.device)) and str(device) != ASKED_FOR)
 
 
 def _moved(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Tensor) -> Tensor:
     """The result of a call that may move a tensor: marked by where it goes, or as before."""
     targets = [*args[1:], *kwargs.values()]
-    if name == "cpu" or any(isinstance(target, str) for target in targets):
-        return _marked(result)  # type: ignore[no-any-return]
-    if any(isinstance(target, (torch.device, Tensor)) for target in targets):
+    if name == "cpu" or any(isinstance(t, (str, torch.device)) and _fixed(t) for t in targets):
+        return _marked(result.view_as(result))  # type: ignore[no-any-return] # on one device: the tensor itself
+    if any(isinstance(target, (str, torch.device, Tensor)) for target in targets):
         return result.view_as(result) if hasattr(result, _MARK) else result
     return _marked(result) if hasattr(args[0], _MARK) else result
 

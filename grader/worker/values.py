@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,8 @@ class Opaque:
 def plain(value: Any) -> Any:
     """Reduce a value to a tree of dense tensors, tuples, lists, dicts, None, bool, int, float, str and Opaque.
 
-    Named tuples and other subclasses of a container count as that container.
+    Named tuples and other subclasses of a container count as that container; what can be unpacked (a generator, a
+    dataclass with `__iter__`) as a tuple; numpy's and other libraries' numbers as Python's.
 
     Raises:
         FailureError: the value has too many parts.
@@ -56,16 +58,34 @@ def plain(value: Any) -> Any:
             return item
         if type(item) is int:
             return item if abs(item) < 2**63 else Opaque("int beyond 64 bits")
-        if not isinstance(item, (dict, tuple, list)):
+        if (number := _number(item)) is not None:
+            return reduce(number, depth)
+        if not isinstance(item, (dict, tuple, list)) and not _unpacks(item):
             return Opaque(_type_name(item))
         if depth == MAX_DEPTH:
             return Opaque(f"{_type_name(item)}, nested too deeply")
         if isinstance(item, dict):
             return {_key(key): reduce(part, depth + 1) for key, part in item.items()}
         parts = [reduce(part, depth + 1) for part in item]
-        return tuple(parts) if isinstance(item, tuple) else parts
+        return parts if isinstance(item, list) else tuple(parts)
 
     return reduce(value, 0)
+
+
+def _number(item: Any) -> int | float | None:
+    """A number that is none of Python's own types (numpy's, a fraction, an enum's) as one of these."""
+    if type(item).__module__ == "numpy" and type(item).__name__ in ("bool", "bool_"):
+        return bool(item)
+    if isinstance(item, numbers.Integral):
+        return int(item)
+    return float(item) if isinstance(item, numbers.Real) else None
+
+
+def _unpacks(item: Any) -> bool:
+    """Whether `a, b = item` could be written: not for text, modules, arrays and what is a class itself."""
+    if isinstance(item, (str, bytes, bytearray, nn.Module, type)) or hasattr(item, "__array__"):
+        return False
+    return callable(getattr(type(item), "__iter__", None))
 
 
 def _key(key: Any) -> str | int:

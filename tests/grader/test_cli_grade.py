@@ -80,7 +80,7 @@ def test_a_directory_with_the_name_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "loss.py").mkdir()
     result = run(tmp_path / "loss.py")
     assert result.exit_code == 2
-    assert result.stderr.rstrip().endswith("expected a Python file.")
+    assert " ".join(result.stderr.split()).endswith("expected a Python file.")
 
 
 @pytest.mark.parametrize("name", ["homework1.py", "a/b/attention.py", "."])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from grader.reference.decoding import REFERENCE, Request
+from grader.suites.decoding.balance import balanced
 from grader.suites.decoding.cases import USUAL, rows, speller, with_lengths
 
 # With the weights that these seeds draw first, no sentence has one of the lengths; the search went on for ever.
@@ -20,3 +22,15 @@ def test_rows_of_the_lengths_asked_for_are_found(seed: int, lengths: tuple[int, 
     found = rows(REFERENCE, request, greedy=True)
     told = [len(row) if row[-1] == USUAL.eos else max_len + 1 for row in found]
     assert [min(one, max_len + 1) for one in told] == [min(one, max_len + 1) for one in lengths]
+
+
+# With seed 69, five ids were once as likely as each other, and likelier than the long way: a tie decided.
+@pytest.mark.parametrize("seed", [69, 0, 1])
+def test_no_third_id_competes_with_the_two_ways(seed: int) -> None:
+    weights, src = balanced(seed, 0.6)
+    model = speller(weights)
+    with torch.no_grad():
+        begin = torch.full((len(src), 1), USUAL.sos)
+        chances = model.decode(begin, model.encode(src), src)[:, -1].double().softmax(-1)  # [B, V]
+    _, second, third = chances.topk(3).values.unbind(-1)
+    assert bool((third < 0.75 * second).all())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
+from right import right_files
 
 from grader.exercise import get_exercise, get_exercises, get_mistakes
 from grader.judge.component import Submission
@@ -18,22 +17,9 @@ from grader.judge.session import Session
 
 WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
 NAMES = [name for name in get_exercises() if name != "attention"]  # which has a test file of its own
-RIGHT_FILES = Path(__file__).parent / "right"
 MISTAKES = [(name, mistake) for name in NAMES for mistake in get_mistakes(name)]
 KILLS: dict[str, set[str]] = {}
 SEEDS = {"decoding": 10, "transformer": 30, "kv_cache": 30}  # the others: 100; a grade of these takes seconds
-
-
-def right_files(exercise: str) -> dict[str, str]:
-    """Correct but unusual submissions, by name; the shipped solution is one of them."""
-    spec = importlib.util.find_spec(get_exercise(exercise).solution)
-    solution = Path(str(spec.origin)).read_text(encoding="utf-8") if spec is not None else "missing"
-    found = (
-        importlib.import_module(f"right.{exercise}").RIGHT
-        if (RIGHT_FILES / f"{exercise}.py").exists()
-        else {}
-    )
-    return {"solution": solution, **found}
 
 
 RIGHT = [(name, title) for name in NAMES for title in right_files(name)]
@@ -86,9 +72,8 @@ def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
 
 @pytest.mark.parametrize(("name", "title"), RIGHT, ids=lambda x: x)
 def test_right_file_passes(name: str, title: str) -> None:
-    for seed in (0, 1):
-        submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
-        assert failures(graded(name, submission, seed)) == {}
+    submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
+    assert failures(graded(name, submission)) == {}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import pytest
 import torch
-from right.norm import RIGHT
+from right import right_files
 
 from grader.judge.plugged import plugged
 from grader.judge.remote import RemoteSubmission
 from grader.judge.sandbox import Sandbox
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.verdict import Failed
-from grader.reference.norm import REFERENCE, namespace, parameters, wanted
+from grader.reference.norm import FIRST_CALLS, REFERENCE, namespace, parameters, wanted
 from grader.suites.norm.scenarios import NAME
 
 D_MODEL = 6
+RIGHT = right_files("norm")
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,13 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def plug(sandbox: Sandbox, text: str, starts: dict[str, float]) -> SpotChecked:
+    submission = RemoteSubmission(sandbox.worker("cpu"), text.encode(), "norm.py")
+    submission.first_calls = FIRST_CALLS
     return plugged(
-        RemoteSubmission(sandbox.worker("cpu"), text.encode(), "norm.py"),
+        submission,
         NAME,
         (D_MODEL,),
+        {},
         namespace(REFERENCE)[NAME](D_MODEL),
         [replace(one, starts=starts.get(one.name)) for one in wanted(D_MODEL)],
         {"gain": torch.arange(1.0, D_MODEL + 1), "shift": torch.linspace(-1, 1, D_MODEL)},

@@ -48,6 +48,37 @@ def test_matrices_the_other_way_round_are_one_of_the_readings() -> None:
     assert torch.equal(slot.read(turned, (20, 8)), value)
 
 
+HEAD = [Wanted("head.weight", (7, 4), "head"), Wanted("head.bias", (7,), "bias", optional=True)]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "bias"),
+    [
+        ({"heads.0": (4, 3), "heads.1": (4, 4)}, False),
+        (
+            {"heads.0.weight": (3, 4), "heads.0.bias": (3,), "heads.1.weight": (4, 4), "heads.1.bias": (4,)},
+            True,
+        ),
+        ({"heads.0.weight": (7, 1), "heads.1.weight": (7, 3), "bias": (7,)}, True),
+    ],
+    ids=["parameters, transposed", "layers, by rows", "layers, by columns"],
+)
+def test_one_may_be_cut_into_several(shapes: dict[str, tuple[int, ...]], bias: bool) -> None:
+    reading = readings(of(**shapes), HEAD)[0]
+    assert set(reading) == ({"head.weight", "head.bias"} if bias else {"head.weight"})
+    values = {one.name: torch.randn(one.shape) for one in HEAD if one.name in reading}
+    own = written(reading, values)
+    assert {name: tuple(value.shape) for name, value in own.items()} == shapes
+    for name, slot in reading.items():
+        whole = slot.find(dict(own))
+        assert whole is not None
+        assert torch.equal(slot.read(whole, values[name].shape), values[name])
+        assert slot.find(dict.fromkeys(own)) is None
+    some = {name: value for number, (name, value) in enumerate(own.items()) if number}
+    assert (whole := reading["head.weight"].find(some)) is not None
+    assert bool((whole == 0).any())
+
+
 def test_first_values_tell_gain_from_shift_whatever_they_are_called() -> None:
     class Odd(nn.Module):
         def __init__(self) -> None:

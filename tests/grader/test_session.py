@@ -142,7 +142,75 @@ def test_a_mistake_is_reported_once(exercise: Exercise) -> None:
     }
     assert [mistake.id for mistake in results["numbers"].mistakes] == ["no-scale"]
     assert results["mask"].message == "same cause as 'equals the reference': no-scale"
-    assert results["words"].message == "not run: first mend 'equals the reference'"
+    assert results["words"].message == "not run: first fix 'equals the reference'"
+
+
+def unexplained(explain: Callable[[float], Exception], message: str = "plain") -> Callable[[], BaseException]:
+    from grader.judge.verdict import Failed, Unexplained
+
+    return lambda: Unexplained(explain, lambda: Failed(message))
+
+
+def test_mistakes_are_looked_for_when_all_tests_have_run(exercise: Exercise) -> None:
+    order: list[str] = []
+
+    def explain(_deadline: float) -> Exception:
+        order.append("explained")
+        return failed("no-scale")()  # type: ignore[return-value]
+
+    def mask() -> BaseException:
+        order.append("mask ran")
+        return failed("no-scale")()
+
+    results = grade(exercise, {"shape": unexplained(explain), "mask": mask})
+    assert order == ["mask ran", "explained"]
+    assert statuses(results) == {
+        "shape": "failed",
+        "numbers": "passed",
+        "mask": "skipped",
+        "words": "skipped",
+    }
+    assert [mistake.id for mistake in results["shape"].mistakes] == ["no-scale"]
+    assert results["mask"].message == "same cause as 'has the right shape': no-scale"
+    assert results["words"].message == "not run: first fix 'has the right shape'"
+
+
+def test_looking_for_mistakes_has_a_budget_of_its_own(exercise: Exercise) -> None:
+    deadlines: list[float] = []
+
+    def explain(deadline: float) -> Exception:
+        deadlines.append(deadline)
+        return failed()()  # type: ignore[return-value]
+
+    begun = time.monotonic()
+    results = grade(exercise, {"shape": unexplained(explain)}, naming_budget_s=7.0)
+    assert begun + 7.0 <= deadlines[0] <= time.monotonic() + 7.0
+    assert [results[one].status for one in ("shape", "numbers", "mask")] == ["failed", "passed", "passed"]
+
+
+def test_a_submission_that_ends_while_mistakes_are_looked_for_has_failed_all_the_same(
+    exercise: Exercise,
+) -> None:
+    def explain(_deadline: float) -> Exception:
+        raise SubmissionError("died", "gone", fatal=True)
+
+    results = grade(exercise, {"shape": unexplained(explain, "expected 1, got 2")})
+    assert (results["shape"].status, results["shape"].message) == ("failed", "expected 1, got 2")
+    assert results["mask"].status == "passed"
+
+
+def test_a_fault_of_the_grader_s_while_mistakes_are_looked_for_is_told_as_one(exercise: Exercise) -> None:
+    def explain(_deadline: float) -> Exception:
+        raise ZeroDivisionError("oh")
+
+    results = grade(exercise, {"shape": unexplained(explain)})
+    assert results["shape"].status == "error"
+    assert "ZeroDivisionError: oh" in results["shape"].message
+
+
+def test_the_submission_s_own_error_is_judged_where_no_mistake_is_known(exercise: Exercise) -> None:
+    results = grade(exercise, {"shape": unexplained(lambda _: broke("exception", line=3)())})  # type: ignore[arg-type, return-value]
+    assert results["shape"].message.startswith("Your code raised")
 
 
 def test_another_mistake_is_another_failure(exercise: Exercise) -> None:
@@ -153,7 +221,7 @@ def test_another_mistake_is_another_failure(exercise: Exercise) -> None:
 def test_unnamed_failures_count_once(exercise: Exercise) -> None:
     results = grade(exercise, {"shape": failed(), "numbers": failed(), "mask": failed("no-scale")})
     assert [result.status for result in results.values()] == ["failed", "skipped", "failed", "skipped"]
-    assert results["numbers"].message == "not judged: first mend 'has the right shape'"
+    assert results["numbers"].message == "not judged: first fix 'has the right shape'"
 
 
 def test_an_exception_is_not_judged_if_what_the_test_needs_failed(exercise: Exercise) -> None:

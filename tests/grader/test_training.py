@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 import torch
-from attention_right import right_files
+from right import right_files
 from torch import Tensor
 
 from grader.judge.local import LocalSubmission
 from grader.judge.spotcheck import SpotChecked
 from grader.judge.training import BAR, PLACES, require, train_to_reverse
 from grader.judge.verdict import Failed
-from grader.reference.attention import REFERENCE, Call
+from grader.reference.attention import FIRST_CALLS, REFERENCE, Call
 from grader.solutions.attention import MultiHeadAttention
 from grader.suites.attention.plugged import AttentionOracle, layout_of, xavier
 from zoo.training import Example, Recipe, Score
 
 QUICK = Recipe(steps=3, batch_size=4)
-RIGHT_FILES = right_files()
+RIGHT_FILES = right_files("attention")
 
 
 class Oracle:
@@ -129,6 +129,7 @@ def test_the_bar() -> None:
 @pytest.mark.parametrize("style", RIGHT_FILES)
 def test_weights_are_found_as_the_class_uses_them(style: str) -> None:
     component = LocalSubmission.from_source(RIGHT_FILES[style])
+    component.first_calls = FIRST_CALLS
     layout = layout_of(component, component.construct("MultiHeadAttention", (12, 3)), 12, 3)
     oracle = AttentionOracle(layout, 3)
     own = layout.from_canonical(xavier(layout, torch.Generator().manual_seed(1)))

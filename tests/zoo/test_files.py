@@ -36,7 +36,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
     write_whole(pipe, b"through")
-    assert reader.communicate(timeout=20)[0] == b"through"
+    assert reader.communicate(timeout=600)[0] == b"through"
     assert pipe.is_fifo()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.benchmark import Timer
 
 from zoo.blueprint import make_blueprint
 from zoo.builder import build
@@ -76,20 +78,22 @@ def test_peak_memory_grows_with_what_is_kept_for_the_backward_pass(device: torch
     assert kept(2000) - kept(1000) >= 3 * 1000 * 1000 * 4
 
 
-def test_functions_take_turns_and_their_medians_are_returned_in_order() -> None:
+def test_functions_take_turns_and_their_medians_are_returned_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0  # by a clock of the test's own
+    monkeypatch.setattr("zoo.measure.Timer", partial(Timer, timer=lambda: now))
     calls: list[str] = []
     rounds: list[int] = []
-    slow = torch.ones(300, 300)
 
-    def first() -> None:
-        calls.append("first")
-        _ = slow @ slow @ slow @ slow @ slow @ slow
+    def takes(name: str, seconds: float) -> None:
+        nonlocal now
+        calls.append(name)
+        now += seconds * (100 if len(rounds) == 2 else 1)  # one round is disturbed
 
-    def second() -> None:
-        calls.append("second")
-
-    times = time_interleaved([first, second], 3, lambda: rounds.append(len(calls)))
-    assert times[0] > times[1] > 0
+    functions = [partial(takes, "first", 0.02), partial(takes, "second", 0.01)]
+    times = time_interleaved(functions, 3, lambda: rounds.append(len(calls)))
+    assert times == pytest.approx([0.02, 0.01])
     assert len(rounds) == 2 * 3
     turns = [set(calls[start:end]) for start, end in pairwise(rounds)]
     assert turns == [{"second"}, {"first"}, {"second"}, {"first"}, {"second"}]

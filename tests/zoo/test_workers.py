@@ -151,7 +151,7 @@ class TestSpread:
                 workers = [int(one) for one in said.read_text().split()]
                 assert all(map(is_alive, workers))
                 (os.killpg if by == signal.SIGINT else os.kill)(run.pid, by)
-                _, errors = run.communicate(timeout=60)
+                _, errors = run.communicate(timeout=600)
                 until(lambda: not any(map(is_alive, workers)))
             finally:
                 run.kill()
@@ -176,7 +176,7 @@ def is_alive(process: int) -> bool:
         return True
 
 
-def until(condition: object, seconds: float = 60) -> None:
+def until(condition: object, seconds: float = 600) -> None:
     """Wait for it. Fails if it does not come."""
     end = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -121,11 +122,21 @@ def sizes_swapped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rate-not-a-float",
-    "The rate comes back as a tensor or as text; a plain Python float is asked for.",
+    "The rate comes back as a tensor with a dimension, in a list or as text; one number is asked for.",
     hint="math.sqrt and ** do without torch.",
 )
 def rate_not_a_float(steps: Steps) -> list[Steps]:
-    return rates(steps, lambda step, d, w: torch.tensor(steps.rate(step, d, w)))  # type: ignore[arg-type, return-value]
+    forms: tuple[Callable[[float], Any], ...] = (
+        lambda rate: torch.tensor([rate]),
+        lambda rate: torch.tensor([rate], dtype=torch.float64),
+        lambda rate: [rate],
+        str,
+    )
+
+    def given(form: Callable[[float], Any]) -> Steps:
+        return replace(steps, rate=lambda step, d, w: form(steps.rate(step, d, w)))
+
+    return [given(form) for form in forms]
 
 
 MISTAKES = tuple(mistake.mistakes)

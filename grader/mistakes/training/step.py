@@ -229,15 +229,14 @@ def loss_after_the_step(steps: Steps) -> Steps:
 
 @mistake(
     "loss-not-a-float",
-    "The loss comes back as a tensor (or nothing comes back); a Python float is asked for. A tensor keeps the whole "
-    "graph of the step in memory.",
+    "The loss comes back as a tensor with its graph (or nothing comes back); a number is asked for. Such a tensor "
+    "keeps the whole graph of the step in memory.",
     formula="return loss.item()",
     hint="What does .item() do?",
 )
 def loss_not_a_float(steps: Steps) -> list[Steps]:
     return [
         replace(steps, say=lambda loss: loss),
-        replace(steps, say=lambda loss: loss.detach()),
         replace(steps, say=lambda _loss: None),
     ]
 

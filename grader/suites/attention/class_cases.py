@@ -92,16 +92,17 @@ def _leaks(make: Maker) -> list[Case]:
 
 def _low_scores(make: Maker) -> Case:
     """One visible key, which fits so badly that a weak fill value would beat it."""
-    query, key, value = make.draws.inputs((1,), 2, 2, 6)
+    query, key, value = make.draws.inputs((1,), 2, 2, 8)
     case = make.case(
-        "very low scores at the visible positions", "leaks", (query, key, value), 1, "very low visible scores"
+        "very low scores at the visible positions", "leaks", (query, key, value), 2, "very low visible scores"
     )
     weights = dict(_transparent(case).weights)
     for role in ("q", "k"):
-        if weights.get(f"{role}.weight", torch.zeros(0)).shape == (6, 6):
-            weights[f"{role}.weight"] = torch.eye(6, dtype=torch.float64)
-    query = query.abs() + 1
-    key[:, 0] = -2e6 / query.sum(-1).amin() * 6**0.5
+        if weights.get(f"{role}.weight", torch.zeros(0)).shape == (8, 8):
+            weights[f"{role}.weight"] = torch.eye(8, dtype=torch.float64)
+    # Scores of few bits are exact in whatever order they are computed: one unit in the last place of others is 0.2.
+    query = query.abs().ceil().clamp(max=3)
+    key[:, 0] = -(2.0**20)
     return replace(
         case, inputs=(query, key, value), weights=weights, mask=torch.tensor([[True, False], [True, False]])
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from grader.judge import structure
 from grader.judge.component import Submission, SubmissionError
 from grader.judge.exam import Exam
 from grader.judge.explain import misfit
 from grader.judge.subjects import CLASS
-from grader.judge.verdict import Failed, Named
+from grader.judge.verdict import Failed, Named, Unexplained
 from grader.mistakes.attention import MISTAKES
 
 NAMED: Mapping[str, Named] = {mistake.id: mistake.named for mistake in MISTAKES}
@@ -38,9 +39,14 @@ def check_parameters(exam: Exam) -> None:
         layout = exam.layout(d_model, num_heads)
         wrong = structure.problem(layout, d_model, num_heads)
         if wrong:
-            explained = exam.explained("class")[1]
-            named = [e.named for e in explained] or [structure.named(layout, d_model, num_heads)]
-            raise Failed(wrong, mistakes=named)
+            plain = structure.named(layout, d_model, num_heads)
+            raise Unexplained(
+                partial(_parameters_failed, exam, wrong, plain), partial(Failed, wrong, mistakes=[plain])
+            )
+
+
+def _parameters_failed(exam: Exam, wrong: str, plain: Named, deadline: float) -> Failed:
+    return Failed(wrong, mistakes=[e.named for e in exam.explained("class", deadline)[1]] or [plain])
 
 
 def check_reached(exam: Exam) -> None:

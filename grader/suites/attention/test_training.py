@@ -31,13 +31,13 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
         layouts: list[Layout] = []
 
         def make(d_model: int, num_heads: int, dropout: float) -> SpotChecked:
-            instance = component.construct("MultiHeadAttention", (d_model, num_heads, dropout))
+            instance = component.construct("MultiHeadAttention", (d_model, num_heads), {"dropout": dropout})
             layouts[:] = layouts or [
                 layout_of(component, instance, d_model, num_heads)
             ]  # the same in all three places
             instance.load(layouts[0].from_canonical(xavier(layouts[0], generator)))
             part = RemoteModule(
-                cast(RemoteInstance, instance), "MultiHeadAttention"
+                cast(RemoteInstance, instance), "MultiHeadAttention", options=("mask",)
             )  # this test needs a worker
             return SpotChecked(
                 part, part.names, AttentionOracle(layouts[0], num_heads), "the attention", recipe.steps

@@ -28,17 +28,25 @@ from grader.suites.decoding.cases import (
 from grader.suites.draws import Draws
 
 LONGEST, SENTENCES, DRAWN = 6, 8, 500
+OTHERS = VOCAB - 3 - 1  # ids that are neither special nor the first of the long way
 CLEARLY = 0.03  # between the two scores
 KINDS = ("length-", "other-length-penalty", "probabilities-multiplied")
 
 
 class _Way:
-    """EOS at once with probability p, or an id with probability q that surely leads to EOS after n ids in all."""
+    """EOS at once with probability p, or an id with probability q that surely leads to EOS after n ids in all.
+
+    Every other id is clearly less likely than either, so that no beam of two holds one: they tie with each other.
+    """
 
     def __init__(self, draws: Draws) -> None:
-        p, q = torch.rand(2, generator=draws.generator, dtype=torch.float64).mul(0.75).add(0.13).tolist()
-        total = max(1.0, (p + q) / 0.92)
-        self.short, self.long = p / total, q / total
+        while True:
+            p, q = torch.rand(2, generator=draws.generator, dtype=torch.float64).mul(0.75).add(0.13).tolist()
+            total = max(1.0, (p + q) / 0.92)
+            self.short, self.long = p / total, q / total
+            self.others = (1 - self.short - self.long) / OTHERS
+            if self.others < 0.7 * min(self.short, self.long):
+                break
         self.n = draws.integer(3, LONGEST)
 
     def lead(self, steps: Steps, request: Request) -> float:
@@ -99,8 +107,7 @@ def _write(table: Tensor, used: set[int], draws: Draws, src: Tensor, way: _Way) 
     if used & set(places) or len(set(places)) < len(places):
         return False
     used.update(places)
-    rest = (1 - way.short - way.long) / (len(ordinary) - 1)
-    table[places[0], ordinary] = torch.tensor(rest, dtype=table.dtype).log()
+    table[places[0], ordinary] = torch.tensor(way.others, dtype=table.dtype).log()
     table[places[0], path[0]] = torch.tensor(way.long, dtype=table.dtype).log()
     table[places[0], USUAL.eos] = torch.tensor(way.short, dtype=table.dtype).log()
     for place, after in zip(places[1:], [*path[1:], USUAL.eos], strict=True):

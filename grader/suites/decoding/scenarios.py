@@ -70,25 +70,27 @@ def model(desk: Desk, weights: Weights) -> Instance:
 
 
 def _ask(name: str, made: Made, *sizes: Any, ids: Ids = USUAL, called: str = "") -> Ask:
-    """A call with the ids by position if they are not the usual ones, or all by keyword.
+    """A call: what has no default by position, the rest by keyword; or all by keyword.
 
     Args:
-        sizes: what stands between src and the ids; max_len is the last of them, or before length_penalty.
+        sizes: max_len; or beam, max_len and perhaps length_penalty.
         called: "keywords" to give everything by name.
     """
     words = ("max_len",) if name == GREEDY else ("beam", "max_len", "length_penalty")
-    max_len = sizes[0] if name == GREEDY else sizes[1]
+    by_name: dict[str, Any] = dict(zip(words, sizes, strict=False))
+    required = words[:2] if name == BEAM else words
 
     def ask(desk: Desk) -> Answer:
         weights, src = made()
         part = model(desk, weights)
         special: dict[str, Any] = {} if ids == USUAL else {"sos": ids.sos, "eos": ids.eos, "pad": ids.pad}
         if called == "keywords":
-            by_name: dict[str, Any] = dict(zip(words, sizes, strict=False))
             answer = desk.call(desk.function(name), model=part, src=src, **by_name, **special)
         else:
-            answer = desk.call(desk.function(name), part, src, *sizes, *special.values())
-        return described(answer, ids, src.size(0), max_len)
+            positional = [by_name[word] for word in required]
+            optional = {word: size for word, size in by_name.items() if word not in required}
+            answer = desk.call(desk.function(name), part, src, *positional, **optional, **special)
+        return described(answer, ids, src.size(0), by_name["max_len"])
 
     return ask
 

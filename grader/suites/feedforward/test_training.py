@@ -32,11 +32,11 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
                 if value.dim() == 2:
                     torch.nn.init.xavier_uniform_(value, generator=generator)
             reference = namespace(REFERENCE)[NAME](d_model, d_ff, dropout)
-            args = (d_model, d_ff, dropout)
             return plugged(
                 component,
                 NAME,
-                args,
+                (d_model, d_ff),
+                {"dropout": dropout},
                 reference,
                 sizes,
                 initial,

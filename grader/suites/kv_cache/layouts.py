@@ -29,7 +29,7 @@ def layouts(parameters: Mapping[str, ParameterInfo], d_model: int, heads: int) -
         positions = torch.arange(start, start + value.numel()).view(value.shape)
         start += value.numel()
         if not is_bias(name, value.dim()):
-            where[name] = positions
+            where[name] = positions.squeeze()  # a convolution's kernel, a lone head: ones say nothing
     found = _readings(where, d_model, heads)
     indices = [{f"{role}.weight": index for role, index in places.items()} for places in found]
     return [Layout(values, index, frozen=frozen) for index in indices]

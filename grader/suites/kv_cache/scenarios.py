@@ -82,12 +82,17 @@ def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
 
 
 def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
-    """Of the last step alone: whether the gradient goes back through the cache is free."""
+    """Of the last step alone: whether the gradient goes back through the cache is free.
+
+    The steps before have nothing in the first half of their columns. So what arrives there, at the weights of keys and
+    values, comes through the last step, whichever way it is done.
+    """
 
     def ask(desk: Desk) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
         stepper, layout = ready(desk, draws, width, heads)
         history, x = draws.normal(batch, length - 1, width), draws.normal(batch, 1, width)
+        history[..., : width // 2] = 0.0
         outcome = stepper.call(desk.given((history, x)), grad=(1,), method="last")
         cotangent = desk.given(draws.normal(batch, 1, width))
         if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
@@ -99,12 +104,10 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
         none = torch.zeros(x.shape, dtype=desk.dtype)
         to_x = arrived.inputs.get(1)
         answer: dict[str, Tensor | str] = {"gradient of x": none if to_x is None else to_x}
-        for role in ("q", "out"):
-            answer[f"gradient of {role}.weight"] = found.get(f"{role}.weight", none).to(desk.dtype)
-        for role in ("k", "v"):
-            there = found.get(f"{role}.weight")
-            reached = there is not None and bool((there != 0).any())
-            answer[f"gradient of {role}.weight arrives"] = "yes" if reached else "no"
+        for role in ROLES:
+            gradient = found.get(f"{role}.weight", torch.zeros(width, width)).to(desk.dtype)
+            through_cache = role in ("k", "v")
+            answer[f"gradient of {role}.weight"] = gradient[:, : width // 2] if through_cache else gradient
         return answer
 
     return ask
@@ -130,8 +133,10 @@ def _refusal(width: int, heads: int) -> Ask:
     return ask
 
 
-def _one(title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32) -> Scenario:
-    return Scenario(title, NAME, group, ask, dtype=dtype, traits=frozenset(traits))
+def _one(
+    title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32, slack: float = 1.0
+) -> Scenario:
+    return Scenario(title, NAME, group, ask, dtype=dtype, slack=slack, traits=frozenset(traits))
 
 
 def scenarios(seed: int) -> Sequence[Scenario]:
@@ -148,7 +153,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
         _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
-        _one("4 steps with large scores", "steps", loud),
+        _one("4 steps with large scores", "steps", loud, slack=100.0),  # one unit in a score's last place shows
         _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2), other),
         _one("a batch of another size", "memory", _plain(seed + 9, (2, 3, 8), 2, method="again", others=4), other),
         _one(

@@ -221,8 +221,9 @@ def call(
         kept.popitem()
     if keyword:
         return desk.call(made, single=True, **kept)
-    grad = [i for i, name in enumerate(kept) if name in ("x", "memory")] if cotangent is not None else []
-    return desk.call(made, *kept.values(), grad=grad, cotangent=cotangent, single=True)
+    required = [kept.pop(name) for name in ("x", "memory") if name in kept]
+    grad = range(len(required)) if cotangent is not None else ()
+    return desk.call(made, *required, grad=grad, cotangent=cotangent, single=True, **kept)
 
 
 def recorded(part: Instance) -> list[dict[str, Tensor]]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.judge.component import Instance, ParameterInfo
+from grader.judge.contrast import alike
 from grader.judge.desk import Desk, parameter_facts
 from grader.judge.readings import own_parameters
 from grader.judge.scenario import LAYER_SLACK, Answer, Scenario
@@ -133,7 +134,7 @@ def twice(desk: Desk, made: Instance, given: Given) -> Answer:
     """Two equal calls. If they differ, the numbers depend on chance, and are not compared."""
     first, second = (call(desk, made, given) for _ in range(2))
     a, b = first.get("output"), second.get("output")
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and not torch.equal(a, b):
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and not alike(a, b):
         return {"two equal calls": "different"}
     return {"two equal calls": "equal", **second}
 

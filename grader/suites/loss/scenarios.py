@@ -59,7 +59,7 @@ def _shifts() -> list[Scenario]:
             Scenario(title, SHIFT, "numbers", ask(torch.tensor(ids)), traits=frozenset(traits))
             for title, (ids, traits) in batches.items()
         ),
-        Scenario("sos=5", SHIFT, "sos", ask(torch.tensor(PADDED), 5)),
+        Scenario("sos=5", SHIFT, "sos", ask(torch.tensor(PADDED), sos=5)),
         Scenario("sos=0, by keyword", SHIFT, "sos", ask(target=torch.tensor(THREES), sos=0)),
         Scenario("ids in int32", SHIFT, "dtype", ask(torch.tensor(PADDED, dtype=torch.int32))),
     ]
@@ -137,7 +137,7 @@ def _forms(seed: int) -> list[Scenario]:
             parts: list[Any] = [desk.part("Scattered", (3, 5, 9), weights={"values": logits}), target]
             if turned:
                 parts[1] = desk.part("Scattered", (3, 5), True, weights={"values": target.double()})
-            answer = desk.call(desk.function(LOSS), *parts, 0, smoothing)
+            answer = desk.call(desk.function(LOSS), *parts, pad=0, smoothing=smoothing)
             return described(answer)
 
         return ask

@@ -69,8 +69,8 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
     }
     anywhere = {"PAD anywhere": ANYWHERE, "as many sentences as tokens": SQUARE, "ids drawn at random": drawn}
     other = {
-        "pad=7": _asked(name, torch.tensor(SEVENS), 7),
-        "pad=7 by keyword": _asked(name, tokens=torch.tensor(SEVENS), pad=7),
+        "pad=7": _asked(name, torch.tensor(SEVENS), pad=7),
+        "pad=7, all by keyword": _asked(name, tokens=torch.tensor(SEVENS), pad=7),
         "pad=1": _asked(name, torch.tensor(AT_THE_END), pad=1),
     }
     return [
@@ -90,7 +90,7 @@ def _on_the_device(desk: Desk) -> Answer:
     """Whether the mask is made on the device that was asked for, told on a machine that has one device only."""
     desk.submission.trace(True)
     try:
-        answer = desk.call(desk.function(CAUSAL), 3, ASKED_FOR)
+        answer = desk.call(desk.function(CAUSAL), 3, device=ASKED_FOR)
     finally:
         strays = desk.submission.trace(False)
     made = "elsewhere" if RESULT in strays else "there"
@@ -123,7 +123,7 @@ def _additive(seed: int) -> list[Scenario]:
     plain = [Scenario(title, ADDITIVE, "plain", _asked(ADDITIVE, mask)) for title, mask in masks.items()]
     mask = draws.mask(2, 1, 3, 4)
     dtypes = {
-        torch.float64: _asked(ADDITIVE, mask, torch.float64),
+        torch.float64: _asked(ADDITIVE, mask, dtype=torch.float64),
         torch.bfloat16: _asked(ADDITIVE, mask=mask, dtype=torch.bfloat16),
     }
     return [

@@ -33,6 +33,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
                 component,
                 NAME,
                 (d_model,),
+                {},
                 namespace(REFERENCE)[NAME](d_model),
                 [replace(one, starts=STARTS[one.name]) for one in wanted(d_model)],
                 {name: value.detach() for name, value in parameters(d_model).items()},

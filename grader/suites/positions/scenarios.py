@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.judge.component import Instance, Submission
+from grader.judge.contrast import alike
 from grader.judge.desk import Desk, said
 from grader.judge.inquiry import Inquiry, Subject, inquiry_of
 from grader.judge.scenario import Answer, Scenario
@@ -30,7 +31,7 @@ def ready(
     desk: Desk, name: str, d_model: int, max_len: int, seed: int, *, training: bool = False
 ) -> tuple[Instance, dict[str, str]]:
     """The class of one size, with positions of the judge's if they are learned; and what is trained."""
-    instance = desk.make(name, d_model, max_len, training=training)
+    instance = desk.make(name, d_model, max_len=max_len, training=training)
     if name == LEARNED:
         return instance, load(desk, instance, table_of(seed, max_len, d_model))
     trained = sum(info.value.numel() for info in instance.parameters().values() if info.requires_grad)
@@ -127,7 +128,7 @@ def _train(name: str, seed: int) -> Ask:
         a, b = still.get("output"), moved.get("output")
         if not isinstance(a, Tensor) or not isinstance(b, Tensor):
             return {"result": str(moved.get("result"))}
-        return {"train mode": UNCHANGED if a.shape == b.shape and bool((a == b).all()) else "something else"}
+        return {"train mode": UNCHANGED if alike(a, b) else "something else"}
 
     return ask
 
@@ -151,7 +152,7 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
         instance = desk.make(name, d_model=4, max_len=5)
         if name == LEARNED and load(desk, instance, numbers)["parameters"] == "0":
             return {}
-        return desk.call(instance, x=x)
+        return desk.call(instance, x)
 
     longest = 5000 if name == SINUSOIDAL else 512
 
@@ -165,7 +166,7 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
         return _outcome(desk, desk.make(name, 3), torch.zeros(1, longest + 1, 3))
 
     def too_long(length: int) -> Ask:
-        return lambda desk: _outcome(desk, desk.make(name, 4, 6), torch.zeros(2, length, 4))
+        return lambda desk: _outcome(desk, desk.make(name, 4, max_len=6), torch.zeros(2, length, 4))
 
     return [
         Scenario("T = max_len", name, "longest", _plain(name, (2, 6, 4), 6, seed + 71)),

@@ -31,7 +31,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
 
         def make(d_model: int, max_len: int) -> SpotChecked:
             name, place = next(kinds)
-            instance = component.construct(name, (d_model, max_len))
+            instance = component.construct(name, (d_model,), {"max_len": max_len})
             own = instance.parameters()
             if name == LEARNED:
                 table = torch.empty(max_len, d_model).normal_(std=0.1, generator=generator)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.judge.component import Instance, Submission
+from grader.judge.component import Instance, Outcome, Submission
 from grader.judge.desk import Desk, in_words
 from grader.judge.inquiry import Inquiry, Subject, inquiry_of
 from grader.judge.scenario import Answer, Scenario
@@ -64,7 +64,7 @@ def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = F
         for step in steps:
             named = {"step": step, "d_model": d_model, "warmup": warmup} if keywords else {}
             value = callee.call([] if keywords else [step, d_model, warmup], named).value
-            kinds.add("a float" if type(value) is float else in_words_or_type(value))
+            kinds.add(kind_of_number(value))
             found.append(number(value) / rate(step, d_model, warmup))
         shares = torch.tensor(found, dtype=torch.float64).clamp(-1e6, 1e6).to(desk.dtype)
         said = {
@@ -76,9 +76,12 @@ def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = F
     return ask
 
 
-def in_words_or_type(value: Any) -> str:
-    """What kind of value came back."""
-    kinds = {int: "an int", bool: "a bool", str: "text", complex: "a complex number"}
+def kind_of_number(value: Any) -> str:
+    """What kind of value came back; a tensor of no dimension is as good as a float."""
+    if isinstance(value, Tensor):
+        plain = value.dim() == 0 and value.is_floating_point()
+        return "a float" if plain else f"a tensor {list(value.shape)} of {str(value.dtype)[6:]}"
+    kinds = {float: "a float", int: "an int", bool: "a bool", str: "text", complex: "a complex number"}
     return kinds[type(value)] if type(value) in kinds else in_words(value)
 
 
@@ -126,7 +129,7 @@ def _step(
             given = () if keywords else tuple(named.values())
             outcome = desk.function(STEP).call(given, named if keywords else {})
             which = "" if times == 1 else f" of step {turn}"
-            answer |= _told(outcome.value, which, desk.dtype)
+            answer |= _loss(outcome, which, desk.dtype)
             if outcome.changed:
                 answer["changed in place"] = ", ".join(_argument(p) for p in outcome.changed)
         return {**answer, **_afterwards(part, optimizer)}
@@ -138,11 +141,11 @@ def _argument(position: int | str) -> str:
     return ("model", "optimizer", "src", "tgt")[position] if isinstance(position, int) else position
 
 
-def _told(value: Any, which: str, dtype: torch.dtype) -> dict[str, Tensor | str]:
+def _loss(outcome: Outcome, which: str, dtype: torch.dtype) -> dict[str, Tensor | str]:
     """The loss, whatever form it has."""
-    said: dict[str, Tensor | str] = {
-        f"type of the loss{which}": "a float" if type(value) is float else in_words_or_type(value)
-    }
+    value = outcome.value
+    kind = kind_of_number(value) if outcome.handle is None else "a tensor with its graph"
+    said: dict[str, Tensor | str] = {f"type of the loss{which}": kind}
     if not math.isnan(number(value)):
         said[f"loss{which}"] = torch.tensor(number(value), dtype=dtype)
     return said

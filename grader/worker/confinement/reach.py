@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 NEEDED = ("torch", "numpy")  # distributions, with all that they require
+COMMON = ("einops",)  # what people write Transformers with; readable where it is installed
 DEVICES = ("/dev/null",)
 _FILES = (
     "/proc/cpuinfo",  # without these two torch takes other kernels, and other last digits come out
@@ -97,12 +98,12 @@ def _folders_of_libraries() -> set[Path]:
 
 def _packages() -> Iterator[Path]:
     """The packages of the needed distributions, one by one."""
-    for name in NEEDED:
+    for name in (*NEEDED, *COMMON):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin is not None:
             yield Path(spec.origin).resolve().parent
     seen: set[str] = set()
-    left = list(NEEDED)
+    left = [*NEEDED, *COMMON]
     while left:
         name = left.pop()
         if name in seen:

@@ -33,9 +33,14 @@ class Stepper(Part):
         self._kept: list[Any] = []  # in a list: a cache may be a module, and is no part of this one
 
     def _pair(self, result: Any) -> tuple[Tensor, Any]:
-        if not isinstance(result, (tuple, list)) or len(result) != 2:
-            raise TypeError(f"forward must give two things, out and cache; it gave a {type(result).__name__}")
-        out, cache = result
+        try:
+            if isinstance(result, Tensor):
+                raise TypeError
+            out, cache = result
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"forward must give two things, out and cache; it gave a {type(result).__name__}"
+            ) from None
         if not isinstance(out, Tensor):
             raise ValueError(f"the first of the two results must be the output; it is a {type(out).__name__}")
         return out, cache

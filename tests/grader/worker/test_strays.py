@@ -3,6 +3,7 @@
 import pytest
 
 from grader.judge.local import LocalSubmission
+from grader.worker.strays import ASKED_FOR
 
 HEAD = "import torch\nfrom torch import nn\n\nclass Part(nn.Module):\n"
 WRONG = {
@@ -14,6 +15,7 @@ WRONG = {
     ),
     "moved to the CPU": "    def forward(self, x):\n        return x * x.mean(-1, keepdim=True).cpu()\n",
     "a device by name": "    def forward(self, x):\n        return x + torch.zeros(8, device='cpu')\n",
+    "a copy on the CPU": "    def forward(self, x):\n        return x + x.cpu()\n",
     "another dtype": "    def forward(self, x):\n        return x + torch.arange(8).to(torch.float32)\n",
     "stacked": "    def forward(self, x):\n        return torch.cat([x, torch.zeros(2, 3, 1)], -1)\n",
 }
@@ -34,6 +36,17 @@ RIGHT = {
         "        self.parts = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Dropout(0.5))\n"
         "    def forward(self, x):\n        return self.parts(x)\n"
     ),
+    "moved to a device in words": (
+        f"    def forward(self, x, device='{ASKED_FOR}'):\n"
+        "        return x + torch.ones(3, 8).tril().to(device) + torch.zeros(8).to(device=device, dtype=x.dtype)\n"
+    ),
+    "lengths on the CPU": (
+        "    def forward(self, x):\n        lengths = (x[..., 0] > -9).sum(1)\n"
+        "        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True)\n"
+        "        return nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)[0]\n"
+    ),
+    "looked at on the CPU": "    def forward(self, x):\n        return x * len(x.cpu().tolist())\n",
+    "from a tensor": "    def forward(self, x):\n        return x + torch.as_tensor(x)\n",
     "sizes only": "    def forward(self, x):\n        return x * torch.ones(3, 4).sum().item()\n",
 }
 

@@ -102,7 +102,7 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "masks in the other order": (
         frozenset({"masks-exchanged"}),
-        forward("src_mask=None, tgt_mask=None", "tgt_mask=None, src_mask=None"),
+        forward("tgt_mask=None):\n", "tgt_mask=None):\n        src_mask, tgt_mask = tgt_mask, src_mask\n"),
     ),
     "one mask for everything": (
         frozenset({"cross-mask-is-target-mask"}),

@@ -67,7 +67,7 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "a rate of torch's": (
         frozenset({"rate-not-a-float"}),
-        file(("return d_model ** -0.5 *", "return torch.tensor(d_model, dtype=torch.float64) ** -0.5 *")),
+        file(("return d_model ** -0.5 *", "return torch.tensor([d_model], dtype=torch.float64) ** -0.5 *")),
     ),
     "slices in place of the shift": (
         frozenset({"target-cut-in-place-of-shifted"}),

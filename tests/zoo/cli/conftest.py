@@ -66,7 +66,7 @@ def shell(tmp_path: Path) -> Zoo:
             },
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 

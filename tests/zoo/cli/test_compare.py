@@ -231,7 +231,7 @@ class TestJobs:
                 until(lambda: len(workers_of(run.pid)) == 2)
                 workers = workers_of(run.pid)
                 os.killpg(run.pid, signal.SIGINT)
-                out, err = run.communicate(timeout=60)
+                out, err = run.communicate(timeout=600)
                 assert (run.returncode, out, err.strip()) == (130, "", "Interrupted.")
                 until(lambda: not any(map(is_alive, workers)))
             finally:

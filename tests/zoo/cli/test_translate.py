@@ -108,7 +108,7 @@ def test_standard_input_that_is_no_text(zoo: Zoo, trained: Path, monkeypatch: py
 def test_a_folder_without_a_run(zoo: Zoo, tmp_path: Path) -> None:
     done = zoo("translate", str(tmp_path / "none"), "eins")
     assert done.code == 2
-    assert "no such folder" in done.err
+    assert "no such folder" in " ".join(done.err.split())  # lines break where the path ends
 
 
 def test_a_finished_run_resumes_to_nothing_and_takes_no_other_options(zoo: Zoo, trained: Path) -> None:
@@ -150,7 +150,7 @@ def test_bad_utf8_is_told_by_line(zoo: Zoo, tmp_path: Path) -> None:
     (tmp_path / "a.src").write_bytes(b"eins\nf\xfcnf\n")
     done = zoo("train", "--task=translate", str(tmp_path / "run"), *QUICK, *given)
     assert done.code == 2
-    assert "line 2" in done.err
+    assert "line 2" in " ".join(done.err.split())
     assert not (tmp_path / "run").exists()
 
 

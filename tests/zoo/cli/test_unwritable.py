@@ -18,7 +18,7 @@ FULL = Path("/dev/full")
 def test_a_full_device(command: str) -> None:
     with FULL.open("w") as full:
         run = [sys.executable, "-c", "from zoo.cli import main; main()", *command.split()]
-        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, timeout=600)
     assert done.returncode == UNWRITTEN
     assert "could not be written" in done.stderr
     assert "Traceback" not in done.stderr

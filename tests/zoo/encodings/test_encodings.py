@@ -117,7 +117,8 @@ def test_inside_the_attention_only_distances_count(variant: Variant, causal: boo
     scores = turned_q @ turned_k.transpose(-2, -1)
     if positions.bias(q) is not None:
         scores = scores + positions.bias(q)
-    torch.testing.assert_close(scores[..., 1:, 1:], scores[..., :-1, :-1])  # along every diagonal
+    # along every diagonal, up to what tables of sines in float32 round
+    torch.testing.assert_close(scores[..., 1:, 1:], scores[..., :-1, :-1], rtol=0, atol=1e-6)
 
 
 @every_outer

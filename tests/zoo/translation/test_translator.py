@@ -20,9 +20,9 @@ TOKENIZERS = make_tokenizers(corpora(), settings())
 
 
 def translator(tokens: int = 4096, cached: bool | None = None, max_len: int = 32) -> Translator:
-    """An untrained one: what it says depends on every token of its source."""
-    blueprint = small(TOKENIZERS, init="gpt2:std=0.5", max_len=max_len)
-    return Translator(build(blueprint, seed=0), TOKENIZERS, max_len, CPU, tokens=tokens, cached=cached)
+    """An untrained one: what it says depends on every token of its source. float64, so that no two tie."""
+    model = build(small(TOKENIZERS, init="gpt2:std=0.5", max_len=max_len), seed=0).double()
+    return Translator(model, TOKENIZERS, max_len, CPU, tokens=tokens, cached=cached)
 
 
 TEXTS = ["drei vier eins", "zwei", "fünf fünf fünf eins", "", "zwei drei", " \t", "eins"]

@@ -1,0 +1,47 @@
+
+import math
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    d_k = query.size(-1)
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(d_k)
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -1e9)
+        else:
+            scores = scores + mask.clamp(min=-1e9)
+    weights = F.softmax(scores, dim=-1)
+    output = torch.matmul(weights, value)
+    return output, weights
+
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"d_model={d_model} is not a multiple of num_heads={num_heads}")
+        self.D, self.H, self.d, self.p = d_model, num_heads, d_model // num_heads, dropout
+        D, H, d = self.D, self.H, self.d
+
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(D, D) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.heads(self.q_proj(query)), self.heads(self.k_proj(key)), self.heads(self.v_proj(value))
+        if mask is not None:
+            mask = mask.expand(q.size(0), self.H, q.size(2), k.size(2))
+        x = F.scaled_dot_product_attention(q, k, v, mask, dropout_p=self.p if self.training else 0.0)
+        return self.out_proj(self.join(x))
+
+    def attend(self, q, k, v, mask):
+        w = scaled_dot_product_attention(q, k, v, mask)[1]
+        return F.dropout(w, self.p, self.training) @ v
+
+    def heads(self, x):
+        return x.unflatten(-1, (self.H, self.d)).transpose(1, 2)
+
+    def join(self, x):
+        return x.transpose(1, 2).flatten(2)

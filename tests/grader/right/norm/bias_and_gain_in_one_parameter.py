@@ -1,0 +1,33 @@
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.affine = nn.Parameter(torch.stack([torch.zeros(d_model), torch.ones(d_model)]))  # [2, D]
+        self.eps = eps
+
+    def forward(self, x):
+        bias, gain = self.affine
+        return F.layer_norm(x, x.shape[-1:], gain, bias, self.eps)
+
+
+class PreNorm(nn.Module):
+    def __init__(self, norm, sublayer, dropout=0.0):
+        super().__init__()
+        self.norm, self.sublayer, self.drop = norm, sublayer, nn.Dropout(dropout)
+
+    def forward(self, x, *args, **kwargs):
+        return x + self.drop(self.sublayer(self.norm(x), *args, **kwargs))
+
+
+class PostNorm(nn.Module):
+    def __init__(self, norm, sublayer, dropout=0.0):
+        super().__init__()
+        self.norm, self.sublayer, self.drop = norm, sublayer, nn.Dropout(dropout)
+
+    def forward(self, x, *args, **kwargs):
+        return self.norm(x + self.drop(self.sublayer(x, *args, **kwargs)))
