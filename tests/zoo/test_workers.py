@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -65,14 +66,21 @@ class TestAlone:
         with pytest.raises(KeyboardInterrupt), Workers(1) as workers:
             workers.run([Call(interrupt, ())])
 
+    @pytest.mark.parametrize("in_thread", [False, True])
     def test_ctrl_c_while_a_worker_starts_comes_when_it_can_be_ended(
-        self, monkeypatch: pytest.MonkeyPatch
+        self, in_thread: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Starting:
             ended = False
 
             def __init__(self) -> None:
-                os.kill(os.getpid(), signal.SIGINT)
+                # to one thread: sent to the process, any thread may hear it, at any later time
+                if in_thread:
+                    thread = threading.Thread(target=hear_ctrl_c)
+                    thread.start()
+                    thread.join()
+                else:
+                    signal.raise_signal(signal.SIGINT)
 
             def kill(self) -> None:
                 Starting.ended = True
@@ -157,6 +165,12 @@ class TestSpread:
                 run.kill()
         assert errors.count("Traceback") == (1 if by == signal.SIGINT else 0)
         assert run.returncode == -by
+
+
+def hear_ctrl_c() -> None:
+    """Let this thread hear Ctrl-C, which the one that started it may block, and send it."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.raise_signal(signal.SIGINT)
 
 
 def linger(said: str) -> None:
