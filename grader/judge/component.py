@@ -145,6 +145,11 @@ FirstCall = Callable[..., Sequence[Any]]
 """From the arguments that a class is constructed with to some that its forward takes."""
 
 
+def one_token(d_model: int, *_rest: Any, **_options: Any) -> list[Tensor]:
+    """The `FirstCall` of a class that is constructed with d_model first, and takes x [B, T, D] alone."""
+    return [torch.zeros(1, 1, d_model)]
+
+
 class Submission(Protocol):
     """One learner's file, loaded.
 

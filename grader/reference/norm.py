@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from grader.judge.component import one_token
 from grader.judge.readings import Wanted
 
 
@@ -105,11 +106,7 @@ class Steps:
 REFERENCE = Steps()
 
 
-def _one_token(d_model: int, *_rest: Any, **_options: Any) -> list[Tensor]:
-    return [torch.zeros(1, 1, d_model)]
-
-
-FIRST_CALLS = {"LayerNorm": _one_token}
+FIRST_CALLS = {"LayerNorm": one_token}
 """Of the classes that have parameters, see `grader.judge.component.Submission`."""
 
 

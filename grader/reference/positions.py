@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.judge.component import one_token
+
 SINUSOIDAL, LEARNED = "SinusoidalPositions", "LearnedPositions"
 
 
@@ -67,11 +69,7 @@ class Steps:
 REFERENCE = Steps()
 
 
-def _one_token(d_model: int, *_rest: Any, **_options: Any) -> list[Tensor]:
-    return [torch.zeros(1, 1, d_model)]
-
-
-FIRST_CALLS = {LEARNED: _one_token}
+FIRST_CALLS = {LEARNED: one_token}
 """Of the classes that have parameters, see `grader.judge.component.Submission`."""
 
 

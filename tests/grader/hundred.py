@@ -26,7 +26,8 @@ from pathlib import Path
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported
 
 import torch
-from noise import Noise, Noisy
+from noise import Noise
+from noisy import Noisy
 from right import right_files
 
 from grader.author.matrix import WITHOUT_TRAINING

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from noise import Noise, Noisy
+from noise import Noise
+from noisy import Noisy
 from right import right_files
 from torch import Tensor, nn
 from torch.nn import functional as F

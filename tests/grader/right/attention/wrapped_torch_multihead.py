@@ -1,4 +1,4 @@
-"""nn.MultiheadAttention inside, with the mask turned round and made [B*H, Tq, Tk]; the function is a functools.partial."""
+"""nn.MultiheadAttention inside, with the mask inverted and made [B*H, Tq, Tk]; the function is a functools.partial."""
 
 import functools
 import logging
