@@ -25,7 +25,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt tests/plugin_example/pyprojec
 install: $(VENV)/.installed  ## .venv with the project and everything it needs
 
 grade: install  ## grade the shipped solution of the attention exercise, then the untouched template
-	$(BIN)/zoo grade grader/solutions/attention.py
+	$(BIN)/zoo grade grader/exercises/attention/solution.py
 	@echo
 	$(BIN)/zoo grade exercises/attention.py || test $$? -eq 1
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from zoo.hookspecs import hookspec
+from zoo.core.hookspecs import hookspec
 
 if TYPE_CHECKING:
-    from grader.exercise import Exercise, MistakeCollection
+    from grader.catalog import Exercise, MistakeCollection
     from grader.reports import ReportFormat
 
 
@@ -17,7 +17,7 @@ def zoo_exercises() -> Iterable[Exercise]:  # type: ignore[empty-body]
     """Exercises to grade. Called once, when exercises are first needed; must not import torch or pytest.
 
     Returns:
-        any number of `grader.exercise.Exercise`. A name or file name that is taken already is an error
+        any number of `grader.catalog.Exercise`. A name or file name that is taken already is an error
         of the plugin that comes later, which is then skipped.
     """
 
@@ -27,7 +27,7 @@ def zoo_mistakes() -> Iterable[MistakeCollection]:  # type: ignore[empty-body]
     """Collections of known mistakes. Called when a failure is to be named; must not import torch.
 
     Returns:
-        any number of `grader.exercise.MistakeCollection`. All that name the same exercise are tried, in
+        any number of `grader.catalog.MistakeCollection`. All that name the same exercise are tried, in
         the order in which plugins were registered.
     """
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from zoo.hookspecs import hookimpl
+from zoo.core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     import click
     import pluggy
 
-    from grader.exercise import Exercise, MistakeCollection
+    from grader.catalog import Exercise
     from grader.reports import ReportFormat
 
 
@@ -41,17 +41,9 @@ def zoo_extend_command(name: str, command: click.Command) -> None:
 
 @hookimpl
 def zoo_exercises() -> Iterable[Exercise]:
-    from grader.manifest import EXERCISES
+    from grader.exercises import built_in
 
-    return EXERCISES
-
-
-@hookimpl
-def zoo_mistakes() -> Iterable[MistakeCollection]:
-    from grader.exercise import MistakeCollection
-    from grader.manifest import EXERCISES
-
-    return [MistakeCollection(one.name, f"grader.mistakes.{one.name}:MISTAKES") for one in EXERCISES]
+    return built_in()
 
 
 @hookimpl

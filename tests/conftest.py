@@ -18,7 +18,7 @@ import torch
 
 torch.set_num_threads(1)
 if os.environ.get("ZOO_TEST_ONEDNN") == "off":
-    from zoo import onednn
+    from zoo.parts import onednn
 
     torch.backends.mkldnn.enabled = False
     onednn.AVAILABLE = False

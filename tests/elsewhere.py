@@ -17,27 +17,28 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests import ROOT
+
 TESTS = (
-    "tests/zoo/attention/test_behaviour.py",
-    "tests/zoo/attention/test_differential.py",
-    "tests/zoo/checks/test_checks.py::test_a_wrong_part_is_found_out",
-    "tests/zoo/decoding/test_beam.py",
-    "tests/zoo/decoding/test_greedy.py",
-    "tests/zoo/interop/test_both_ways.py",
-    "tests/zoo/losses",
-    "tests/zoo/norm_types",
-    "tests/zoo/test_linear.py",
-    "tests/zoo/test_packing.py",
-    "tests/zoo/test_training.py",
-    "tests/zoo/translation/test_trainer.py",
-    "tests/zoo/translation/test_translator.py",
-    "tests/grader/test_kill_matrix.py::test_reference_gets_all_points",
-    "tests/grader/test_kill_matrix.py::test_right_file_passes",
-    "tests/grader/test_kill_matrix_attention.py::test_right_file_passes",
-    "tests/grader/test_rounding.py",
-    "tests/grader/test_solutions_first.py",
-    "tests/grader/test_solutions_second.py",
+    "tests/zoo/parts/attention/test_behaviour.py",
+    "tests/zoo/parts/attention/test_differential.py",
+    "tests/zoo/analysis/checks/test_checks.py::test_a_wrong_part_is_found_out",
+    "tests/zoo/parts/decoding/test_beam.py",
+    "tests/zoo/parts/decoding/test_greedy.py",
+    "tests/zoo/models/interop/test_both_ways.py",
+    "tests/zoo/parts/loss",
+    "tests/zoo/parts/norm_type",
+    "tests/zoo/parts/test_linear.py",
+    "tests/zoo/parts/test_packing.py",
+    "tests/zoo/training/test_training.py",
+    "tests/zoo/training/translation/test_trainer.py",
+    "tests/zoo/training/translation/test_translator.py",
+    "tests/grader/exercises/test_kill_matrix.py::test_reference_gets_all_points",
+    "tests/grader/exercises/test_kill_matrix.py::test_right_file_passes",
+    "tests/grader/exercises/test_kill_matrix_attention.py::test_right_file_passes",
+    "tests/grader/engine/test_rounding.py",
+    "tests/grader/exercises/test_solutions_first.py",
+    "tests/grader/exercises/test_solutions_second.py",
     "tests/grader/worker",
 )
 NAMES = ("new", "secret", "x", "tmp", "test", "out", "exercises")

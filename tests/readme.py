@@ -22,9 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import tables
+from tests import ROOT, solution_file, tables
 
-ROOT = Path(__file__).parent.parent
 STEP = re.compile(
     r"```console(?P<words>[^\n]*)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n"
     r"|```(?:python|toml)\n# (?P<path>[\w./-]+\.(?:py|toml))(?:, (?P<how>[^\n]*))?\n(?P<code>.*?)```\n",
@@ -108,7 +107,9 @@ def workshop() -> Path:
     """A folder in which the README's relative paths exist and nothing of ours can be overwritten."""
     folder = _empty("readme")
     shutil.copytree(ROOT / "exercises", folder / "exercises")
-    shutil.copytree(ROOT / "grader" / "solutions", folder / "grader" / "solutions")
+    file = folder / solution_file("attention").relative_to(ROOT)
+    file.parent.mkdir(parents=True)
+    shutil.copy(solution_file("attention"), file)
     return folder
 
 

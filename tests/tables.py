@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from zoo.plugins import DEFAULT_PLUGINS, get_registry
-from zoo.presets import zoo_presets
-from zoo.registry import Variant
-from zoo.translation import presets as translation
+from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
+from zoo.core.presets import zoo_presets
+from zoo.core.registry import Variant
+from zoo.training.translation import presets as translation
 
 README = Path(__file__).parent.parent / "README.md"
 RESULTS = Path(__file__).parent / "bench" / "results.csv"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.readme import ROOT, Example, examples, run, workshop
 from zoo.cli.root import make_cli
-from zoo.plugins import load_plugins
+from zoo.core.plugins import load_plugins
 
 EXAMPLES = examples((ROOT / "README.md").read_text(encoding="utf-8"))
 

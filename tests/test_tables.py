@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.tables import README, TABLE, TABLES, markdown, with_tables
-from zoo.plugins import DEFAULT_PLUGINS, get_registry
-from zoo.presets import zoo_presets
-from zoo.translation import presets as translation
+from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
+from zoo.core.presets import zoo_presets
+from zoo.training.translation import presets as translation
 
 TEXT = README.read_text(encoding="utf-8")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from grader.exercise import CATEGORIES, Exercise, get_mistakes
-from grader.judge.component import Submission
-from grader.judge.local import LocalSubmission
-from grader.judge.results import Result
-from grader.judge.session import Session
-from grader.mistakes import Mistake
+from grader.catalog import CATEGORIES, Exercise, get_mistakes
+from grader.engine.component import Submission
+from grader.engine.local import LocalSubmission
+from grader.engine.mistakes import Mistake
+from grader.run.results import Result
+from grader.run.session import Session
 
 WITHOUT_TRAINING = tuple(category for category in CATEGORIES if category != "training")
 

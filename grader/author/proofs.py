@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.author.matrix import Row, graded, idle_tests, matrix
-from grader.exercise import Exercise, get_mistakes
-from grader.judge.component import SubmissionError
-from grader.judge.local import LocalSubmission
-from zoo.errors import PluginError
+from grader.catalog import Exercise, get_mistakes
+from grader.engine.component import SubmissionError
+from grader.engine.local import LocalSubmission
+from zoo.core.errors import PluginError
 
 HINTS = 3  # at least, for each function and class
 

@@ -10,8 +10,8 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from grader.exercise import get_exercises
-from zoo.errors import ZooError
+from grader.catalog import get_exercises
+from zoo.core.errors import ZooError
 
 FILES = {
     "pyproject.toml": "pyproject.toml.txt",
@@ -23,8 +23,7 @@ FILES = {
     "$package/solution.py": "solution.py.txt",
     "$package/suite/__init__.py": "suite.py.txt",
     "$package/suite/test_class.py": "test_class.py.txt",
-    "$package/templates/__init__.py": "templates.py.txt",
-    "$package/templates/$name.py": "template.py.txt",
+    "$package/template.py": "template.py.txt",
 }
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ProgressBar:
-    """A `grader.judge.pytest_plugin.Progress` with one bar for whatever is reported last."""
+    """A `grader.run.pytest_plugin.Progress` with one bar for whatever is reported last."""
 
     def __init__(self) -> None:
         self._bar: tqdm[NoReturn] | None = None

@@ -12,7 +12,7 @@ import click
 
 from grader.cli.options import SomeOf
 from zoo.cli.text import wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
     from grader.author.proofs import Examined
@@ -24,7 +24,7 @@ def dev() -> None:
 
 
 def _names() -> list[str]:
-    from grader.exercise import get_exercises
+    from grader.catalog import get_exercises
 
     return list(get_exercises())
 
@@ -60,7 +60,7 @@ def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, outpu
     """
     from grader.author.matrix import grading_processes
     from grader.author.proofs import examine
-    from grader.exercise import get_exercise, get_mistakes
+    from grader.catalog import get_exercise, get_mistakes
 
     wanted = [get_exercise(name) for name in (exercises.split(",") if exercises else _names())]
     if output is not None and not output.absolute().parent.is_dir():

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from grader.judge.results import clean
 from grader.learner.folder import Folder
+from grader.run.results import clean
 from zoo.cli.text import bold, columns, wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
-    from grader.exercise import Exercise
-    from grader.judge.results import Grade
+    from grader.catalog import Exercise
+    from grader.run.results import Grade
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ MOST_MISTAKES = 2  # named in a list
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from grader.exercise import get_exercises
+    from grader.catalog import get_exercises
 
     found = [
         CompletionItem(one.name, help=one.title)
@@ -42,7 +42,7 @@ def exercise_argument(required: bool) -> Callable[[F], F]:
 
 def overview(folder: Folder) -> str:
     """All exercises of a folder with what is known of them. Raises ZooError if the record cannot be read."""
-    from grader.exercise import get_exercises
+    from grader.catalog import get_exercises
 
     record, exercises = folder.record(), list(get_exercises().values())
     unsolved = folder.unsolved()
@@ -83,7 +83,7 @@ def chosen_file(exercise: str | None) -> Path:
     Raises:
         ZooError: there are no exercises here, or all are solved.
     """
-    from grader.exercise import get_exercise
+    from grader.catalog import get_exercise
     from grader.learner.folder import need_folder
 
     folder = need_folder()

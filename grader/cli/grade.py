@@ -12,14 +12,14 @@ import click
 
 from grader.cli.options import OneOf, SomeOf
 from grader.cli.output import Reports, UnwrittenError
-from grader.judge.results import GraderBrokenError
+from grader.run.results import GraderBrokenError
 from zoo.cli.text import wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
-    from grader.exercise import Exercise
-    from grader.judge.results import Grade
-    from grader.judge.sandbox import Asked, Sandbox
+    from grader.catalog import Exercise
+    from grader.run.results import Grade
+    from grader.sandbox.sandbox import Asked, Sandbox
 
 UNWRITTEN = 74  # EX_IOERR of sysexits.h, as everywhere in zoo
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
@@ -28,13 +28,13 @@ START = "Error: "  # how click begins, which counts for the width
 
 
 def _categories() -> Iterable[str]:
-    from grader.exercise import CATEGORIES
+    from grader.catalog import CATEGORIES
 
     return CATEGORIES
 
 
 def _exercises() -> Iterable[str]:
-    from grader.exercise import get_exercises
+    from grader.catalog import get_exercises
 
     return get_exercises()
 
@@ -184,7 +184,7 @@ def grade(
 
 def _grade_all(files: tuple[Path, ...], report: Reports, choices: Choices) -> bool:
     from grader.cli.exercises import chosen_file, remember
-    from grader.judge.sandbox import Sandbox
+    from grader.sandbox.sandbox import Sandbox
 
     choices.categories()
     files = files or (chosen_file(choices.exercise),)
@@ -201,7 +201,7 @@ def _grade_all(files: tuple[Path, ...], report: Reports, choices: Choices) -> bo
 
 
 def _exercise(file: Path, choices: Choices) -> Exercise:
-    from grader.exercise import exercise_for, get_exercise
+    from grader.catalog import exercise_for, get_exercise
 
     return get_exercise(choices.exercise) if choices.exercise else exercise_for(file)
 
@@ -223,7 +223,7 @@ def _read(file: Path) -> bytes:
 
 def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices, sandbox: Sandbox) -> Grade:
     from grader.cli.bar import ProgressBar
-    from grader.judge.run import Request, grade_file
+    from grader.run.run import Request, grade_file
 
     progress = ProgressBar()
     request = Request(

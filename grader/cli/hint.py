@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
+from grader.catalog import Exercise
 from grader.cli.exercises import exercise_argument
-from grader.exercise import Exercise
-from grader.judge.results import clean
 from grader.learner import hints as ladder
 from grader.learner.folder import Folder, locate
 from grader.learner.hints import Hint
 from grader.learner.record import Entry, update
+from grader.run.results import clean
 from zoo.cli.text import bold, wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 
 @click.command()

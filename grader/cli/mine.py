@@ -11,11 +11,11 @@ import click
 from tabulate import tabulate
 
 from zoo.cli.text import wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
-    from zoo.training import Score
-    from zoo.transformer import Transformer
+    from zoo.models.transformer import Transformer
+    from zoo.training.trainer import Score
 
 HERE = "."
 PASSED = 0.99  # share of unseen words
@@ -54,7 +54,7 @@ def mine(start: Path | None, seed: int = 0) -> bool:
     Raises:
         ZooError: there are no exercises here, none is solved, or a file fails.
     """
-    from grader.exercise import get_exercises
+    from grader.catalog import get_exercises
     from grader.learner.assembly import PLACES
     from grader.learner.folder import need_folder
 
@@ -101,9 +101,9 @@ def _table(solved: Mapping[str, str], known: Mapping[str, Any]) -> None:
 def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bool:
     from tqdm import tqdm
 
-    from grader.judge.training import TASK
     from grader.learner.rehearsal import recital, rehearse, with_cache
-    from zoo.training import Recipe, load_task
+    from grader.training.training import TASK
+    from zoo.training.trainer import Recipe, load_task
 
     task, recipe = load_task(TASK), Recipe(seed=seed)
     with tqdm(total=recipe.steps, disable=None, leave=False, desc="training", unit="step") as bar:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.errors import UnknownNameError, unknown_name
+from zoo.core.errors import UnknownNameError, unknown_name
 
 if TYPE_CHECKING:
     _TextType = click.ParamType[str]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
-    from grader.judge.results import Grade
     from grader.reports import Report, ReportFormat
+    from grader.run.results import Grade
 
 
 class UnwrittenError(Exception):

@@ -9,7 +9,7 @@ import click
 from grader.cli.exercises import overview
 from grader.learner.folder import need_folder
 from zoo.cli.text import wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 
 @click.command()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from grader.catalog import Exercise
 from grader.cli.exercises import exercise_argument
-from grader.exercise import Exercise
 from grader.learner.folder import Folder, locate
 from grader.learner.solution import solution_text
 from zoo.cli.show import highlighted
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 
 @click.command()

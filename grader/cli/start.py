@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from grader.exercise import get_exercises
+from grader.catalog import get_exercises
 from grader.learner.folder import Folder, short
 from grader.learner.record import FILE_NAME
 from grader.learner.start import README
 from grader.learner.start import start as begin
 from zoo.cli.text import bold, columns, wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 
 @click.command()

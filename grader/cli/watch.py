@@ -10,18 +10,18 @@ from pathlib import Path
 
 import click
 
+from grader.catalog import Exercise, exercise_for, get_exercises
 from grader.cli.exercises import overview
 from grader.cli.hint import show_hint
 from grader.cli.keys import GONE, Keys
 from grader.cli.reset import show_reset
 from grader.cli.solution import show_solution
-from grader.exercise import Exercise, exercise_for, get_exercises
 from grader.learner import watching
 from grader.learner.files import is_file
 from grader.learner.folder import Folder, folder_of, need_folder
 from zoo.cli.root import report
 from zoo.cli.text import bold, dim, wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 ZOO = [sys.executable, "-c", "from zoo.cli import main; main()"]
 TICK_S = 0.1

@@ -12,13 +12,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from grader.judge.stand_ins import STACK_ARGUMENTS
-from zoo.blueprint import Choice, get_preset
-from zoo.builder import build
-from zoo.losses.base import SequenceLoss
-from zoo.masking.base import Masking
-from zoo.registry import module_of_file
-from zoo.transformer import Transformer
+from grader.training.stand_ins import STACK_ARGUMENTS
+from zoo.core.blueprint import Choice, get_preset
+from zoo.core.registry import module_of_file
+from zoo.models.builder import build
+from zoo.models.transformer import Transformer
+from zoo.parts.loss.base import SequenceLoss
+from zoo.parts.masking.base import Masking
 
 PRESET = "reverse"
 CAUSAL = "zoo_causal"  # marks the decoder's self-attention, wherever the learner's decoder keeps it

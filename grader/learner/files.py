@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 
 def is_file(path: Path) -> bool:

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.exercise import Exercise, exercise_for, get_exercise, get_exercises
+from grader.catalog import Exercise, exercise_for, get_exercise, get_exercises
 from grader.learner import record
 from grader.learner.files import is_file
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 
 @dataclass(frozen=True)

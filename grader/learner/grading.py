@@ -11,8 +11,8 @@ from grader.learner.folder import Folder, folder_of
 from grader.learner.record import FILE_NAME, Entry, is_record, update
 
 if TYPE_CHECKING:
-    from grader.exercise import Exercise
-    from grader.judge.results import Grade
+    from grader.catalog import Exercise
+    from grader.run.results import Grade
 
 
 def home_of(file: Path, exercise: Exercise, *, alone: bool) -> Folder | None:

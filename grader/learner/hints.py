@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.exercise import Exercise
+from grader.catalog import Exercise
 from grader.learner.record import Entry
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from grader.learner import files
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 FILE_NAME = "progress.txt"
 HEADER = (

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.judge.training import spelled
 from grader.learner.assembly import CAUSAL, PRESET, OwnLoss
-from zoo.blueprint import get_preset
-from zoo.schedules.linear import LinearSchedule
-from zoo.tasks.base import EOS, PAD, SOS, TaskData
-from zoo.training import Recipe, Score, exact_match, make_optimizer, steady, train
-from zoo.transformer import Transformer
+from grader.training.training import spelled
+from zoo.core.blueprint import get_preset
+from zoo.models.transformer import Transformer
+from zoo.parts.schedule.linear import LinearSchedule
+from zoo.training.tasks.base import EOS, PAD, SOS, TaskData
+from zoo.training.trainer import Recipe, Score, exact_match, make_optimizer, steady, train
 
 WORDS = 1000
 OnStep = Callable[[int, float], None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from grader.exercise import Exercise
-from zoo.errors import PluginError
+from grader.catalog import Exercise
+from zoo.core.errors import PluginError
 
 
 def solution_text(exercise: Exercise) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.exercise import Exercise, get_exercises
+from grader.catalog import Exercise, get_exercises
 from grader.learner import files
 from grader.learner.folder import Folder
 from grader.learner.record import FILE_NAME, HEADER, Entry, update
-from zoo.errors import PluginError, ZooError
+from zoo.core.errors import PluginError, ZooError
 
 README = "README.md"
 

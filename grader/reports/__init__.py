@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from zoo.errors import PluginError, unknown_name
-from zoo.plugins import get_plugins
+from zoo.core.errors import PluginError, unknown_name
+from zoo.core.plugins import get_plugins
 
 if TYPE_CHECKING:
-    from grader.judge.results import Grade
+    from grader.run.results import Grade
 
 
 class Report(Protocol):

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from grader.judge.results import Grade, Result, clean
-from grader.judge.verdict import Named
+from grader.engine.verdict import Named
+from grader.run.results import Grade, Result, clean
 
 
 def _mistakes(mistakes: Iterable[Named]) -> list[dict[str, str]]:

@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 from tabulate import tabulate
 
-from grader.exercise import get_exercises
-from grader.judge.results import Grade, Result, clean
-from grader.judge.verdict import Named
+from grader.catalog import get_exercises
+from grader.engine.verdict import Named
+from grader.run.results import Grade, Result, clean
 
 WIDTH = 80
 _COLOURS = {"passed": "green", "failed": "red", "error": "magenta", "skipped": "yellow"}

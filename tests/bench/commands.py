@@ -7,10 +7,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from grader.manifest import EXERCISES
+from grader.catalog import get_exercises
+from tests import ROOT
 from tests.bench.measure import Action, Benchmark, all_seconds, process
 
-ROOT = Path(__file__).parents[2]
 BARE = "import click, pluggy, tabulate"
 TORCH = "import torch; torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])"
 NO_TORCH = """
@@ -48,7 +48,7 @@ def start(argument: str) -> tuple[Action, Action]:
 
 def grade(exercise: str) -> tuple[Action, Action]:
     """A grade without the training test, against a process that any grade would need."""
-    return zoo("grade", f"grader/solutions/{exercise}.py", "--skip", "training"), python(TORCH)
+    return zoo("grade", f"grader/exercises/{exercise}/solution.py", "--skip", "training"), python(TORCH)
 
 
 BENCHMARKS = (
@@ -57,12 +57,12 @@ BENCHMARKS = (
     *(
         Benchmark(
             f"grade-{one.name}",
-            f"zoo grade grader/solutions/{one.file} --skip training / import torch and build one optimizer",
+            f"zoo grade grader/exercises/{one.name}/solution.py --skip training / import torch and build one optimizer",
             1.6,
             5,
             partial(grade, one.name),
             all_seconds,
         )
-        for one in EXERCISES
+        for one in get_exercises().values()
     ),
 )

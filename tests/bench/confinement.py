@@ -9,16 +9,16 @@ from functools import partial
 
 import torch
 
-from grader.judge.process import Worker
-from grader.judge.remote import RemoteSubmission
-from grader.judge.sandbox import Canary, Sandbox
+from grader.sandbox.process import Worker
+from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.sandbox import Canary, Sandbox
 from grader.worker.confinement import Level
 from tests.bench.commands import ROOT, zoo
 from tests.bench.measure import Action, Benchmark, Count, all_seconds, process
 from tests.grader.hostile import HOSTILE
 
 SOURCE = b"def double(x): return 2 * x"
-GRADED = "grader/solutions/attention.py"
+GRADED = "grader/exercises/attention/solution.py"
 GRADE = f"zoo grade {GRADED} --skip training"
 
 

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from tests.bench.measure import Action, Benchmark
 from tests.bench.models import LARGE, SMALL, VOCAB
-from zoo.blueprint import make_blueprint
-from zoo.builder import build
-from zoo.decoding.generate import generate
-from zoo.decoding.greedy import GreedyDecoding
-from zoo.transformer import Transformer
+from zoo.core.blueprint import make_blueprint
+from zoo.models.builder import build
+from zoo.models.transformer import Transformer
+from zoo.parts.decoding.generate import generate
+from zoo.parts.decoding.greedy import GreedyDecoding
 
 STEPS, SOURCE = 64, 32
 

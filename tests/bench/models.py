@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from tests.bench.measure import Action, Benchmark
-from zoo.blueprint import Blueprint, make_blueprint
-from zoo.builder import build
-from zoo.embeddings.scaled import ScaledEmbeddings
-from zoo.encodings.sinusoidal import SinusoidalPositions
+from zoo.core.blueprint import Blueprint, make_blueprint
+from zoo.models.builder import build
+from zoo.parts.embedding.scaled import ScaledEmbeddings
+from zoo.parts.encoding.sinusoidal import SinusoidalPositions
 
 BATCH, LENGTH, VOCAB, DROPOUT, BATCHES = 8, 64, 1000, 0.1, 4
 SMALL = {"d_model": 128, "num_heads": 4, "d_ff": 512, "num_encoder_layers": 2, "num_decoder_layers": 2}

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from tests.bench.decoding import SOURCE, STEPS
 from tests.bench.measure import Action, Benchmark
 from tests.bench.models import DROPOUT, LARGE, LENGTH, SMALL, VOCAB, inference, training_step
-from zoo.blueprint import make_blueprint
-from zoo.builder import build
-from zoo.decoding.generate import generate
-from zoo.decoding.greedy import GreedyDecoding
+from zoo.core.blueprint import make_blueprint
+from zoo.models.builder import build
+from zoo.parts.decoding.generate import generate
+from zoo.parts.decoding.greedy import GreedyDecoding
 
 
 def peer(sizes: dict[str, int]) -> Any:

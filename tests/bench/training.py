@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.judge.process import Worker
-from grader.judge.remote import RemoteSubmission
-from grader.judge.training import require, train_to_reverse
-from grader.solutions import attention as solution
+from grader.exercises.attention import solution as solution
+from grader.sandbox.process import Worker
+from grader.sandbox.remote import RemoteSubmission
+from grader.training.training import require, train_to_reverse
 from tests.bench.measure import Action, Benchmark, live_seconds
 
 
 def remote_and_local() -> tuple[Action, Action]:
     """The hidden test as it stands, and its training with the solution's class in this process."""
     # pytest knows the suite's marker while it grades, and not while it collects our own tests
-    from grader.suites.attention.test_training import test_spells_words_backwards as training_test
+    from grader.exercises.attention.suite.test_training import test_spells_words_backwards as training_test
 
     submission = RemoteSubmission(Worker(), Path(solution.__file__).read_bytes(), "attention.py")
 

@@ -15,17 +15,17 @@ from pathlib import Path
 import torch
 
 from tests.bench.measure import Action, Benchmark
-from zoo.builder import build
-from zoo.decoding.beam import BeamDecoding
-from zoo.translation.dataset import datasets
-from zoo.translation.presets import MULTI30K_CPU, NAME, TRANSLATE
-from zoo.translation.progress import Progress
-from zoo.translation.run import load_translator, make_tokenizers
-from zoo.translation.settings import settings_from
-from zoo.translation.sources import Sources
-from zoo.translation.trainer import Trainer, flushing
-from zoo.translation.translator import Translator
-from zoo.translation.update import Step
+from zoo.models.builder import build
+from zoo.parts.decoding.beam import BeamDecoding
+from zoo.training.translation.dataset import datasets
+from zoo.training.translation.presets import MULTI30K_CPU, NAME, TRANSLATE
+from zoo.training.translation.progress import Progress
+from zoo.training.translation.run import load_translator, make_tokenizers
+from zoo.training.translation.settings import settings_from
+from zoo.training.translation.sources import Sources
+from zoo.training.translation.trainer import Trainer, flushing
+from zoo.training.translation.translator import Translator
+from zoo.training.translation.update import Step
 
 SENTENCES, BEAM = 1000, 5
 

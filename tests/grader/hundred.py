@@ -1,4 +1,4 @@
-"""Grade right code on many seeds: `python tests/grader/hundred.py [EXERCISE ...]`.
+"""Grade right code on many seeds: `python -m tests.grader.hundred [EXERCISE ...]`.
 
 Correct code must pass whatever the seed and whatever the machine. Files are graded as `zoo grade` grades them, in a
 worker process; `--local` runs them in the judge's process, which takes half the time. `--onednn off` takes other
@@ -26,17 +26,17 @@ from pathlib import Path
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported
 
 import torch
-from noise import Noise
-from noisy import Noisy
-from right import right_files
 
 from grader.author.matrix import WITHOUT_TRAINING
-from grader.exercise import CATEGORIES, get_exercise, get_exercises
-from grader.judge.local import LocalSubmission
-from grader.judge.results import GraderBrokenError, Result
-from grader.judge.run import Request, grade_file
-from grader.judge.sandbox import Sandbox
-from grader.judge.session import Session, no_progress
+from grader.catalog import CATEGORIES, get_exercise, get_exercises
+from grader.engine.local import LocalSubmission
+from grader.run.results import GraderBrokenError, Result
+from grader.run.run import Request, grade_file
+from grader.run.session import Session, no_progress
+from grader.sandbox.sandbox import Sandbox
+from tests.grader.noise import Noise
+from tests.grader.noisy import Noisy
+from tests.grader.right import right_files
 
 WITHOUT_ONEDNN = (
     '\n\n__import__("torch").backends.mkldnn.enabled = False\n'  # run in the submission's process

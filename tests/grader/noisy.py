@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from noise import Noise
 from torch import Tensor
 
-from grader.judge.component import FirstCall, Gradients, Outcome, ParameterInfo
-from grader.judge.local import LocalFunction, LocalInstance, LocalSubmission
+from grader.engine.component import FirstCall, Gradients, Outcome, ParameterInfo
+from grader.engine.local import LocalFunction, LocalInstance, LocalSubmission
+from tests.grader.noise import Noise
 
 
 class Noisy:

@@ -14,7 +14,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import ROOT
+
 USER = 65534  # nobody
 
 # Run by root. Python, torch and the project may lie in a folder that is root's alone, as /root is: for this

@@ -12,13 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from grader import hookspecs
-from grader.exercise import CATEGORIES
-from grader.judge.conclusions import TRAITS
+from grader.catalog import CATEGORIES
+from grader.engine.conclusions import TRAITS
 from grader.worker.operations import Operations
 from grader.worker.parts import PARTS
 from tests.readme import PAGES, ROOT, Example, File, bare, run, steps
 from zoo.cli.root import make_cli
-from zoo.plugins import load_plugins
+from zoo.core.plugins import load_plugins
 
 PAGE = ROOT / "grader" / "EXERCISES.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from zoo.blueprint import make_blueprint
-from zoo.builder import build
+from zoo.core.blueprint import make_blueprint
+from zoo.models.builder import build
 
 
 def learns(**choices: str) -> bool:

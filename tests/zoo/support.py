@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zoo.blueprint import Blueprint, make_blueprint
-from zoo.plugins import get_registry
-from zoo.registry import Variant
-from zoo.rules import problems
+from zoo.core.blueprint import Blueprint, make_blueprint
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Variant
+from zoo.core.rules import problems
 
 REFUSED = {("head", "softmax")}
 """Variants that a rule refuses whatever stands beside them: probabilities, which no loss takes."""

@@ -12,7 +12,7 @@ import pytest
 
 import zoo
 from tests.readme import PAGES, Example, File, checkout, run, steps
-from zoo import hookspecs
+from zoo.core import hookspecs
 
 FOLDER = Path(zoo.__file__).parent
 TEXT = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from tests.zoo.support import accepted, fitting
-from zoo.blueprint import Blueprint
-from zoo.builder import build
-from zoo.plugins import get_registry
-from zoo.rules import problems
-from zoo.transformer import Transformer
+from zoo.core.blueprint import Blueprint
+from zoo.core.plugins import get_registry
+from zoo.core.rules import problems
+from zoo.models.builder import build
+from zoo.models.transformer import Transformer
 
 PAD, VOCAB = 0, 11
 SIZES = {

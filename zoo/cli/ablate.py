@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.blueprint import Blueprint, Sizes, get_preset
 from zoo.cli.options import (
     axis_options,
     axis_values,
@@ -23,13 +22,14 @@ from zoo.cli.options import (
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import print_json, wrapped
 from zoo.cli.translation import TASK, check_sizes_asked, settings_options
-from zoo.errors import CombinationError
-from zoo.tasks import get_task
-from zoo.translation.settings import settings_from
+from zoo.core.blueprint import Blueprint, Sizes, get_preset
+from zoo.core.errors import CombinationError
+from zoo.core.tasks import get_task
+from zoo.training.translation.settings import settings_from
 
 if TYPE_CHECKING:
-    from zoo.translation.ablation import Outcome
-    from zoo.translation.trainer import Trainer
+    from zoo.training.translation.ablation import Outcome
+    from zoo.training.translation.trainer import Trainer
 
 MISMATCH = "loss-and-head"
 CURVE = 6  # epochs of a loss curve that are shown
@@ -67,7 +67,7 @@ def compare_translate(
       zoo compare --task=translate --loss=label-smoothing,cross-entropy
       zoo compare --task=translate --head=log-softmax,softmax --loss=kl --allow-mismatch
     """
-    from zoo.records import check_csv, machine, write_csv
+    from zoo.analysis.records import check_csv, machine, write_csv
 
     if csv_path is not None:
         check_csv(csv_path)
@@ -100,11 +100,11 @@ def _prepared(
     given: dict[str, Any], device: str, allow: Sequence[str]
 ) -> tuple[list[tuple[Blueprint, Trainer]], list[str]]:
     """A trainer for every combination that was asked for, and the axes that tell them apart."""
-    from zoo.compare import Candidate, combinations
-    from zoo.devices import resolve_device
-    from zoo.translation.ablation import prepare
-    from zoo.translation.run import check_vocabulary, make_tokenizers
-    from zoo.translation.sources import Sources
+    from zoo.analysis.compare import Candidate, combinations
+    from zoo.models.devices import resolve_device
+    from zoo.training.translation.ablation import prepare
+    from zoo.training.translation.run import check_vocabulary, make_tokenizers
+    from zoo.training.translation.sources import Sources
 
     sources, where = (
         Sources(*(source_files(given, part) for part in ("train", "valid"))),
@@ -136,7 +136,7 @@ def _prepared(
 def _trained(trainers: Sequence[tuple[Blueprint, Trainer]]) -> list[Outcome]:
     from tqdm import tqdm
 
-    from zoo.translation.ablation import outcome
+    from zoo.training.translation.ablation import outcome
 
     total = sum(trainer.steps for _, trainer in trainers)
     with tqdm(total=total, unit="step", leave=False, disable=not sys.stderr.isatty()) as bar:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.blueprint import Preset, get_presets
 from zoo.cli.options import PresetType, VariantType
-from zoo.plugins import get_registry
-from zoo.registry import Variant
+from zoo.core.blueprint import Preset, get_presets
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Variant
 
 PRESET = "preset"  # may stand in place of an axis
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.analysis.explain import explain as why
 from zoo.cli.describe import brief
 from zoo.cli.explain import explanation_json, explanation_text
 from zoo.cli.options import (
@@ -21,15 +21,15 @@ from zoo.cli.options import (
     seed_option,
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
-from zoo.errors import CombinationError, ZooError
-from zoo.explain import explain as why
-from zoo.plugins import get_registry
-from zoo.rules import check, chosen_variants
+from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.core.errors import CombinationError, ZooError
+from zoo.core.plugins import get_registry
+from zoo.core.rules import check, chosen_variants
 
 if TYPE_CHECKING:
     import torch
 
-    from zoo.trial import Trial
+    from zoo.models.trial import Trial
 
 NAMED = 4  # parameters named before the rest is counted
 
@@ -81,10 +81,10 @@ def build(
 
 def _build(blueprint: Blueprint, seed: int, device: str, save: Path | None, as_json: bool) -> int:
     """Build it, run it, and say what came of it; the exit code."""
-    from zoo.builder import parameters_by_block
-    from zoo.checkpoint import check_directory, save_checkpoint
-    from zoo.devices import resolve_device
-    from zoo.trial import build_on, try_out
+    from zoo.models.builder import parameters_by_block
+    from zoo.models.checkpoint import check_directory, save_checkpoint
+    from zoo.models.devices import resolve_device
+    from zoo.models.trial import build_on, try_out
 
     where = resolve_device(device)
     if save is not None:

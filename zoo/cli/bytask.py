@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from zoo.cli.root import LazyCommand
-from zoo.tasks import get_tasks
+from zoo.core.tasks import get_tasks
 
 OPTION = "--task"
 

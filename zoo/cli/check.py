@@ -12,11 +12,11 @@ from click.shell_completion import CompletionItem
 
 from zoo.cli.options import json_option
 from zoo.cli.text import bold, columns, print_json, wrapped
-from zoo.plugins import get_registry
+from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
-    from zoo.checks.base import Finding
-    from zoo.checks.part import Part
+    from zoo.analysis.checks.base import Finding
+    from zoo.analysis.checks.part import Part
 
     _TextType = click.ParamType[str]
 else:
@@ -72,9 +72,9 @@ def check(ctx: click.Context, part: str, axis: str | None, failed: bool, as_json
       zoo check exercises/attention.py:MultiHeadAttention
       zoo check mine.py:Mine --axis=norm-type --json
     """
-    from zoo.checks.base import FAILS
-    from zoo.checks.run import check as look
-    from zoo.checks.which import find
+    from zoo.analysis.checks.base import FAILS
+    from zoo.analysis.checks.run import check as look
+    from zoo.analysis.checks.which import find
 
     with redirect_stdout(sys.stderr):  # what the part prints is not what we say
         found = find(get_registry(), part, axis)
@@ -99,7 +99,7 @@ def _record(part: Part, findings: Sequence[Finding], good: bool) -> dict[str, An
 
 
 def _print(part: Part, findings: Sequence[Finding], shown: Sequence[Finding]) -> None:
-    from zoo.checks.base import UNMADE
+    from zoo.analysis.checks.base import UNMADE
 
     rows: list[tuple[str, str]] = []
     for one in shown:
@@ -114,7 +114,7 @@ def _print(part: Part, findings: Sequence[Finding], shown: Sequence[Finding]) ->
 
 def _summary(findings: Sequence[Finding]) -> str:
     """The last line: how many hold."""
-    from zoo.checks.base import FAILS, HOLDS, UNMADE
+    from zoo.analysis.checks.base import FAILS, HOLDS, UNMADE
 
     unseen = sum(one.reason == UNMADE for one in findings)
     if unseen:

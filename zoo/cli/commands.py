@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zoo.hookspecs import hookimpl
+from zoo.core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     import click

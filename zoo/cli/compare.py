@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.blueprint import Blueprint, Sizes, get_preset, make_blueprint
 from zoo.cli.bytask import ByTask
 from zoo.cli.options import (
     axis_options,
@@ -24,12 +23,13 @@ from zoo.cli.options import (
 )
 from zoo.cli.tables import comparison
 from zoo.cli.text import output_alone, print_alone, print_json
-from zoo.errors import CombinationError, ZooError
-from zoo.recipe import Recipe
-from zoo.tasks import Task, get_task
+from zoo.core.blueprint import Blueprint, Sizes, get_preset, make_blueprint
+from zoo.core.errors import CombinationError, ZooError
+from zoo.core.recipe import Recipe
+from zoo.core.tasks import Task, get_task
 
 if TYPE_CHECKING:
-    from zoo.compare import Candidate, Conditions, Row
+    from zoo.analysis.compare import Candidate, Conditions, Row
 
 DEFAULT_TASK, DEFAULT_STEPS = "reverse", Recipe().steps
 BATCH, LENGTH = 8, 32
@@ -116,7 +116,7 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise ZooError("--json and --csv=- both want standard output: give one of them, or --csv a file.")
-    from zoo.records import check_csv, csv_text, records, write_csv
+    from zoo.analysis.records import check_csv, csv_text, records, write_csv
 
     file = None if csv_path == STANDARD_OUTPUT else csv_path
     if csv_path == STANDARD_OUTPUT:
@@ -144,8 +144,8 @@ def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str
     batch, length, jobs, device = (given.pop(name) for name in ("batch", "length", "jobs", "device"))
     choices = axis_values(given)
 
-    from zoo.compare import Conditions, combinations
-    from zoo.devices import resolve_device
+    from zoo.analysis.compare import Conditions, combinations
+    from zoo.models.devices import resolve_device
 
     bases = _bases(given, task)
     candidates = combinations(bases, choices)
@@ -164,7 +164,7 @@ def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str
 
 def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
     """What choices are crossed with: the presets asked for, else one blueprint; with the sizes asked for."""
-    from zoo.compare import Candidate
+    from zoo.analysis.compare import Candidate
 
     text = given.pop("preset")
     names = [] if text is None else list(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
@@ -205,9 +205,9 @@ def _training(given: dict[str, Any]) -> tuple[Task | None, int, tuple[int, ...]]
 def _measure(candidates: Sequence[Candidate], conditions: Conditions) -> list[Row]:
     from tqdm import tqdm
 
-    from zoo.compare import compare as measure
-    from zoo.compare import number_of_stages, unfit
-    from zoo.training import load_task
+    from zoo.analysis.compare import compare as measure
+    from zoo.analysis.compare import number_of_stages, unfit
+    from zoo.training.trainer import load_task
 
     task = None if conditions.task is None else load_task(conditions.task)
     reasons = [unfit(one, conditions, task) for one in candidates]

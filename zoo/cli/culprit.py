@@ -6,8 +6,8 @@ import traceback
 from pathlib import Path
 from types import FrameType
 
-from zoo.errors import PluginError
-from zoo.plugins import DEFAULT_PLUGINS, get_registry
+from zoo.core.errors import PluginError
+from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 
 OURS = {"zoo", "grader", "torch"}
 """Packages that a plugin may register classes of; what fails in them is not its fault."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from zoo.blueprint import Choice, Preset
-from zoo.plugins import get_registry
-from zoo.registry import Axis, Variant
-from zoo.tasks import Task
+from zoo.core.blueprint import Choice, Preset
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Axis, Variant
+from zoo.core.tasks import Task
 
 
 def variant_json(variant: Variant, axis: Axis) -> dict[str, Any]:

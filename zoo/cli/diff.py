@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.blueprint import Blueprint, Sizes, make_blueprint
-from zoo.cli.arguments import complete_axes, complete_names
-from zoo.cli.describe import brief, in_words, variant_json
-from zoo.cli.options import blueprint_from, json_option, size_options
-from zoo.cli.text import GAP, WIDEST_OF_ALL, bold, colour, print_json, width, wrapped
-from zoo.diff import (
+from zoo.analysis.diff import (
     CHANGED,
     LEFT,
     RIGHT,
@@ -30,11 +25,16 @@ from zoo.diff import (
     standing,
     unified,
 )
-from zoo.errors import ZooError
-from zoo.plugins import get_registry
+from zoo.cli.arguments import complete_axes, complete_names
+from zoo.cli.describe import brief, in_words, variant_json
+from zoo.cli.options import blueprint_from, json_option, size_options
+from zoo.cli.text import GAP, WIDEST_OF_ALL, bold, colour, print_json, width, wrapped
+from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.core.errors import ZooError
+from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
-    from zoo.holdings import Holdings
+    from zoo.analysis.holdings import Holdings
 
 LEAST_WIDTH = 80  # below it, two columns of source are too narrow to read
 DEEPER = "    "
@@ -98,7 +98,7 @@ def _small() -> Blueprint:
 
 def _held(axis: str, model: Blueprint) -> Holdings | str | None:
     """What the variant holds in a model, or why that is not known; None if it is no part of a model."""
-    from zoo.holdings import holdings
+    from zoo.analysis.holdings import holdings
 
     try:
         return holdings(model, axis)

@@ -11,14 +11,14 @@ import click
 from zoo.cli.options import VariantType, device_option, json_option
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import columns, print_json, wrapped
-from zoo.errors import ZooError
-from zoo.plugins import get_registry
+from zoo.core.errors import ZooError
+from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
     import torch
 
-    from zoo.translation.corpus import Corpus
-    from zoo.translation.scoring import Score
+    from zoo.training.translation.corpus import Corpus
+    from zoo.training.translation.scoring import Score
 
 DECODING = (
     f"How translations are chosen: {', '.join(v.name for v in get_registry().variants('decoding'))}.  "
@@ -80,9 +80,9 @@ def scores(
     allow_code: bool = False,
 ) -> Scores:
     """What the best model of a run makes of a corpus. Raises ZooError as `load_translator`."""
-    from zoo.builder import build_decoding
-    from zoo.translation.run import load_translator
-    from zoo.translation.scoring import bleu, chrf, lowercase_bleu
+    from zoo.models.builder import build_decoding
+    from zoo.training.translation.run import load_translator
+    from zoo.training.translation.scoring import bleu, chrf, lowercase_bleu
 
     translator, blueprint = load_translator(folder, device, allow_code=allow_code)
     if decoding is not None:
@@ -126,9 +126,9 @@ def evaluate(
       zoo evaluate de-en --test-src=test.de.gz --test-tgt=test.en.gz
       zoo evaluate de-en --decoding=greedy --json
     """
-    from zoo.devices import resolve_device
-    from zoo.translation.run import open_run
-    from zoo.translation.sources import read
+    from zoo.models.devices import resolve_device
+    from zoo.training.translation.run import open_run
+    from zoo.training.translation.sources import read
 
     files = source_files(given, "test")
     where = resolve_device(device)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from zoo.analysis.explain import Alternative, AxisReport, Explanation
 from zoo.cli.describe import brief
 from zoo.cli.text import bold, columns, wrapped
-from zoo.explain import Alternative, AxisReport, Explanation
 
 FITS, IDLE = "would fit", "would mend nothing"
 

@@ -10,14 +10,14 @@ from typing import Protocol, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.blueprint import get_presets
 from zoo.cli.describe import options_text, preset_json, remarkable, task_json, variant_json
 from zoo.cli.options import json_option
 from zoo.cli.text import GAP, bold, columns, dim, print_json, width
-from zoo.errors import unknown_name
-from zoo.plugins import DEFAULT_PLUGINS, get_registry
-from zoo.registry import Axis, Variant
-from zoo.tasks import get_tasks
+from zoo.core.blueprint import get_presets
+from zoo.core.errors import unknown_name
+from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
+from zoo.core.registry import Axis, Variant
+from zoo.core.tasks import get_tasks
 
 
 class _Named(Protocol):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.blueprint import Blueprint, Sizes, get_preset, get_presets, make_blueprint
 from zoo.cli.text import output_alone
-from zoo.errors import ZooError
-from zoo.plugins import get_registry
-from zoo.registry import Axis, Variant
+from zoo.core.blueprint import Blueprint, Sizes, get_preset, get_presets, make_blueprint
+from zoo.core.errors import ZooError
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Axis, Variant
 
 if TYPE_CHECKING:
     _TextType = click.ParamType[str]
@@ -167,7 +167,7 @@ def blueprint_options(command: F) -> F:
 
 
 def device_option(command: F) -> F:
-    """--device; `zoo.devices.resolve_device` says what it stands for."""
+    """--device; `zoo.models.devices.resolve_device` says what it stands for."""
     return click.option(
         "--device",
         type=click.Choice(["auto", "cpu", "cuda"]),

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from zoo.blueprint import Preset, get_presets
 from zoo.cli.options import json_option
 from zoo.cli.root import ZooGroup
 from zoo.cli.text import bold, print_json, wrapped
-from zoo.plugins import get_plugins, get_registry
-from zoo.tasks import Task, get_tasks
+from zoo.core.blueprint import Preset, get_presets
+from zoo.core.plugins import get_plugins, get_registry
+from zoo.core.tasks import Task, get_tasks
 
 SHOWN = ("variants", "presets", "tasks", "commands")
 

@@ -10,8 +10,8 @@ import click
 
 from zoo.cli.options import VariantType, device_option, json_option
 from zoo.cli.text import columns, print_json
-from zoo.errors import ZooError
-from zoo.plugins import get_registry
+from zoo.core.errors import ZooError
+from zoo.core.plugins import get_registry
 
 
 @click.command()
@@ -50,11 +50,11 @@ def predict(
     """
     texts = texts or _from_input()
 
-    from zoo.builder import build_decoding
-    from zoo.checkpoint import load_checkpoint
     from zoo.cli.train import marked
-    from zoo.devices import resolve_device
-    from zoo.training import check_sizes, exact_match, load_task
+    from zoo.models.builder import build_decoding
+    from zoo.models.checkpoint import load_checkpoint
+    from zoo.models.devices import resolve_device
+    from zoo.training.trainer import check_sizes, exact_match, load_task
 
     where = resolve_device(device)
     model, blueprint, extra = load_checkpoint(directory, allow_code=allow_code, device=where)

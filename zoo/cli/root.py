@@ -14,8 +14,8 @@ from zoo import __version__
 from zoo.cli.culprit import of_plugin
 from zoo.cli.text import wrapped
 from zoo.cli.usage import HELP_FOR_NOTHING, told
-from zoo.errors import PluginError, ZooError, unknown_name
-from zoo.plugins import Plugins, get_plugins, strict
+from zoo.core.errors import PluginError, ZooError, unknown_name
+from zoo.core.plugins import Plugins, get_plugins, strict
 
 WRONG_USAGE = 2
 INTERRUPTED = 130  # what a shell reports for Ctrl-C

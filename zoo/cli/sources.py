@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)

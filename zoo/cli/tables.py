@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zoo.blueprint import Sizes
 from zoo.cli.describe import brief
 from zoo.cli.text import GAP, counted, width, wrapped
+from zoo.core.blueprint import Sizes
 
 if TYPE_CHECKING:
-    from zoo.compare import Conditions, Row, Spread
+    from zoo.analysis.compare import Conditions, Row, Spread
 
 NARROWEST_CELL = 10
 COSTS = ("params", "GFLOP", "forward", "step", "memory", "vs eager")
@@ -21,7 +21,7 @@ def comparison(rows: Sequence[Row], columns: Sequence[str], conditions: Conditio
     """A table of costs, one of trainings where there were any, what all have in common, and notes.
 
     Args:
-        rows: of `zoo.compare.compare`.
+        rows: of `zoo.analysis.compare.compare`.
         columns: axes, or `preset`: what tells the rows apart.
         conditions: under which they were measured.
     """

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.blueprint import Blueprint, Preset, get_preset
 from zoo.cli.bytask import ByTask
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
-from zoo.recipe import Recipe
-from zoo.tasks import get_task, get_tasks
+from zoo.core.blueprint import Blueprint, Preset, get_preset
+from zoo.core.recipe import Recipe
+from zoo.core.tasks import get_task, get_tasks
 
 if TYPE_CHECKING:
     import torch
 
-    from zoo.tasks.base import TaskData
-    from zoo.training import Example, Score
-    from zoo.transformer import Transformer
+    from zoo.models.transformer import Transformer
+    from zoo.training.tasks.base import TaskData
+    from zoo.training.trainer import Example, Score
 
     _TextType = click.ParamType[str]
 else:
@@ -69,7 +69,7 @@ class Run:
         """Save the model as it is, if it is to be saved and has learned anything."""
         if self.save is None or not self.losses:
             return
-        from zoo.checkpoint import save_checkpoint
+        from zoo.models.checkpoint import save_checkpoint
 
         notes = {"task": self.task, "recipe": asdict(self.recipe), "steps": len(self.losses), **extra}
         save_checkpoint(self.save, model, self.blueprint, **notes)
@@ -131,11 +131,11 @@ def train(
     recipe = _recipe(preset, {name: given.pop(name) for name in ASKED})
     blueprint = blueprint_from(given, preset.blueprint())
 
-    from zoo.builder import build_decoding
-    from zoo.checkpoint import check_directory
-    from zoo.devices import resolve_device
-    from zoo.training import DivergedError, check_sizes, exact_match, load_task
-    from zoo.trial import build_on
+    from zoo.models.builder import build_decoding
+    from zoo.models.checkpoint import check_directory
+    from zoo.models.devices import resolve_device
+    from zoo.models.trial import build_on
+    from zoo.training.trainer import DivergedError, check_sizes, exact_match, load_task
 
     if save is not None:
         check_directory(save)
@@ -171,9 +171,9 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
     """Train `model`, with a progress bar where standard error is a terminal."""
     from tqdm import tqdm
 
-    from zoo.builder import build_loss, build_schedule
-    from zoo.devices import memory_limit
-    from zoo.training import train
+    from zoo.models.builder import build_loss, build_schedule
+    from zoo.models.devices import memory_limit
+    from zoo.training.trainer import train
 
     quiet = not sys.stderr.isatty()
     with tqdm(total=run.recipe.steps, unit="step", leave=False, disable=quiet) as bar:

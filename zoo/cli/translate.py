@@ -11,7 +11,7 @@ from zoo.cli.evaluate import DECODING
 from zoo.cli.options import VariantType, device_option, json_option
 from zoo.cli.sources import FILE
 from zoo.cli.text import print_json, wrapped
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 NAMED = 5  # sentences that were cut
 
@@ -46,10 +46,10 @@ def translate(
     """
     texts = texts or _from_input()
 
-    from zoo.builder import build_decoding
-    from zoo.devices import memory_limit, resolve_device
-    from zoo.translation.run import load_translator
-    from zoo.translation.trainer import flushing
+    from zoo.models.builder import build_decoding
+    from zoo.models.devices import memory_limit, resolve_device
+    from zoo.training.translation.run import load_translator
+    from zoo.training.translation.trainer import flushing
 
     translator, blueprint = load_translator(folder, resolve_device(device), allow_code=allow_code)
     if decoding is not None:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zoo.blueprint import Preset, get_preset
 from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import bold, counted, print_json, wrapped
-from zoo.errors import ZooError
-from zoo.tasks import get_task
-from zoo.translation.settings import Settings, settings_from
+from zoo.core.blueprint import Preset, get_preset
+from zoo.core.errors import ZooError
+from zoo.core.tasks import get_task
+from zoo.training.translation.settings import Settings, settings_from
 
 if TYPE_CHECKING:
-    from zoo.blueprint import Blueprint
-    from zoo.translation.progress import Progress
-    from zoo.translation.run import Run
-    from zoo.translation.sources import Sources
-    from zoo.translation.trainer import Trainer
-    from zoo.translation.update import Step
+    from zoo.core.blueprint import Blueprint
+    from zoo.training.translation.progress import Progress
+    from zoo.training.translation.run import Run
+    from zoo.training.translation.sources import Sources
+    from zoo.training.translation.trainer import Trainer
+    from zoo.training.translation.update import Step
 
 TASK = "translate"
 SHOWN = 3  # examples
@@ -94,9 +94,9 @@ def train_translate(
         raise ZooError(
             f"--resume goes on with the run as it was begun: leave --{first} out, or begin a new run."
         )
-    from zoo.devices import resolve_device
-    from zoo.training import DivergedError
-    from zoo.translation.run import check_new, open_run
+    from zoo.models.devices import resolve_device
+    from zoo.training.trainer import DivergedError
+    from zoo.training.translation.run import check_new, open_run
 
     where = resolve_device(device)
     if not resume:
@@ -138,10 +138,10 @@ def check_sizes_asked(given: Mapping[str, Any]) -> None:
 
 def _begun(folder: Path, given: dict[str, Any]) -> Run:
     """A new run with its folder, as it was asked for."""
-    from zoo.plugins import get_registry
-    from zoo.rules import check
-    from zoo.translation.run import Run, begin, check_vocabulary, make_tokenizers
-    from zoo.translation.sources import Sources, digest
+    from zoo.core.plugins import get_registry
+    from zoo.core.rules import check
+    from zoo.training.translation.run import Run, begin, check_vocabulary, make_tokenizers
+    from zoo.training.translation.sources import Sources, digest
 
     sources: Sources = Sources(*(source_files(given, part) for part in ("train", "valid", "test")))
     path = given.pop("tokenizer")
@@ -159,12 +159,12 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
 
 def _train(run: Run, device: Any, as_json: bool) -> None:
     """Train what is left of the run, score the best, and say so."""
-    from zoo.devices import memory_limit
-    from zoo.translation.dataset import datasets
-    from zoo.translation.keeper import Keeper
-    from zoo.translation.trainer import Trainer
-    from zoo.translation.translator import Translator
-    from zoo.trial import build_on
+    from zoo.models.devices import memory_limit
+    from zoo.models.trial import build_on
+    from zoo.training.translation.dataset import datasets
+    from zoo.training.translation.keeper import Keeper
+    from zoo.training.translation.trainer import Trainer
+    from zoo.training.translation.translator import Translator
 
     corpora = run.sources.read()
     run.check(corpora)

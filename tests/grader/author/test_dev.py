@@ -1,20 +1,23 @@
 """`zoo dev check` and `zoo dev new-exercise`."""
 
 import csv
+import importlib
 import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
 
 from grader.author.matrix import grading_processes, matrix
 from grader.author.proofs import Examined, examine
-from grader.exercise import get_exercise, get_mistakes
+from grader.catalog import get_exercise, get_mistakes
+from tests import solution_file
 from zoo.cli.root import make_cli
-from zoo.plugins import get_plugins
+from zoo.core.plugins import get_plugins
 
 
 def zoo(*arguments: str) -> Result:
@@ -63,11 +66,22 @@ def test_a_test_that_kills_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     real = get_exercise("feedforward")
     monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: ())
-    odd = replace(real, template="grader.solutions:feedforward.py", hints="grader.hints.attention:HINTS")
+    package = ModuleType("zoo_odd")
+    package.__path__ = [str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "zoo_odd", package)
+    for module in ("solution", "reference", "suite"):
+        monkeypatch.setitem(
+            sys.modules, f"zoo_odd.{module}", importlib.import_module(f"{real.package}.{module}")
+        )
+    (tmp_path / "template.py").write_text(
+        solution_file("feedforward").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    (tmp_path / "hints.py").write_text("HINTS = {}\n", encoding="utf-8")
+    odd = replace(real, package="zoo_odd")
     found = failing(examine(odd, seed=0))
     assert any(
         "passes on the untouched template" in problem
@@ -77,7 +91,7 @@ def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
 
 
 def test_a_broken_solution_is_found() -> None:
-    odd = replace(get_exercise("feedforward"), solution="grader.solutions.attention")
+    odd = replace(get_exercise("feedforward"), solution="grader.exercises.attention.solution")
     assert any("FeedForward" in problem for problem in sum(failing(examine(odd, seed=0)).values(), ()))
 
 

@@ -3,12 +3,11 @@ as they believe that they are tested."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from tests import solution_file
 from tests.grader.hostile.forgeries import RIGHT, WRONG, each
 from tests.grader.hostile.hostile import BOTH, Hostile
 
-FEEDFORWARD = (Path(__file__).resolve().parents[3] / "grader" / "solutions" / "feedforward.py").read_text()
+FEEDFORWARD = solution_file("feedforward").read_text()
 
 SUBCLASS = """
 import torch

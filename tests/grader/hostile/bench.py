@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.judge.component import SubmissionError
-from grader.judge.process import Limits
-from grader.judge.remote import RemoteSubmission
-from grader.judge.sandbox import Sandbox
+from grader.engine.component import SubmissionError
+from grader.sandbox.process import Limits
+from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.sandbox import Sandbox
+from tests import ROOT, solution_file
 from tests.grader.hostile.hostile import Hostile
 
-ROOT = Path(__file__).resolve().parents[3]
 NAIVE = Path(__file__).with_name("naive.py")
 HONEST = b"def act(t): return 6 * 7"
 TIME_S = 0.5  # that an act has
@@ -189,8 +189,8 @@ class Bench:
             "other": str(self.temporary / "zoo-other" / "work.py"),
             "temporary": str(self.temporary),
             "project": str(ROOT),
-            "solution": str(ROOT / "grader" / "solutions" / "masks.py"),
-            "suite": str(ROOT / "grader" / "suites" / "masks" / "scenarios.py"),
+            "solution": str(solution_file("masks")),
+            "suite": str(ROOT / "grader" / "exercises" / "masks" / "suite" / "scenarios.py"),
             "packages": str(Path(found.origin).resolve().parents[1]),
             "victim": victim,
             "judge": victim,

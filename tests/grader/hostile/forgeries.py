@@ -3,12 +3,10 @@ the worker, or by help from elsewhere. Each is `masks.py`, wrong but for the for
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from tests import ROOT, solution_file
 from tests.grader.hostile.hostile import BOTH, STRICT, Hostile
 
-ROOT = Path(__file__).resolve().parents[3]
-RIGHT = (ROOT / "grader" / "solutions" / "masks.py").read_text()
+RIGHT = solution_file("masks").read_text()
 WRONG = """
 import torch
 def padding_mask(tokens, pad=0): return (tokens == pad)[:, None, None, :]
@@ -41,7 +39,7 @@ class Everything(types.ModuleType):
     __path__ = []
     def __getattr__(self, name): return Everything(name)
     def __call__(self, *args, **kwargs): return 0
-for name in ("pytest", "_pytest", "_pytest.runner", "unittest", "grader.judge.compare", "grader.judge.verdicts"):
+for name in ("pytest", "_pytest", "_pytest.runner", "unittest", "grader.engine.compare", "grader.run.verdicts"):
     sys.modules[name] = Everything(name)
 """
 REPORT = '{"exercise": "masks", "passed": true, "points": 20, "max_points": 20, "mistakes": [], "tests": []}'
@@ -99,7 +97,7 @@ import os, sys
 def find():
     for folder in [*sys.path, {str(ROOT)!r}]:
         for path in (folder, os.path.dirname(folder)):
-            file = os.path.join(path, "grader", "solutions", "masks.py")
+            file = os.path.join(path, "grader", "exercises", "masks", "solution.py")
             try:
                 return open(file).read()
             except OSError:
@@ -107,10 +105,10 @@ def find():
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None) or ""
         if file.endswith("worker/__init__.py"):
-            return open(file.replace("worker/__init__.py", "solutions/masks.py")).read()
+            return open(file.replace("worker/__init__.py", "exercises/masks/solution.py")).read()
 exec(find())
 """
-IMPORTED = "from grader.solutions.masks import *\n"
+IMPORTED = "from grader.exercises.masks.solution import *\n"
 
 EXIT = "import os\n" + each("os._exit(0)")
 LEAVE = "import sys\n" + each("sys.exit(0)")

@@ -3,13 +3,11 @@ pass every test but the training test, for which each is graded."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from tests import solution_file
 from tests.grader.hostile.hostile import BOTH, Hostile
 
-SOLUTIONS = Path(__file__).resolve().parents[3] / "grader" / "solutions"
 ATTENTION, FEEDFORWARD, ENCODER, LOSS = (
-    (SOLUTIONS / f"{name}.py").read_text() for name in ("attention", "feedforward", "encoder", "loss")
+    solution_file(name).read_text() for name in ("attention", "feedforward", "encoder", "loss")
 )
 
 # The cheat that spells nearly every word, and learns nothing: from what a live model hands to its cross-attention it

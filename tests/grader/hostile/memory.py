@@ -73,8 +73,8 @@ def act(t):
     sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter,
                         importlib.machinery.PathFinder]
     sys.path.append(t["project"])
-    import grader.solutions
-    return len(grader.solutions.__path__) > 0
+    import grader.exercises
+    return len(grader.exercises.__path__) > 0
 """
 
 
@@ -116,12 +116,12 @@ MEMORY = {
     "scan": Hostile("search its own memory for the judge's", SCAN, BOTH),
     "import": Hostile(
         "import the solutions",
-        "def act(t):\n    import grader.solutions\n    return len(grader.solutions.__path__) > 0",
+        "def act(t):\n    import grader.exercises\n    return len(grader.exercises.__path__) > 0",
         BOTH,
     ),
     "import-tests": Hostile(
         "import the hidden tests",
-        "def act(t):\n    import grader.suites\n    return len(grader.suites.__path__) > 0",
+        "def act(t):\n    import grader.engine\n    return len(grader.engine.__path__) > 0",
         BOTH,
     ),
     "forced-import": Hostile("import the solutions past the refusal", FORCED, STRICT),

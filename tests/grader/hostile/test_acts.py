@@ -12,7 +12,7 @@ import pytest
 
 from tests.grader.hostile import ACTS
 from tests.grader.hostile.bench import Bench
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the acts are Linux's")
 CAP_SYS_PTRACE, CAP_SYS_RESOURCE = 19, 24

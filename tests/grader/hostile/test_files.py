@@ -14,19 +14,18 @@ from typing import Any
 
 import pytest
 
-from grader.judge.sandbox import Sandbox
+from grader.sandbox.sandbox import Sandbox
 from tests.grader.hostile import WANTING
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
 ]
 LEVELS = ("strict", pytest.param("process", marks=pytest.mark.slow))
-ROOT = Path(__file__).resolve().parents[3]
 HONEST = dict({one.control: (name, one) for name, one in WANTING.items()}.values())  # each text once
 # Without the names of mistakes, for which a wrong answer is compared with many others: no verdict depends on them.
 ZOO = """
-from grader.judge import naming
+from grader.engine import naming
 from zoo.cli import main
 
 naming.Namer.accounts = lambda self: []

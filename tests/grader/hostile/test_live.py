@@ -10,13 +10,13 @@ from typing import Literal, cast
 
 import pytest
 
-from grader.exercise import CATEGORIES, get_exercise
-from grader.judge.remote import RemoteSubmission
-from grader.judge.results import Result
-from grader.judge.sandbox import Sandbox
-from grader.judge.session import Session
+from grader.catalog import CATEGORIES, get_exercise
+from grader.run.results import Result
+from grader.run.session import Session
+from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.sandbox import Sandbox
 from tests.grader.hostile.live import LIVE
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from ordinary import open_folder, run, why_not
+
+from tests.grader.ordinary import open_folder, run, why_not
 
 HERE = Path(__file__).parent
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from tests import ROOT
 from tests.bench import costs
 from tests.grader.hostile import ACTS, HOSTILE, LIVE, WANTING
 from tests.grader.hostile.table import table
 
-PAGE = Path(__file__).resolve().parents[3] / "grader" / "PROMISES.md"
+PAGE = ROOT / "grader" / "PROMISES.md"
 
 
 def shown(module: str) -> str:

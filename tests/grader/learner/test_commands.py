@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from grader.catalog import Exercise, get_exercises
 from grader.cli.commands import COMMANDS
-from grader.exercise import Exercise, get_exercises
+from grader.exercises import built_in
 from grader.learner.record import FILE_NAME, Entry, read, update
-from grader.manifest import EXERCISES
+from tests import solution_file
 from tests.grader.learner.conftest import Run
 from tests.zoo.cli.conftest import ROOT
 from zoo.cli.root import LazyCommand, make_cli
-from zoo.plugins import get_plugins
+from zoo.core.plugins import get_plugins
 
 LIVE = list(get_exercises().values())
 
@@ -150,19 +151,24 @@ def test_in_a_folder_that_may_not_be_written_to_everything_is_still_shown(run: R
 def test_a_template_that_is_missing_is_a_sentence_and_the_others_are_copied(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shipped = built_in()
+
     def offer(*gone: str) -> None:
-        found = [replace(one, template="nowhere:x.py") if one.name in gone else one for one in EXERCISES]
-        monkeypatch.setattr("grader.manifest.EXERCISES", found)
+        found = [replace(one, package="nowhere") if one.name in gone else one for one in shipped]
+        monkeypatch.setattr("grader.exercises.built_in", lambda: found)
         get_exercises.cache_clear()
 
     try:
         offer("attention")
         done = run("start", "mine")
         assert done.code == 1
-        assert "Not copied. The template of exercise 'attention' (nowhere:x.py) is not installed." in done.err
+        assert (
+            "Not copied. The template of exercise 'attention' (nowhere.template) is not installed."
+            in done.err
+        )
         assert not (tmp_path / "mine" / "attention.py").exists()
         assert (tmp_path / "mine" / "feedforward.py").exists()
-        offer(*(one.name for one in EXERCISES))
+        offer(*(one.name for one in shipped))
         done = run("start", "none")
         assert (done.code, done.stdout, (tmp_path / "none").exists()) == (2, "", False)
         assert "There is no exercise to copy." in done.err
@@ -320,7 +326,7 @@ def test_a_solution_is_shown_after_solving_or_when_asked_for(run: Run, tmp_path:
     done = run("solution", "attention")
     assert (done.code, done.stdout) == (2, "")
     assert "attention is not solved yet" in done.err
-    text = (ROOT / "grader" / "solutions" / "attention.py").read_text(encoding="utf-8")
+    text = solution_file("attention").read_text(encoding="utf-8")
     assert run("solution", "attention", "--spoil").stdout == text
     update(tmp_path, "attention", lambda _: Entry("solved"))
     assert run("solution", "attention").stdout == run("solution", "attention.py").stdout == text
@@ -329,8 +335,9 @@ def test_a_solution_is_shown_after_solving_or_when_asked_for(run: Run, tmp_path:
 def test_a_solution_that_is_not_installed_is_a_sentence(
     run: Run, three: list[Exercise], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.manifest.EXERCISES", (replace(three[0], solution="grader.nowhere.x"),))
+    lost = replace(three[0], package="grader.nowhere")
+    monkeypatch.setattr("grader.exercises.built_in", lambda: [lost])
     get_exercises.cache_clear()
     done = run("solution", "attention", "--spoil")
     assert (done.code, done.stdout) == (2, "")
-    assert "(grader.nowhere.x) is not installed" in done.err
+    assert "(grader.nowhere.solution) is not installed" in done.err

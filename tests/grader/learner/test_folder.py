@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.exercise import Exercise, exercise_for, get_exercises
+from grader.catalog import Exercise, exercise_for, get_exercises
 from grader.learner.folder import Folder, find_folder, folder_of, locate, need_folder, short
 from grader.learner.record import FILE_NAME, HEADER, Entry, update
-from zoo.errors import UnknownNameError, ZooError
+from zoo.core.errors import UnknownNameError, ZooError
 
 
 @pytest.fixture(autouse=True)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from grader.exercise import Exercise, get_exercise
-from grader.judge.results import Grade, Result
-from grader.judge.run import Request
-from grader.judge.verdict import Named
+from grader.catalog import Exercise, get_exercise
+from grader.engine.verdict import Named
 from grader.learner.grading import after, failed_component, home_of
 from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
+from grader.run.results import Grade, Result
+from grader.run.run import Request
+from tests import solution_file
 from tests.grader.learner.conftest import Run
-from tests.zoo.cli.conftest import ROOT
 
 SCALE = Named("missing-scale", "The scores are not scaled.", hint="How long\nis a dot product?")
 PASSED = Result("f.test_shape", "shapes", "shape", "passed", 2, 2)
@@ -89,7 +89,7 @@ def graders(monkeypatch: pytest.MonkeyPatch) -> list[Result]:
             graded(*found, selection=request.selection, exercise=request.exercise.name), file=request.file
         )
 
-    monkeypatch.setattr("grader.judge.run.grade_file", grade_file)
+    monkeypatch.setattr("grader.run.run.grade_file", grade_file)
     return found
 
 
@@ -162,7 +162,7 @@ def test_a_record_that_cannot_be_written_is_a_sentence_beside_the_grade(
 
 @pytest.mark.slow
 def test_a_real_grade_names_a_mistake_and_the_next_one_solves(run: Run, tmp_path: Path) -> None:
-    text = (ROOT / "grader" / "solutions" / "feedforward.py").read_text(encoding="utf-8")
+    text = solution_file("feedforward").read_text(encoding="utf-8")
     run("start", ".")
     (tmp_path / "feedforward.py").write_text(text.replace(".relu()", ".sigmoid()"))
     done = run("grade", "feedforward.py", "--quick")

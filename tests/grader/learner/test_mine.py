@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.author.proofs import solution_text
-from grader.exercise import get_exercises
+from grader.catalog import get_exercises
 from grader.learner.assembly import PLACES
 from zoo.cli.root import make_cli
-from zoo.plugins import get_plugins
+from zoo.core.plugins import get_plugins
 
 OWN = [name for name in PLACES if name in get_exercises()]
 

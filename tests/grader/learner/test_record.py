@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from grader.learner import files, record
 from grader.learner.record import FILE_NAME, HEADER, Entry, Record, is_record, read, update
 from tests.zoo.cli.conftest import ROOT
-from zoo.errors import ZooError
+from zoo.core.errors import ZooError
 
 FULL = Entry(
     state="tried",

@@ -16,11 +16,12 @@ import pytest
 
 from grader.learner import watching
 from grader.learner.record import Entry, update
+from tests import solution_file, template_file
 from tests.grader.learner.terminal import START, Terminal
 from tests.zoo.cli.conftest import ROOT
 
-SOLUTION = (ROOT / "grader" / "solutions" / "feedforward.py").read_text(encoding="utf-8")
-TEMPLATE = (ROOT / "grader" / "templates" / "feedforward.py").read_text(encoding="utf-8")
+SOLUTION = solution_file("feedforward").read_text(encoding="utf-8")
+TEMPLATE = template_file("feedforward").read_text(encoding="utf-8")
 BROKEN = "def forward(:\n"  # not even Python, so a grade of it is soon over
 READY = "q quit"
 pytestmark = pytest.mark.filterwarnings("ignore:This process")  # forking beside threads of hypothesis

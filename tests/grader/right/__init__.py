@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader.author.proofs import solution_text
-from grader.exercise import get_exercise
+from grader.catalog import get_exercise
 
 _FOLDER = Path(__file__).parent
 

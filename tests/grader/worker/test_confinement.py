@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.judge.component import SubmissionError
-from grader.judge.process import Limits, Worker
-from grader.judge.remote import RemoteSubmission
+from grader.engine.component import SubmissionError
+from grader.sandbox.process import Limits, Worker
+from grader.sandbox.remote import RemoteSubmission
 from grader.worker.confinement import landlock, reach, seccomp, syscalls
 
 LINUX = sys.platform.startswith("linux") and platform.machine() in syscalls.ARCHITECTURES

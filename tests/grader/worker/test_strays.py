@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.judge.local import LocalSubmission
+from grader.engine.local import LocalSubmission
 from grader.worker.strays import ASKED_FOR
 
 HEAD = "import torch\nfrom torch import nn\n\nclass Part(nn.Module):\n"

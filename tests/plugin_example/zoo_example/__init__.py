@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zoo.blueprint import Preset
-from zoo.hookspecs import hookimpl
-from zoo.registry import Option, Variant
+from zoo.core.blueprint import Preset
+from zoo.core.hookspecs import hookimpl
+from zoo.core.registry import Option, Variant
 
 if TYPE_CHECKING:
     import click

@@ -7,7 +7,7 @@ import re
 import click
 
 from zoo.cli.text import columns
-from zoo.plugins import get_registry
+from zoo.core.plugins import get_registry
 
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from zoo.attention.base import WeightedAttention
+from zoo.parts.attention.base import WeightedAttention
 
 
 class SigmoidAttention(WeightedAttention):

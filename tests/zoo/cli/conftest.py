@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests import ROOT
 from zoo.cli.root import make_cli
-from zoo.plugins import get_plugins
+from zoo.core.plugins import get_plugins
 
 START = "from zoo.cli import main; main()"
-ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ import torch
 
 from tests.zoo.cli.conftest import Done, Zoo
 from tests.zoo.support import REFUSED, accepted, fitting
-from zoo.axes import AXES
-from zoo.blueprint import Blueprint, get_preset, make_blueprint
-from zoo.builder import build
-from zoo.checkpoint import load_checkpoint
 from zoo.cli.options import blueprint_from
-from zoo.plugins import get_registry
-from zoo.registry import Variant
-from zoo.rules import RULES
+from zoo.core.axes import AXES
+from zoo.core.blueprint import Blueprint, get_preset, make_blueprint
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Variant
+from zoo.core.rules import RULES
+from zoo.models.builder import build
+from zoo.models.checkpoint import load_checkpoint
 
 SMALL = (
     "--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=2",
@@ -195,7 +195,7 @@ class TestExplain:
 
 
 class TestFiles:
-    HEAD = "import torch\nfrom zoo.attention.eager import EagerAttention\nclass Mine(EagerAttention):\n"
+    HEAD = "import torch\nfrom zoo.parts.attention.eager import EagerAttention\nclass Mine(EagerAttention):\n"
 
     def run(self, body: str, tmp_path: Path, zoo: Zoo, *args: str) -> Done:
         path = tmp_path / "mine.py"

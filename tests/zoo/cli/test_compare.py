@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.zoo.analysis.test_workers import is_alive, until
 from tests.zoo.cli.conftest import ROOT, Zoo
-from tests.zoo.test_workers import is_alive, until
-from zoo.blueprint import get_preset, make_blueprint
+from zoo.analysis.compare import Candidate, Conditions, Row, Training
 from zoo.cli.tables import comparison
-from zoo.compare import Candidate, Conditions, Row, Training
+from zoo.core.blueprint import get_preset, make_blueprint
 
 SMALL = (
     "--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=1",
@@ -28,9 +28,9 @@ SMALL = (
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.appraisal.ROUNDS", 1)
-    monkeypatch.setattr("zoo.compare.ROUNDS", 1)
-    monkeypatch.setattr("zoo.measure.LEAST_SECONDS", 0.001)
+    monkeypatch.setattr("zoo.analysis.appraisal.ROUNDS", 1)
+    monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
+    monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
 
 
 def test_one_line_a_combination(zoo: Zoo) -> None:
@@ -166,7 +166,7 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
 def test_wrong_usage_is_a_sentence_before_anything_is_measured(
     args: tuple[str, ...], said: str, zoo: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.appraisal.build_on", None)
+    monkeypatch.setattr("zoo.analysis.appraisal.build_on", None)
     done = zoo("compare", "--device=cpu", *args)
     assert (done.code, done.out) == (2, "")
     assert said in " ".join(done.err.split())
@@ -198,7 +198,7 @@ class TestJobs:
         self, shell: Zoo, tmp_path: Path
     ) -> None:
         (tmp_path / "mine.py").write_text(
-            "import os\nfrom zoo.feedforward.relu import ReluFeedForward\nclass Mine(ReluFeedForward):\n"
+            "import os\nfrom zoo.parts.feedforward.relu import ReluFeedForward\nclass Mine(ReluFeedForward):\n"
             "    def forward(self, x):\n        os.kill(os.getpid(), 9)\n"
         )
         done = shell("compare", *SMALL, f"--feedforward={tmp_path / 'mine.py'}:Mine,relu", "--jobs=2")
@@ -311,7 +311,7 @@ class TestTable:
         choices = {**blueprint.choices, "attention": type(blueprint["attention"])(file)}
         candidate = Candidate(type(blueprint)(choices, blueprint.sizes), "deep-learning-from-scratch")
         long = Row(candidate, "failed", note="It is not written yet.")
-        monkeypatch.setattr("zoo.registry.os.path.isfile", lambda _: True)
+        monkeypatch.setattr("zoo.core.registry.os.path.isfile", lambda _: True)
         lines = self.lines(self.FULL, long, long, columns=("preset", "attention", "norm"))
         assert lines.count("(1) Failed. It is not written yet.") == 1
         assert "some/where" not in "\n".join(lines)

@@ -7,8 +7,8 @@ from click.shell_completion import ShellComplete
 
 from tests.zoo.cli.conftest import Zoo
 from zoo.cli.root import make_cli
-from zoo.plugins import get_plugins, get_registry
-from zoo.registry import Axis
+from zoo.core.plugins import get_plugins, get_registry
+from zoo.core.registry import Axis
 
 
 def complete(*words: str) -> dict[str, str | None]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.blueprint import make_blueprint
+from zoo.analysis.diff import side
 from zoo.cli.diff import _sources
-from zoo.diff import side
-from zoo.plugins import get_registry
-from zoo.source import find_source
+from zoo.core.blueprint import make_blueprint
+from zoo.core.plugins import get_registry
+from zoo.core.source import find_source
 
 MINE = """
 from torch import nn
@@ -45,7 +45,7 @@ def test_two_columns_then_what_differs_then_the_parameters(zoo: Zoo) -> None:
     lines = done.out.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["eager", "gqa:num_kv_heads=2"]
-    assert lines[1].split()[0] == "zoo.attention.eager:EagerAttention"
+    assert lines[1].split()[0] == "zoo.parts.attention.eager:EagerAttention"
     source = lines[lines.index("-" * 79) + 1 : lines.index("What they declare differently") - 1]
     assert {line[39:40] for line in source} <= {"", " ", "|", "<", ">"}
     words = [" ".join(line.split()) for line in lines]
@@ -153,8 +153,8 @@ def test_json(zoo: Zoo) -> None:
     assert found["a"]["parameters"]["shapes"]["k_proj.weight"] == [64, 64]
     assert found["same_source"] is False
     assert {"kind": "capability", "name": "exact", "left": True, "right": False} in found["differences"]
-    assert found["unified"][0].startswith("--- zoo.attention.eager:EagerAttention")
-    assert found["a"]["file"].endswith("zoo/attention/eager.py")
+    assert found["unified"][0].startswith("--- zoo.parts.attention.eager:EagerAttention")
+    assert found["a"]["file"].endswith("zoo/parts/attention/eager.py")
     same = zoo("diff", "loss", "kl", "kl", "--json").json
     assert (same["same_source"], same["differences"], same["unified"]) == (True, [], [])
     assert same["a"]["parameters"] is None

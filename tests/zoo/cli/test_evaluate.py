@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.zoo.cli.conftest import Zoo
-from tests.zoo.translation.support import make_run, train
+from tests.zoo.training.translation.support import make_run, train
 
 
 def make(folder: Path) -> str:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.blueprint import Preset, get_presets
 from zoo.cli.describe import remarkable
 from zoo.cli.show import highlighted
-from zoo.plugins import get_registry
-from zoo.registry import Axis, Capability, Variant
-from zoo.source import find_source
-from zoo.tasks import get_tasks
+from zoo.core.blueprint import Preset, get_presets
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Axis, Capability, Variant
+from zoo.core.source import find_source
+from zoo.core.tasks import get_tasks
 
 VARIANTS = get_registry().variants()
 MINE = '''
@@ -92,7 +92,7 @@ class TestList:
             "name": "bias", "type": "bool", "default": True, "help": "",
             "minimum": None, "maximum": None, "choices": [],
         }  # fmt: skip
-        assert (fused["default"], fused["origin"]) == (False, "zoo.attention")
+        assert (fused["default"], fused["origin"]) == (False, "zoo.parts.attention")
         assert found["attention", "eager"]["default"]
 
     @pytest.mark.parametrize(("what", "names"), [("presets", get_presets()), ("tasks", get_tasks())])
@@ -217,7 +217,7 @@ class TestShow:
         assert "is no Python" in " ".join(done.err.split())
 
     def test_a_variant_whose_module_is_missing(self) -> None:
-        from zoo.errors import ZooError
+        from zoo.core.errors import ZooError
 
         with pytest.raises(ZooError, match=r"norm 'x' is not found: there is no module no_such_module\."):
             find_source(Variant("norm", "x", "no_such_module:X", ""))

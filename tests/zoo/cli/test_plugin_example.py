@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.zoo import test_properties_model
-from tests.zoo.attention import support
 from tests.zoo.cli.conftest import Zoo
-from zoo.blueprint import get_preset
-from zoo.plugins import get_registry
+from tests.zoo.models import test_properties_model
+from tests.zoo.parts.attention import support
+from zoo.core.blueprint import get_preset
+from zoo.core.plugins import get_registry
 
 NAME = "transformer-zoo-example"
 SIZES = ("--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--device=cpu")

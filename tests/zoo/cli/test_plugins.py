@@ -10,23 +10,23 @@ import pytest
 from grader.cli.commands import COMMANDS
 from tests.zoo.cli.conftest import Zoo
 from zoo import __version__
-from zoo.blueprint import get_presets
-from zoo.plugins import DEFAULT_PLUGINS
-from zoo.tasks import get_tasks
+from zoo.core.blueprint import get_presets
+from zoo.core.plugins import DEFAULT_PLUGINS
+from zoo.core.tasks import get_tasks
 
 Install = Callable[..., None]
 HEAD = """
-from zoo.blueprint import Preset
-from zoo.hookspecs import hookimpl
-from zoo.registry import Option, Variant
-from zoo.tasks import Task
+from zoo.core.blueprint import Preset
+from zoo.core.hookspecs import hookimpl
+from zoo.core.registry import Option, Variant
+from zoo.core.tasks import Task
 """
 GOOD = (
     HEAD
     + """
 @hookimpl
 def zoo_variants():
-    yield Variant("feedforward", "mine", "zoo.feedforward.relu:ReluFeedForward", "my own network")
+    yield Variant("feedforward", "mine", "zoo.parts.feedforward.relu:ReluFeedForward", "my own network")
 @hookimpl
 def zoo_presets():
     return [Preset("tiny", "two heads", {"feedforward": "mine"}, {"d_model": 8, "num_heads": 2, "d_ff": 8,
@@ -52,8 +52,8 @@ BROKEN = {
 def test_the_built_in_plugins_and_the_grader(zoo: Zoo) -> None:
     found = {one["name"]: one for one in zoo("plugins", "--json").json}
     assert set(DEFAULT_PLUGINS) <= found.keys()
-    assert "attention/fused" in found["zoo.attention"]["variants"]
-    assert found["zoo.attention"]["version"] == __version__
+    assert "attention/fused" in found["zoo.parts.attention"]["variants"]
+    assert found["zoo.parts.attention"]["version"] == __version__
     assert [name for one in found.values() for name in one["tasks"]] == list(get_tasks())
     offered = [name for one in found.values() for name in one["presets"]]
     assert offered == list(get_presets())
@@ -64,7 +64,9 @@ def test_the_built_in_plugins_and_the_grader(zoo: Zoo) -> None:
 
 def test_the_text_names_all_of_it(zoo: Zoo) -> None:
     out = zoo("plugins").out
-    assert f"zoo.attention {__version__}, built in\n  attention eager, einsum, loop, fused, torch" in out
+    assert (
+        f"zoo.parts.attention {__version__}, built in\n  attention eager, einsum, loop, fused, torch" in out
+    )
     assert f"commands {', '.join(COMMANDS)}" in " ".join(out.split())
     assert "exercises, mistakes, reports\n" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -107,7 +109,7 @@ def test_a_broken_plugin_is_reported_and_skipped(kind: str, shell: Zoo, plugin: 
     assert reason in done.err
     assert "bad 1.2, bad (zoo_bad)\n  broken and skipped. " in done.out
     assert reason in " ".join(done.out.split())
-    assert "zoo.attention" in done.out
+    assert "zoo.parts.attention" in done.out
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -169,7 +171,7 @@ def test_a_class_of_the_zoos_own_under_a_new_name_is_not_blamed(shell: Zoo, plug
 
 PARTS = """
 import torch
-from zoo.attention.base import MultiHeadAttention
+from zoo.parts.attention.base import MultiHeadAttention
 
 class Two(MultiHeadAttention):
     def attend(self, q, k, v, mask):

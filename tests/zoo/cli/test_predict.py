@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.blueprint import get_preset
-from zoo.builder import build
-from zoo.checkpoint import save_checkpoint
 from zoo.cli.root import make_cli
-from zoo.plugins import get_plugins
+from zoo.core.blueprint import get_preset
+from zoo.core.plugins import get_plugins
+from zoo.models.builder import build
+from zoo.models.checkpoint import save_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_a_file_of_code_needs_to_be_allowed(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text("from zoo.norms.pre import PreNorm as Mine\n")
+    Path("mine.py").write_text("from zoo.parts.norm.pre import PreNorm as Mine\n")
     blueprint = get_preset("reverse").blueprint().with_choices(norm="mine.py:Mine")
     save_checkpoint("saved", build(blueprint, seed=0), blueprint, task="reverse")
     sys.modules.pop("zoo_file_mine", None)

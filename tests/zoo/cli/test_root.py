@@ -13,8 +13,8 @@ from tests.zoo.cli.conftest import Zoo
 from zoo import __version__
 from zoo.cli.commands import COMMANDS
 from zoo.cli.root import LazyCommand, ZooGroup, make_cli
-from zoo.errors import PluginError, ZooError
-from zoo.plugins import get_plugins
+from zoo.core.errors import PluginError, ZooError
+from zoo.core.plugins import get_plugins
 
 LEAVE = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    print({}, file=sys.stderr)"
 HEAVY = LEAVE.format(
@@ -159,7 +159,7 @@ def test_a_pipe_that_is_closed_is_silent(shell: Zoo) -> None:
 
 
 class TestCommandsOfPlugins:
-    CODE = "import click\nfrom zoo.hookspecs import hookimpl\n@hookimpl\ndef zoo_commands(cli):\n"
+    CODE = "import click\nfrom zoo.core.hookspecs import hookimpl\n@hookimpl\ndef zoo_commands(cli):\n"
     NEW = "    @cli.command()\n    def hello():\n        print('hello there')\n"
     TAKEN = "    @cli.command()\n    def show():\n        print('mine')\n"
 
@@ -197,7 +197,9 @@ class TestCommandsOfPlugins:
             "@hookimpl\ndef zoo_variants():\n    return [Variant('norm', 'mine', 'zoo_parts:Mine', '')]\n"
         )
         plugin(
-            "from zoo.registry import Variant\n" + self.CODE + "    @cli.command()\n    @click.pass_context\n"
+            "from zoo.core.registry import Variant\n"
+            + self.CODE
+            + "    @cli.command()\n    @click.pass_context\n"
             f"    def leave(ctx):\n        {end}\n{offered}"
         )
         done = shell("leave")
@@ -218,7 +220,7 @@ def test_a_command_may_be_added_under_a_name_of_its_own() -> None:
 
 
 PRINTS = """
-from zoo.attention.eager import EagerAttention
+from zoo.parts.attention.eager import EagerAttention
 print("imported")
 class Mine(EagerAttention):
     def __init__(self, *args):

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.checkpoint import load_checkpoint
-from zoo.losses.cross_entropy import CrossEntropyLoss
+from zoo.models.checkpoint import load_checkpoint
+from zoo.parts.loss.cross_entropy import CrossEntropyLoss
 
 QUICK = ["train", "--d-model=8", "--num-heads=2", "--d-ff=8", "--steps=3", "--batch-size=4", "--device=cpu"]
 
@@ -89,7 +89,7 @@ def test_it_saves_at_intervals(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.Mon
     def saved(_directory: Path, _model: object, _blueprint: object, **extra: int) -> None:
         steps.append(extra["steps"])
 
-    monkeypatch.setattr("zoo.checkpoint.save_checkpoint", saved)
+    monkeypatch.setattr("zoo.models.checkpoint.save_checkpoint", saved)
     zoo(*QUICK, "--steps=5", "--save", str(tmp_path))
     assert steps == [2, 4, 5, 5]  # before it is scored, and with its score
 
@@ -125,7 +125,7 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_training(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    monkeypatch.setattr("zoo.training.train", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr("zoo.training.trainer.train", lambda *_, **__: pytest.fail("trained"))
     done = zoo(*QUICK, "--save", str(tmp_path))
     assert done.code == 2
     assert "holds no checkpoint of the zoo" in " ".join(done.err.split())

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.training import DivergedError
-from zoo.translation.trainer import Trainer
+from zoo.training.trainer import DivergedError
+from zoo.training.translation.trainer import Trainer
 
 WORDS = {"eins": "one", "zwei": "two", "drei": "three"}
 SMALL = ["--d-model=16", "--num-heads=2", "--d-ff=16", "--num-encoder-layers=1", "--num-decoder-layers=1"]
@@ -39,7 +39,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from click.testing import CliRunner
 
     from zoo.cli.root import make_cli
-    from zoo.plugins import get_plugins
+    from zoo.core.plugins import get_plugins
 
     folder = tmp_path_factory.mktemp("trained")
     line = ["train", "--task=translate", str(folder / "run"), *QUICK, *write(folder)]
@@ -73,7 +73,7 @@ def test_standard_input_is_read_line_by_line(
     from click.testing import CliRunner
 
     from zoo.cli.root import make_cli
-    from zoo.plugins import get_plugins
+    from zoo.core.plugins import get_plugins
 
     piped = CliRunner().invoke(
         make_cli(get_plugins()),
@@ -95,7 +95,7 @@ def test_standard_input_that_is_no_text(zoo: Zoo, trained: Path, monkeypatch: py
     from click.testing import CliRunner
 
     from zoo.cli.root import make_cli
-    from zoo.plugins import get_plugins
+    from zoo.core.plugins import get_plugins
 
     for given, words in ((b"\xff\n", "no UTF-8"), (b"", "No text was given")):
         done = CliRunner().invoke(

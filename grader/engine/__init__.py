@@ -1,0 +1,1 @@
+"""Asks a submission, compares, and names mistakes."""

@@ -1,0 +1,130 @@
+"""Whether two answers to a scenario are the same, and if not, expected and got in a few lines."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import torch
+from torch import Tensor
+
+from grader.engine.compare import GRADIENT, UNITS, deviation
+from grader.engine.component import SubmissionError
+from grader.engine.explain import place
+from grader.engine.scenario import Scenario, Seen
+from grader.engine.wording import values_in_words
+
+# Bool matrices that are drawn side by side: how their names begin, and what an x says.
+MAPS = {
+    "influence": "x where the input position (column) reaches the output position (row)",
+    "looks": "x where the query (row) may look at the key (column)",
+    "keys": "x where a key may be looked at; a row for each sentence",
+}
+LARGEST_MAP = 12
+
+
+def bound(scenario: Scenario, name: str, expected: Tensor) -> float:
+    """How far a value may be from what is expected, see `grader.engine.compare`."""
+    if not expected.is_floating_point():
+        return 0.0
+    factor = GRADIENT if name.startswith("gradient") else 1.0
+    unit = UNITS.get(expected.dtype, UNITS[scenario.dtype])
+    return unit * factor * scenario.slack * (1 + _size(expected))
+
+
+def _size(x: Tensor) -> float:
+    largest = float(x.abs().max()) if x.numel() else 0.0
+    if math.isfinite(largest):  # to pick the finite ones takes ten times as long
+        return largest
+    finite = x[x.isfinite()]
+    return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def alike(a: Tensor, b: Tensor) -> bool:
+    """Whether two equal calls gave the same, up to rounding, which need not repeat itself."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return deviation(a, b) <= UNITS.get(a.dtype, 0.0) * (1 + _size(a))
+
+
+# What torch says where shapes do not fit: in many words, depending on the operation.
+SHAPES = re.compile(r"must match|shapes? |size|dimension|subscript|broadcast", re.IGNORECASE)
+NOT_SHAPES = re.compile(r"stride|leaf|dtype|device|grad", re.IGNORECASE)
+
+
+def kind_of(error: SubmissionError) -> tuple[str, str, bool]:
+    """What two errors must have in common to agree: kind, type, and whether it is shapes that do not fit."""
+    about_shapes = bool(SHAPES.search(error.message)) and not NOT_SHAPES.search(error.message)
+    return error.kind, error.type_name, error.type_name == "RuntimeError" and about_shapes
+
+
+def same(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> bool:
+    """Whether two answers agree, up to rounding (times `loose`); two errors of one kind agree, see `kind_of`."""
+    if right.error is not None or got.error is not None:
+        return (
+            right.error is not None and got.error is not None and kind_of(right.error) == kind_of(got.error)
+        )
+    return not differing(scenario, right, got, loose=loose)
+
+
+def differing(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> list[str]:
+    """Names of what differs: "error", facts, values; the right answer's first, in its order."""
+    if right.error is not None or got.error is not None:
+        return [] if same(scenario, right, got) else ["error"]
+    facts = [n for n in {**right.facts, **got.facts} if right.facts.get(n) != got.facts.get(n)]
+    values = [
+        name
+        for name, value in right.values.items()
+        if name not in got.values
+        or value.dtype != got.values[name].dtype
+        or not deviation(value, got.values[name]) <= loose * bound(scenario, name, value)
+    ]
+    extra = [name for name in got.values if name not in right.values]
+    return [*values, *facts, *extra]
+
+
+def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tuple[str, str]:
+    """What a test says about one wrong scenario, and a picture if one says more."""
+    head = f"{scenario.component}, {scenario.title}:"
+    if got.error is not None:
+        where = place(got.error)
+        expected = "a result" if right.error is None else f"a {right.error.type_name}"
+        raised = f"{head} expected {expected}, got {got.error.type_name}: {got.error.message}"
+        return raised + (f"\n  {where}" if where else ""), ""
+    if right.error is not None:
+        return f"{head} expected a {right.error.type_name}, got no error.", ""
+    maps = [n for n in names if n.startswith(tuple(MAPS)) and n in got.values and n in right.values]
+    name = names[0]
+    picture = influence_map(maps[0], right.values[maps[0]], got.values[maps[0]]) if maps else ""
+    if name in right.values and name in got.values:
+        return f"{head} {values_in_words(name, right.values[name], got.values[name])}", picture
+    said = f"{head} {name}: expected {_said(name, right)}, got {_said(name, got)}"
+    return said if said.endswith("?") else f"{said}.", picture
+
+
+def _said(name: str, seen: Seen) -> str:
+    if name in seen.facts:
+        return seen.facts[name]
+    if name in seen.values:
+        return f"a tensor of shape {list(seen.values[name].shape)}"
+    came = seen.facts.get("result", "none")
+    return "None: is there a return?" if came == "None" else came
+
+
+def influence_map(title: str, right: Tensor, got: Tensor) -> str:
+    """Two bool matrices side by side, see `MAPS`."""
+    if right.shape != got.shape or right.dim() != 2 or max(right.shape) > LARGEST_MAP:
+        return ""
+    rows = [f"{_row(a)}      {_row(b)}" for a, b in zip(right.tolist(), got.tolist(), strict=True)]
+    gap = " " * max(1, 2 * right.size(1) - 1 - len("right") + 6)
+    legend = next((said for start, said in MAPS.items() if title.startswith(start)), "x for True")
+    return "\n".join([f"{title}: {legend}", f"right{gap}yours", *rows])
+
+
+def _row(cells: list[bool]) -> str:
+    return " ".join("x" if cell else "." for cell in cells)
+
+
+def as_bool(x: Tensor) -> Tensor:
+    """For influence maps: what moved at all."""
+    return x.abs() > 1e-5 if x.dtype != torch.bool else x

@@ -1,0 +1,36 @@
+"""Whether a submission makes tensors on a fixed device: on a machine with one device, by following them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.engine.component import Submission
+from grader.engine.verdict import Failed, Named
+
+FIXED_DEVICE = Named(
+    "device-hard-coded",
+    "A tensor is made on the CPU whatever device the input is on: torch.arange, torch.zeros and the like make it there "
+    "unless told otherwise, and a tensor that is a plain attribute stays there. On a GPU that raises an error.",
+    hint="Say device=x.device where a tensor is made, or register it as a buffer.",
+    source="mlverse/torch#1473",
+)
+
+
+def check_devices(submission: Submission, what: str, ask: Callable[[], bool]) -> bool:
+    """Raise Failed if tensors of different devices would meet on a GPU while `ask` runs the submission's code.
+
+    Returns whether it ran: what raised before its end is not shown to be right.
+
+    Args:
+        what: the part and the call, in words.
+        ask: runs it; False if it raised, and nothing can be said.
+    """
+    submission.trace(True)
+    try:
+        ran = ask()
+    finally:
+        strays = submission.trace(False)
+    if strays and ran:
+        message = f"{what}: tensors of different devices would meet on a GPU: {', '.join(strays)}."
+        raise Failed(message, mistakes=[FIXED_DEVICE])
+    return ran

@@ -1,0 +1,322 @@
+"""Which of a learner's parameters is which: by shape, first value, name and order.
+
+The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
+the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be
+stacked in one parameter (gain and shift as [2, D], [D, 2] or in turns), if it holds nothing else; and one may be cut
+into several (a list of parameters or of layers, each with some of the rows or columns).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, product
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import ParameterInfo
+
+MOST = 48
+WAYS_TO_JOIN = 32
+Chunks = tuple[tuple[str, torch.Size], ...]
+_UNASSIGNED = 1000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A parameter that the reference has.
+
+    Attributes:
+        name: the reference's, "norm1.gain": what stands before the last dot belongs together.
+        shape: its shape.
+        words: a pattern of names that people give it.
+        starts: the value all its numbers start with, if the contract fixes that.
+        optional: whether the contract leaves it free to be there.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    words: str = ""
+    starts: float | None = None
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where one wanted parameter is kept: under which name, as which of so many equal pieces, whether transposed.
+
+    Attributes:
+        shape: of the learner's whole parameter.
+        along: the dimension along which its pieces are stacked; one beyond the last: they take turns.
+        chunks: names and shapes of the learner's parameters that make up the whole one; none if it is one.
+        cut: the dimension along which it is cut into chunks.
+    """
+
+    own: str
+    shape: torch.Size
+    turned: bool = False
+    piece: int = 0
+    pieces: int = 1
+    along: int = 0
+    chunks: Chunks = ()
+    cut: int = 0
+
+    def find(self, values: Mapping[str, Tensor | None]) -> Tensor | None:
+        """The learner's whole value or gradient, from those of all parameters; None if there is none."""
+        if not self.chunks:
+            return values.get(self.own)
+        parts = [values.get(name) for name, _ in self.chunks]
+        if all(part is None for part in parts):
+            return None
+        return torch.cat(
+            [
+                torch.zeros(shape) if part is None else part
+                for part, (_, shape) in zip(parts, self.chunks, strict=True)
+            ],
+            self.cut,
+        )
+
+    def named(self, whole: Tensor) -> dict[str, Tensor]:
+        """The learner's whole value, by the names of the parameters that hold it."""
+        if not self.chunks:
+            return {self.own: whole}
+        parts = whole.split([shape[self.cut] for _, shape in self.chunks], self.cut)
+        return {name: part for (name, _), part in zip(self.chunks, parts, strict=True)}
+
+    def write(self, value: Tensor) -> Tensor:
+        """The learner's form of the reference's value: its piece, flat."""
+        return (value.T if self.turned else value).flatten()
+
+    def read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
+        """The reference's form of the learner's whole value or gradient."""
+        mine = _in_front(value, self.along, self.pieces).reshape(self.pieces, -1)[self.piece]  # -> [numbers]
+        if self.turned:
+            return mine.reshape(tuple(reversed(shape))).T  # [..., ...] -> turned
+        return mine.reshape(tuple(shape))  # the reference's shape
+
+    def join(self, pieces: Sequence[Tensor]) -> Tensor:
+        """The learner's whole value, from all its pieces in order, flat."""
+        if self.pieces == 1 or self.along == len(self.shape):
+            return torch.stack(list(pieces), -1).reshape(self.shape)  # the learner's shape
+        shape = torch.empty(self.shape, device="meta").movedim(self.along, 0).shape
+        return torch.cat(list(pieces)).reshape(shape).movedim(0, self.along)  # the learner's shape
+
+
+Reading = Mapping[str, Slot]
+_INDEX = re.compile(r"(?<![^.])\d+(?![^.])")  # a number as a part of a dotted name
+
+
+def written(reading: Reading, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The learner's parameters, by name, that hold the reference's values."""
+    slots = sorted(reading.items(), key=lambda pair: pair[1].piece)
+    found: dict[str, Tensor] = {}
+    for _, first in slots:
+        pieces = [slot.write(values[name]) for name, slot in slots if slot.own == first.own]
+        found |= first.named(first.join(pieces))
+    return found
+
+
+def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, ParameterInfo]:
+    """Those that the learner made: the weights of the judge's own parts are left out."""
+    return {n: p for n, p in parameters.items() if not n.rpartition(".")[2].startswith("judge_")}
+
+
+def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Reading]:
+    """All ways to find the wanted parameters among the learner's own, the likeliest first.
+
+    What cannot be found is left out of a reading. There is at least one, which may be empty.
+    """
+    own = own_parameters(parameters)
+    whole = tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own.items())
+    found = _readings(whole, tuple(wanted))
+    if _complete(found[0], wanted):
+        return list(found)
+    joined: list[list[Reading]] = [
+        _readings(way, tuple(wanted)) for way in islice(_joined(own), 1, WAYS_TO_JOIN)
+    ]
+    if fitting := [some for some in joined if _complete(some[0], wanted)]:
+        return max(fitting, key=lambda some: len(some[0]))
+    if len(own) >= len(wanted):
+        return list(found)
+    stacked: list[Reading] = []
+    for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
+        pieces = tuple(piece for name, p in own.items() for piece in _pieces(name, p.value, wanted, along))
+        stacked += [one for one in _readings(pieces, tuple(wanted)) if _complete(one, wanted)]
+    return stacked[:MOST] or list(found)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What is looked at of a learner's parameter, or of a piece of it.
+
+    Attributes:
+        shape: its own, or the piece's.
+        level: the value that all its numbers have, if they do.
+        piece, pieces, along: which piece, of how many, stacked along which dimension.
+        whole: the whole parameter's shape, if this is a piece.
+        chunks, cut: see `Slot`.
+    """
+
+    name: str
+    shape: torch.Size
+    level: float | None
+    piece: int = 0
+    pieces: int = 1
+    along: int = 0
+    whole: torch.Size | None = None
+    chunks: Chunks = ()
+    cut: int = 0
+
+
+def _joined(own: Mapping[str, ParameterInfo]) -> Iterator[tuple[_Own, ...]]:
+    """The parameters as they are, then with those as one that are numbered and fit together, by rows or by columns."""
+    groups: dict[str, dict[str, Tensor]] = {}
+    for name, info in own.items():
+        groups.setdefault(_INDEX.sub("*", name), {})[name] = info.value
+    choices: list[list[list[_Own]]] = []
+    for label, parts in groups.items():
+        apart = [_Own(name, value.shape, _level(value)) for name, value in parts.items()]
+        ways = [_as_one(label, parts, cut) for cut in (0, 1)] if len(parts) > 1 else []
+        choices.append([apart, *([way] for way in ways if way is not None)])
+    for chosen in product(*choices):
+        yield tuple(one for group in chosen for one in group)
+
+
+def _as_one(label: str, parts: Mapping[str, Tensor], cut: int) -> _Own | None:
+    """The parts as one parameter that is cut along a dimension; None if they do not fit."""
+    if len({(*value.shape[:cut], *value.shape[cut + 1 :]) for value in parts.values()}) > 1:
+        return None
+    if any(value.dim() <= cut for value in parts.values()):
+        return None
+    whole = torch.cat(list(parts.values()), cut)
+    chunks = tuple((name, value.shape) for name, value in parts.items())
+    return _Own(label, whole.shape, _level(whole), chunks=chunks, cut=cut)
+
+
+def _level(value: Tensor) -> float | None:
+    flat = value.flatten()
+    return float(flat[0]) if flat.numel() and bool((flat == flat[0]).all()) else None
+
+
+def _pieces(name: str, value: Tensor, wanted: Sequence[Wanted], along: int) -> list[_Own]:
+    """A parameter cut along a dimension into pieces of a wanted shape; whole if that cannot be."""
+    shapes = [shape for one in wanted for shape in (one.shape, one.shape[::-1])]
+    if _plain(value.shape) in map(_plain, shapes) or along > max(1, value.dim() - 1):
+        return [_Own(name, value.shape, _level(value))]
+    for shape in shapes:
+        count = value.numel() // math.prod(shape)
+        if not 1 < count <= len(wanted) or count * math.prod(shape) != value.numel():
+            continue
+        first = _in_front(value, along, count)
+        if _is_stack(first.shape, shape):
+            cut = first.reshape(count, *shape)  # [pieces, ...]
+            return [_Own(name, p.shape, _level(p), i, count, along, value.shape) for i, p in enumerate(cut)]
+    return [_Own(name, value.shape, _level(value))]
+
+
+def _in_front(value: Tensor, along: int, pieces: int) -> Tensor:
+    """The same numbers with the dimension in front along which pieces are stacked."""
+    if pieces > 1 and along == value.dim():
+        return value.reshape(-1, pieces).T  # [pieces, ...]
+    return value.movedim(along, 0) if pieces > 1 else value
+
+
+def _plain(shape: Sequence[int]) -> list[int]:
+    """A shape without its ones, which say nothing."""
+    return [n for n in shape if n != 1]
+
+
+def _is_stack(whole: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether `whole` is some of `shape` on top of one another: [n, *shape] or [n shape[0], *shape[1:]]."""
+    size, last = len(shape), tuple(whole[len(whole) - len(shape) :])
+    if len(whole) > size:
+        return last == tuple(shape)
+    return len(whole) == size and last[1:] == tuple(shape[1:]) and not whole[0] % shape[0]
+
+
+def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
+    """Whether everything wanted was found, in parameters that hold nothing else."""
+    used = Counter(slot.own for slot in reading.values())
+    return all(one.optional or one.name in reading for one in wanted) and all(
+        used[slot.own] == slot.pieces for slot in reading.values()
+    )
+
+
+@lru_cache(maxsize=256)
+def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading]:
+    choices = [sorted(_places(one, i, own), key=lambda c: c[0]) for i, one in enumerate(wanted)]
+    # To leave out what could be found costs more than any other way; so it is tried only if there is none.
+    sparing = [[c for c in some if c[0] < _UNASSIGNED] or some for some in choices]
+    assigned = list(islice(_assignments(sparing), 20_000)) or islice(_assignments(choices), 20_000)
+    found: list[tuple[float, Reading]] = []
+    for picked in assigned:
+        slots = {w.name: slot for w, (_, slot) in zip(wanted, picked, strict=True) if slot is not None}
+        cost = sum(cost for cost, _ in picked) + 10 * _torn(slots)
+        found.append((cost, slots))
+    found.sort(key=lambda pair: pair[0])
+    best = found[0][0]
+    return [slots for cost, slots in found[:MOST] if cost < best + _UNASSIGNED / 2]
+
+
+def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[float, Slot | None]]:
+    """The parameters that one could be, with a cost: lower is likelier."""
+    for order, info in enumerate(own):
+        squeezed, plain = _plain(info.shape), _plain(one.shape)
+        for turned in (False, True):
+            if squeezed != (plain[::-1] if turned else plain) or (turned and len(plain) < 2):
+                continue
+            cost = 0.1 * abs(order - position) + turned
+            if one.words:
+                cost += 0 if re.search(one.words, info.name.lower()) else 3
+            if one.starts is not None:
+                cost += 0 if info.level == one.starts else 20
+            whole = info.shape if info.whole is None else info.whole
+            yield (
+                cost,
+                Slot(
+                    info.name,
+                    whole,
+                    turned,
+                    info.piece,
+                    info.pieces,
+                    info.along,
+                    info.chunks,
+                    info.cut,
+                ),
+            )
+    yield (_UNASSIGNED / 10 if one.optional else _UNASSIGNED), None
+
+
+def _assignments(
+    choices: Sequence[Sequence[tuple[float, Slot | None]]], taken: frozenset[tuple[str, int]] = frozenset()
+) -> Iterator[list[tuple[float, Slot | None]]]:
+    if not choices:
+        yield []
+        return
+    for cost, slot in choices[0]:
+        if slot is None or (slot.own, slot.piece) not in taken:
+            used = taken if slot is None else taken | {(slot.own, slot.piece)}
+            for rest in _assignments(choices[1:], used):
+                yield [(cost, slot), *rest]
+
+
+def _torn(slots: Reading) -> int:
+    """How many parameters that belong together come from different modules of the learner's."""
+    homes: dict[str, set[str]] = {}
+    for name, slot in slots.items():
+        group, _, _ = name.rpartition(".")
+        if group:
+            homes.setdefault(group, set()).add(_home(slot))
+    return sum(len(places) - 1 for places in homes.values())
+
+
+def _home(slot: Slot) -> str:
+    module, dot, last = slot.own.rpartition(".")
+    if slot.pieces > 1:
+        return f"piece {slot.piece}"
+    return module if dot else re.sub(r"(weight|bias|gain|gamma|beta|shift|scale|[abgw])", "", last.lower())

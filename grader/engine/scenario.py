@@ -1,0 +1,74 @@
+"""One thing that is asked of a submission, and what it answered.
+
+A scenario is a small script: make parts, construct the learner's class, load weights, call, look. The same script is
+run on the learner's code (in its worker), on the reference (in float64: that is the right answer) and on the reference
+with one thing wrong (that is how a mistake gets its name).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import SubmissionError
+
+if TYPE_CHECKING:
+    from grader.engine.desk import Desk
+
+Answer = Mapping[str, Tensor | str]
+
+LAYER_SLACK = {torch.bfloat16: 2.0}
+"""By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """See the module.
+
+    Attributes:
+        title: what is special about it, as words in a sentence ("a row of nothing but padding").
+        component: the function or class that is judged by it.
+        group: the hidden test it belongs to.
+        ask: the script. Gives tensors and texts by name; SubmissionErrors are left to pass.
+        dtype: of inputs and weights.
+        slack: how many times the usual rounding error is allowed.
+        traits: what a failure may turn on, as in `grader.engine.conclusions.TRAITS` ("bfloat16 inputs").
+    """
+
+    title: str
+    component: str
+    group: str
+    ask: Callable[[Desk], Answer]
+    dtype: torch.dtype = torch.float32
+    slack: float = 1.0
+    traits: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a scenario gave: tensors and texts by name, or the error that ended it.
+
+    `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
+    """
+
+    values: Mapping[str, Tensor] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    error: SubmissionError | None = None
+    unread: bool = False
+
+
+def seen(answer: Answer) -> Seen:
+    """Sort an answer into tensors and texts."""
+    tensors = {name: x.detach() for name, x in answer.items() if isinstance(x, Tensor)}
+    return Seen(tensors, {name: str(x) for name, x in answer.items() if not isinstance(x, Tensor)})
+
+
+def scenarios_of(
+    everything: Sequence[Scenario], component: str, groups: Sequence[str] = ()
+) -> list[Scenario]:
+    """Those of one component, and of these groups if any are named."""
+    return [s for s in everything if s.component == component and (not groups or s.group in groups)]

@@ -1,0 +1,140 @@
+"""Mistakes that no single right answer shows: inputs changed, memory kept, parameters out of reach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.engine.devices import FIXED_DEVICE
+from grader.engine.mistakes import CLASS
+from grader.exercises.attention.mistakes.collection import mistake
+from grader.exercises.attention.reference import Call, Steps
+
+
+@mistake(
+    "input-changed-in-place",
+    "An input tensor is changed in place (`/=`, `*=`, `mul_`, ...): the caller's own tensor is different afterwards, "
+    "and so is everything that uses it later (the residual connection, say).",
+    hint="Use q = q / n, not q /= n; functions that end in an underscore work in place.",
+)
+def input_changed_in_place(steps: Steps) -> list[Steps]:
+    def scaled(call: Call) -> Call:
+        call.query.div_(call.query.size(-1) ** 0.5)
+        return call
+
+    def key_scaled(call: Call) -> Call:
+        call.key.div_(call.key.size(-1) ** 0.5)
+        return call
+
+    def after_a_copy(index: int) -> Steps:
+        """The result is that of the untouched inputs."""
+
+        def copied(call: Call) -> Call:
+            wanted = steps.prepare(call.taking([x.clone() for x in call.inputs]))
+            call.inputs[index].add_(1.0)
+            return wanted
+
+        return replace(steps, prepare=copied)
+
+    unscaled = replace(steps, scale=lambda _call, s, _q, _k: s)
+    return [
+        *(after_a_copy(index) for index in range(3)),
+        replace(unscaled, prepare=scaled),
+        replace(unscaled, prepare=key_scaled),
+    ]
+
+
+@mistake(
+    "mask-changed-in-place",
+    "The mask that was handed in is changed in place: the next layer gets another mask than this one did.",
+    hint="Make a new tensor; functions that end in an underscore work in place.",
+)
+def mask_changed_in_place(steps: Steps) -> list[Steps]:
+    def inverted(call: Call) -> Call:
+        if call.mask is None or call.mask.dtype != torch.bool:
+            return call
+        wanted = replace(call, mask=call.mask.clone())
+        call.mask.logical_not_()
+        return wanted
+
+    def clamped(call: Call) -> Call:
+        if call.mask is not None and call.mask.dtype != torch.bool:
+            call.mask.clamp_(min=-1e9)
+        return call
+
+    return [replace(steps, prepare=inverted), replace(steps, prepare=clamped)]
+
+
+@mistake(
+    "remembers-first-mask",
+    "The mask of an earlier call is kept and used again: a call must depend on its own arguments only.",
+    hint="Look for things stored on self, or in a global, during forward.",
+    parts=CLASS,
+)
+def remembers_first_mask(steps: Steps) -> list[Steps]:
+    def kept(call: Call) -> Call:
+        first = call.memory.setdefault("mask", call.mask)
+        return replace(call, mask=first)
+
+    def kept_if_given(call: Call) -> Call:
+        if call.mask is not None:
+            call.memory.setdefault("mask", call.mask)
+        return replace(call, mask=call.memory.get("mask"))
+
+    return [replace(steps, prepare=kept), replace(steps, prepare=kept_if_given)]
+
+
+@mistake(
+    "remembers-keys",
+    "Keys and values of an earlier call are kept and used again: a call must depend on its own arguments only.",
+    hint="Look for things stored on self, or in a global, during forward.",
+    parts=CLASS,
+)
+def remembers_keys(steps: Steps) -> list[Steps]:
+    def kept(call: Call) -> Call:
+        key, value = call.memory.setdefault("kv", (call.key, call.value))
+        return replace(call, key=key, value=value)
+
+    def growing(call: Call) -> Call:
+        key, value = call.memory.get("kv", (call.key[:, :0], call.value[:, :0]))
+        call.memory["kv"] = torch.cat([key, call.key], 1).detach(), torch.cat([value, call.value], 1).detach()
+        return replace(call, key=torch.cat([key, call.key], 1), value=torch.cat([value, call.value], 1))
+
+    return [replace(steps, prepare=kept), replace(steps, prepare=growing)]
+
+
+@mistake(
+    "parameters-not-registered",
+    "PyTorch does not know all parameters of the module: layers kept in a plain Python list or dict are "
+    "invisible to the optimizer, to `.to(device)` and to `state_dict()`.",
+    hint="nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
+    source="acids-ircam/ddsp_pytorch#37",
+    parts=CLASS,
+)
+def parameters_not_registered(steps: Steps) -> Steps:
+    return replace(steps, registered=False)
+
+
+@mistake(
+    "random-result",
+    "The same input and the same weights give a different result every time, although nothing asks for "
+    "chance: noise is "
+    "added, or layers are made anew in forward.",
+    hint="Make layers in __init__; look for rand and randn in forward.",
+    parts=CLASS,
+)
+def random_result(steps: Steps) -> list[Steps]:
+    def noisy(call: Call, x: Tensor) -> Tensor:
+        return steps.finish(call, x) + 0.1 * torch.randn_like(x)
+
+    return [replace(steps, finish=noisy)]
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> Steps:
+    def scale(call: Call, scores: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return steps.scale(call, scores, q, k) + torch.zeros(scores.shape[-2:], dtype=scores.dtype)
+
+    return replace(steps, scale=scale)

@@ -1,0 +1,13 @@
+"""The decorator that adds a mistake to this exercise's collection, and what several themes share."""
+
+from __future__ import annotations
+
+from grader.engine.mistakes import BOTH, Collection
+from grader.exercises.attention.reference import Steps
+
+mistake: Collection[Steps] = Collection(BOTH)
+
+SOFTMAX = "softmax(Q K^T / sqrt(d_k)) V"
+HEADS = "Concat(head_1, ..., head_h) W_O"
+PAPER = "Attention Is All You Need, section 3.2.1"
+PAPER_HEADS = "Attention Is All You Need, section 3.2.2"

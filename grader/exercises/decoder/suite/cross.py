@@ -1,0 +1,59 @@
+"""What only a decoder can get wrong: a memory as long as x, so that nothing crashes, and the gradient to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from grader.engine.scenario import Scenario
+from grader.exercises.layers.suite import masks, single, stacks
+from grader.exercises.layers.suite.kinds import DECODER, Size, Way
+
+EQUAL = Size(2, 4, 8, 4)
+BOTH = masks.every(DECODER, masks.separate)
+NUMBERS = masks.every(DECODER, masks.of_numbers)
+MIXED: masks.Forms = {"src_mask": masks.padding, "tgt_mask": masks.of_numbers}
+
+
+def _of_a_place(one: single.Maker, norm: str, asked: Callable[..., single.Ask]) -> list[Scenario]:
+    """`asked` makes the script, given what is added to the seed."""
+
+    def title(text: str) -> str:
+        return f'norm="{norm}", memory as long as x{text}'
+
+    alone = [
+        one(title(f", {name} alone"), "masks", asked(3 + i, forms={name: masks.separate}))
+        for i, name in enumerate(("src_mask", "tgt_mask"))
+    ]
+    return [
+        one(title(""), "memory", asked(1)),
+        one(title(", two masks"), "masks", asked(2, forms=BOTH)),
+        *alone,
+        one(title(", two additive masks"), "masks", asked(5, forms=NUMBERS)),
+        one(title(", a bool mask and an additive one"), "masks", asked(6, forms=MIXED)),
+        one(title(", the gradient"), "gradients", asked(7, backward=True, forms=BOTH)),
+    ]
+
+
+def layer_scenarios(seed: int) -> list[Scenario]:
+    """Of `DecoderLayer`."""
+    found = []
+    for i, norm in enumerate(single.PLACES):
+
+        def asked(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
+            return single.numbers(DECODER, start + offset, EQUAL, Way(norm), **extra)
+
+        found += _of_a_place(single.Maker(DECODER, DECODER.layer), norm, asked)
+    return found
+
+
+def stack_scenarios(seed: int) -> list[Scenario]:
+    """Of `Decoder`."""
+    found = []
+    for i, norm in enumerate(single.PLACES):
+
+        def asked(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
+            return stacks.numbers(DECODER, start + offset, 3, EQUAL, Way(norm), **extra)
+
+        found += _of_a_place(single.Maker(DECODER, DECODER.stack), norm, asked)
+    return found

@@ -1,0 +1,38 @@
+"""What the hidden tests ask `DecoderLayer` and `Decoder`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.engine.component import Submission
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Scenario
+from grader.exercises.decoder.mistakes import MISTAKES
+from grader.exercises.decoder.reference import REFERENCE, namespace
+from grader.exercises.decoder.suite import cross
+from grader.exercises.layers.suite.kinds import DECODER
+from grader.exercises.layers.suite.single import layer_scenarios
+from grader.exercises.layers.suite.stacks import stack_scenarios
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them: what layers and stacks of both kinds are asked, and what is the decoder's alone."""
+    return [
+        *layer_scenarios(DECODER, seed),
+        *cross.layer_scenarios(seed + 500),
+        *stack_scenarios(DECODER, seed + 1000),
+        *cross.stack_scenarios(seed + 1500),
+    ]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)
+
+
+def memory(name: str) -> bool:
+    """Differences in what the keys and values of cross-attention are, or in the memory that layers get."""
+    return name.startswith(("key and value of", "memory of"))

@@ -1,0 +1,246 @@
+"""Mistakes that can be made in greedy decoding and in beam search."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.engine.devices import FIXED_DEVICE
+from grader.engine.mistakes import Collection
+from grader.exercises.decoding.reference import Request, Rows, Steps, padded
+
+mistake: Collection[Steps] = Collection()
+RESULT = "result: the generated ids without SOS, with EOS, then PAD"
+
+
+@mistake(
+    "sos-in-result",
+    "SOS stands at the head of the result. It was the start of the input and was not generated, so it is left out.",
+    formula=RESULT,
+    hint="Which of the columns did the model not choose?",
+)
+def sos_in_result(steps: Steps) -> list[Steps]:
+    def give(request: Request, rows: Rows) -> object:
+        return steps.give(request, [[request.sos, *row] for row in rows])
+
+    return [
+        replace(steps, give=give),
+        replace(steps, give=give, request=lambda r: replace(r, max_len=r.max_len - 1)),
+    ]
+
+
+@mistake(
+    "eos-cut-off",
+    "EOS is missing from the result: it is thrown away, or covered with PAD. A row ends with its EOS.",
+    formula=RESULT,
+    hint="In which order are 'this row has ended' set and PAD filled in?",
+)
+def eos_cut_off(steps: Steps) -> Steps:
+    def give(request: Request, rows: Rows) -> object:
+        return steps.give(request, [[i for i in row if i != request.eos] for row in rows])
+
+    return replace(steps, give=give)
+
+
+@mistake(
+    "eos-in-place-of-pad",
+    "What follows a row's EOS is filled with EOS again; it should be PAD.",
+    formula=RESULT,
+    hint="With which id is the shorter row filled up?",
+)
+def eos_in_place_of_pad(steps: Steps) -> Steps:
+    return replace(steps, give=lambda request, rows: padded(request, rows, request.eos))
+
+
+@mistake(
+    "max-len-off-by-one",
+    "A row that never ends has one id too many or too few. max_len counts the generated ids; SOS is none of them.",
+    formula="at most max_len generated ids",
+    hint="How often does the loop run, and what is in the tensor before it starts?",
+)
+def max_len_off_by_one(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, request=lambda r: replace(r, max_len=r.max_len - 1)),
+        replace(steps, request=lambda r: replace(r, max_len=r.max_len + 1)),
+    ]
+
+
+@mistake(
+    "special-ids-hard-coded",
+    "The ids of SOS, EOS and PAD are written into the code as 1, 2 and 0; the arguments sos, eos and pad are not used "
+    "everywhere.",
+    hint="Search the function for the digits 0, 1 and 2.",
+)
+def special_ids_hard_coded(steps: Steps) -> list[Steps]:
+    def fixed(**ids: int) -> Steps:
+        return replace(steps, request=lambda r: replace(r, **ids))  # type: ignore[arg-type]
+
+    return [fixed(sos=1), fixed(eos=2), fixed(pad=0), fixed(sos=1, eos=2), fixed(sos=1, eos=2, pad=0)]
+
+
+@mistake(
+    "logits-of-first-position",
+    "The next id is read from the logits of the first position, or the model is given SOS alone at every step. The "
+    "logits of position t say what follows position t: the last position says what comes next.",
+    formula="next id from logits[:, -1]",
+    hint="Of the L rows of logits, which one has seen the whole prefix?",
+)
+def logits_of_first_position(steps: Steps) -> Steps:
+    return replace(steps, look=lambda logits: logits[:, 0])
+
+
+@mistake(
+    "prefix-not-handed-over",
+    "The model is not given all that was generated so far, but the last id alone. Without a cache it "
+    "needs the whole prefix each time.",
+    formula="decode(SOS y1 ... yt, memory, src)",
+    hint="Print the shape of what decode is given, step by step.",
+)
+def prefix_not_handed_over(steps: Steps) -> list[Steps]:
+    def only(part: slice) -> Steps:
+        def ask(request: Request, tokens: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+            return steps.ask(request, tokens[:, part], memory, src)
+
+        return replace(steps, ask=ask)
+
+    return [only(slice(-1, None)), only(slice(-2, None))]
+
+
+@mistake(
+    "source-and-target-swapped",
+    "The model is called with the generated ids as its source and the source as its target: forward is "
+    "model(src, tgt), decode is model.decode(tgt, memory, src).",
+    formula="logits = model(src, tgt)",
+    hint="Compare the order of the arguments with the model's own signature.",
+)
+def source_and_target_swapped(steps: Steps) -> Steps:
+    def ask(request: Request, tokens: Tensor, _memory: Tensor, src: Tensor) -> Tensor:
+        logits: Tensor = request.model(tokens, src)
+        return logits
+
+    return replace(steps, ask=ask)
+
+
+@mistake(
+    "gradients-recorded",
+    "Gradients are recorded while decoding. Nothing is trained here: it costs memory and time at every step, and the "
+    "whole call belongs under torch.no_grad().",
+    hint="encode runs the model as well.",
+)
+def gradients_recorded(steps: Steps) -> Steps:
+    return replace(steps, recording=nullcontext)
+
+
+@mistake(
+    "mode-left-changed",
+    "The model is in train mode afterwards, although it came in eval mode: what is decoded or measured next runs with "
+    "dropout.",
+    hint="Note model.training before, and restore that.",
+    source="ipolharvard/ethos-ares#20",
+)
+def mode_left_changed(steps: Steps) -> Steps:
+    return replace(steps, leave=lambda request: request.model.train())
+
+
+@mistake(
+    "one-sentence-only",
+    "It works for a batch of one sentence only: somewhere a tensor of B values is used as if it were a single one "
+    "(.item(), int(...), or `if` on it).",
+    formula="src [B, S] -> ids [B, <= max_len]",
+    hint="Which line can only deal with one number?",
+)
+def one_sentence_only(steps: Steps) -> Steps:
+    def give(request: Request, rows: Rows) -> object:
+        if len(rows) > 1:
+            raise RuntimeError("a Tensor with several elements cannot be converted to Scalar")
+        return steps.give(request, rows)
+
+    return replace(steps, give=give)
+
+
+@mistake(
+    "first-sentence-only",
+    "Only the first sentence of the batch is decoded: the result has one row, or every row is that of the first "
+    "sentence.",
+    formula="src [B, S] -> ids [B, <= max_len]",
+    hint="Which index stands in the place of the batch?",
+)
+def first_sentence_only(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, give=lambda request, rows: steps.give(request, rows[:1])),
+        replace(steps, give=lambda request, rows: steps.give(request, rows[:1]).squeeze(0)),
+        replace(steps, give=lambda request, rows: steps.give(request, [rows[0]] * len(rows))),
+        replace(steps, look=lambda logits: steps.look(logits)[:1].expand(logits.size(0), -1)),
+    ]
+
+
+@mistake(
+    "list-returned",
+    "A Python list comes back; it should be one tensor of ids [B, <= max_len].",
+    formula="src [B, S] -> ids [B, <= max_len]",
+    hint="Rows of different lengths are filled up with PAD; then they fit into one tensor.",
+)
+def list_returned(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, give=lambda request, rows: steps.give(request, rows).tolist()),
+        replace(steps, give=lambda request, rows: list(steps.give(request, rows))),
+    ]
+
+
+@mistake(
+    "result-transposed",
+    "The result is [L, B]: the steps are stacked along the first dimension. The batch comes first.",
+    formula="src [B, S] -> ids [B, <= max_len]",
+    hint="torch.stack(ids, dim=?)",
+    source="batch_first confusion: DaoyuanLi2816/Molecule-Generator#22",
+)
+def result_transposed(steps: Steps) -> Steps:
+    return replace(steps, give=lambda request, rows: steps.give(request, rows).T)
+
+
+@mistake(
+    "ids-not-int64",
+    "The ids come back as floats or as another kind of integer; ids are int64, like src.",
+    formula="src [B, S] -> ids [B, <= max_len]",
+    hint="torch.zeros and torch.ones make floats unless a dtype is given.",
+)
+def ids_not_int64(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, give=lambda request, rows: steps.give(request, rows).float()),
+        replace(steps, give=lambda request, rows: steps.give(request, rows).int()),
+        replace(steps, give=lambda request, rows: steps.give(request, rows).double()),
+    ]
+
+
+@mistake(
+    "source-changed",
+    "src is changed in place; it belongs to the caller.",
+    hint="Operators such as += and methods that end in _ work in place, and so do assignments to src[...].",
+)
+def source_changed(steps: Steps) -> list[Steps]:
+    def give(request: Request, rows: Rows) -> object:
+        request.src.fill_(request.pad)
+        return steps.give(request, rows)
+
+    def last(request: Request, rows: Rows) -> object:
+        request.src[:, -1] = request.eos
+        return steps.give(request, rows)
+
+    return [replace(steps, give=give), replace(steps, give=last)]
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> list[Steps]:
+    def give(request: Request, rows: Rows) -> object:
+        return torch.tensor(steps.give(request, rows).tolist())
+
+    def ask(request: Request, tokens: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+        return steps.ask(request, torch.tensor(tokens.tolist()), memory, src)
+
+    return [replace(steps, give=give), replace(steps, ask=ask)]
+
+
+MISTAKES = tuple(mistake.mistakes)

@@ -1,0 +1,268 @@
+"""What the hidden tests ask `greedy_decode` and `beam_search`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, Submission
+from grader.engine.desk import Desk, said
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.decoding.mistakes import MISTAKES
+from grader.exercises.decoding.reference import namespace
+from grader.exercises.decoding.suite.balance import balanced
+from grader.exercises.decoding.suite.cases import (
+    BASES,
+    BEAM,
+    GREEDY,
+    TABLE,
+    USUAL,
+    VOCAB,
+    Ids,
+    Search,
+    Weights,
+    doubtful,
+    sentences,
+    telling,
+    with_lengths,
+)
+
+Ask = Callable[[Desk], Answer]
+Made = Callable[[], tuple[Weights, Tensor]]  # what a scenario works with: drawn when it is asked
+NEVER_ENDS = 99
+OTHER_IDS = (Ids(sos=5, eos=3, pad=7), Ids(sos=0, eos=1, pad=2))
+
+
+def named(row: Sequence[int], ids: Ids) -> str:
+    """A row's ids in words, less PAD at the end."""
+    row = list(row)
+    while row and row[-1] == ids.pad:
+        row.pop()
+    words = {ids.sos: "SOS", ids.eos: "EOS", ids.pad: "PAD"}
+    return " ".join(words.get(i, str(i)) for i in row) or "nothing but PAD"
+
+
+def described(answer: Mapping[str, Tensor | str], ids: Ids, batch: int, max_len: int) -> Answer:
+    """The ids of each sentence in words, so that columns of PAD at the end do not count."""
+    facts = {name: value for name, value in answer.items() if name != "output"}
+    output = answer.get("output")
+    if not isinstance(output, Tensor):
+        return facts
+    facts["dtype"] = str(output.dtype).removeprefix("torch.")
+    if output.dim() != 2 or output.size(0) != batch:
+        return {**facts, "shape": str(list(output.shape))}
+    facts["shape"] = f"[{batch}, at most max_len]"
+    for number, row in enumerate(output.tolist(), start=1):
+        facts[f"sentence {number}"] = named([int(i) if i == i // 1 else -1 for i in row], ids)
+    if output.size(1) > max_len and bool((output[:, max_len:] != ids.pad).any()):
+        facts["ids beyond max_len"] = "some"
+    return facts
+
+
+def model(desk: Desk, weights: Weights) -> Instance:
+    """The judge's model, in eval mode."""
+    return desk.part("Speller", VOCAB, TABLE, weights=weights)
+
+
+def _ask(name: str, made: Made, *sizes: Any, ids: Ids = USUAL, called: str = "") -> Ask:
+    """A call: what has no default by position, the rest by keyword; or all by keyword.
+
+    Args:
+        sizes: max_len; or beam, max_len and perhaps length_penalty.
+        called: "keywords" to give everything by name.
+    """
+    words = ("max_len",) if name == GREEDY else ("beam", "max_len", "length_penalty")
+    by_name: dict[str, Any] = dict(zip(words, sizes, strict=False))
+    required = words[:2] if name == BEAM else words
+
+    def ask(desk: Desk) -> Answer:
+        weights, src = made()
+        part = model(desk, weights)
+        special: dict[str, Any] = {} if ids == USUAL else {"sos": ids.sos, "eos": ids.eos, "pad": ids.pad}
+        if called == "keywords":
+            answer = desk.call(desk.function(name), model=part, src=src, **by_name, **special)
+        else:
+            positional = [by_name[word] for word in required]
+            optional = {word: size for word, size in by_name.items() if word not in required}
+            answer = desk.call(desk.function(name), part, src, *positional, **optional, **special)
+        return described(answer, ids, src.size(0), by_name["max_len"])
+
+    return ask
+
+
+def _alone(made: Made) -> Made:
+    """The first sentence only."""
+    return lambda: (made()[0], made()[1][:1])
+
+
+def _watched(name: str, made: Made, *sizes: Any) -> Ask:
+    """How the model was treated."""
+
+    def ask(desk: Desk) -> Answer:
+        weights, src = made()
+        part = model(desk, weights)
+        desk.call(desk.function(name), part, src, *sizes)
+        calls = part.call([], method="recorded").value
+        mode = part.call([], method="mode").value
+        recording = any(bool(call["recording"]) for call in calls)
+        return {
+            "gradients while the model ran": "recorded" if recording else "not recorded",
+            "mode of the model afterwards": str(mode),
+        }
+
+    return ask
+
+
+def _again(seed: int) -> Ask:
+    """Several ids are likely: only chance can give different results."""
+
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        part = model(desk, doubtful(draws, USUAL))
+        src = sentences(draws, USUAL, 4, 4)
+        outcomes = [desk.function(GREEDY).call([part, src, 12]) for _ in range(3)]
+        found = [said(outcome).get("output") for outcome in outcomes]
+        equal = all(isinstance(x, Tensor) and torch.equal(x, found[0]) for x in found)  # type: ignore[arg-type]
+        return {"three equal calls gave": "equal ids" if equal else "different ids"}
+
+    return ask
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    return [*_greedy(seed), *_beam(seed)]
+
+
+def _lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids = USUAL) -> Made:
+    return lambda: with_lengths(seed, lengths, max_len, ids)
+
+
+def _greedy(seed: int) -> list[Scenario]:
+    alone, even = _lengths(seed, (5,), 8), _lengths(seed + 1, (4, 4, 4), 8)
+    ends = {
+        "rows of 2, 6 and 4 ids": _lengths(seed + 2, (2, 6, 4), 9),
+        "rows of 5, 1, 3 and 5 ids": _lengths(seed + 3, (5, 1, 3, 5), 9),
+        "a row that never ends among others": _lengths(seed + 4, (3, NEVER_ENDS, 6, 2), 7),
+    }
+    endless = _lengths(seed + 5, (NEVER_ENDS, NEVER_ENDS), 6)
+    tight, one = _lengths(seed + 6, (5, 3, 6), 5), _lengths(seed + 7, (2, 1), 1)
+    plain = [
+        Scenario(
+            "one sentence", GREEDY, "plain", _ask(GREEDY, alone, 8), traits=frozenset({"a batch of one"})
+        ),
+        Scenario("three sentences that end together", GREEDY, "plain", _ask(GREEDY, even, 8)),
+        Scenario(
+            "arguments by keyword",
+            GREEDY,
+            "plain",
+            _ask(GREEDY, even, 8, called="keywords"),
+            traits=frozenset({"keyword arguments"}),
+        ),
+    ]
+    limits = {
+        "no row ends before max_len=6": _ask(GREEDY, endless, 6),
+        "EOS in the last of max_len=5 steps": _ask(GREEDY, tight, 5),
+        "max_len=1": _ask(GREEDY, one, 1),
+    }
+    return [
+        *plain,
+        *(
+            Scenario(title, GREEDY, "ends", _ask(GREEDY, made, 9 if "never" not in title else 7))
+            for title, made in ends.items()
+        ),
+        *(Scenario(title, GREEDY, "limit", ask) for title, ask in limits.items()),
+        *_other_ids(GREEDY, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
+        Scenario("the model afterwards", GREEDY, "model", _watched(GREEDY, even, 8)),
+        Scenario("three equal calls", GREEDY, "again", _again(seed + 12)),
+        *(
+            Scenario(
+                f"a model in {str(dtype)[6:]}",
+                GREEDY,
+                "dtypes",
+                _ask(GREEDY, ends["rows of 2, 6 and 4 ids"], 9),
+                dtype=dtype,
+                traits=frozenset({f"{str(dtype)[6:]} inputs"}),
+            )
+            for dtype in (torch.float64, torch.bfloat16)
+        ),
+    ]
+
+
+def _other_ids(name: str, made: Callable[[int, Ids], Made], *sizes: Any) -> list[Scenario]:
+    return [
+        Scenario(
+            f"sos={ids.sos}, eos={ids.eos}, pad={ids.pad}",
+            name,
+            "ids",
+            _ask(name, made(n, ids), *sizes, ids=ids, called="keywords" if n else ""),
+        )
+        for n, ids in enumerate(OTHER_IDS)
+    ]
+
+
+def _told(seed: int, search: Search) -> Made:
+    return lambda: telling(seed, search)
+
+
+def _beam(seed: int) -> list[Scenario]:
+    clear = _lengths(seed + 2, (2, 6, 4), 9)
+    two, wide = _told(seed + 20, Search(2, 6, 0.0)), _told(seed + 21, Search(4, 6, 0.0))
+    usual = _told(seed + 22, Search(3, 6, 0.6))
+    strong = _told(seed + 23, Search(4, 7, 2.0, count=5))
+    even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
+    short = _told(seed + 24, Search(3, 3, 1.0))
+    asked = {
+        ("beam=1", "one"): _ask(BEAM, clear, 1, 9),
+        ("beam=1 and length_penalty=0", "one"): _ask(BEAM, clear, 1, 9, 0.0),
+        ("one sentence, beam=2, length_penalty=0", "search"): _ask(BEAM, _alone(two), 2, 6, 0.0),
+        ("beam=2, length_penalty=0", "search"): _ask(BEAM, two, 2, 6, 0.0),
+        ("beam=4, length_penalty=0", "search"): _ask(BEAM, wide, 4, 6, 0.0),
+        ("beam=3", "penalty"): _ask(BEAM, usual, 3, 6),
+        ("beam=4, length_penalty=2", "penalty"): _ask(BEAM, strong, 4, 7, 2.0),
+        ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),
+        ("beam=2, length_penalty=2", "penalty"): _ask(BEAM, even, 2, 7, 2.0),
+        ("beam=2", "penalty"): _ask(BEAM, mild, 2, 7),
+        ("beam=3, max_len=3, length_penalty=1", "limit"): _ask(BEAM, short, 3, 3, 1.0),
+        ("no row ends before max_len=6", "limit"): _ask(BEAM, _lengths(seed + 5, (NEVER_ENDS,) * 2, 6), 1, 6),
+    }
+    return [
+        *(Scenario(title, BEAM, group, ask) for (title, group), ask in asked.items()),
+        *_other_ids(BEAM, lambda n, ids: _told(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
+        Scenario("the model afterwards", BEAM, "model", _watched(BEAM, usual, 3, 6)),
+        Scenario(
+            "a model in float64",
+            BEAM,
+            "dtypes",
+            _ask(BEAM, usual, 3, 6),
+            dtype=torch.float64,
+            traits=frozenset({"float64 inputs"}),
+        ),
+    ]
+
+
+def form(name: str) -> bool:
+    """What a test of shapes looks at."""
+    return name in ("shape", "dtype", "result")
+
+
+def changed(name: str) -> bool:
+    """What was changed that must not be."""
+    return name == "changed in place"
+
+
+def content(name: str) -> bool:
+    """The ids."""
+    return not form(name) and not changed(name)
+
+
+SUBJECT = Subject(scenarios, BASES, namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

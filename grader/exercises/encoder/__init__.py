@@ -1,0 +1,11 @@
+"""An encoder layer around its parts, and a stack of layers."""
+
+from grader.catalog import Exercise
+
+EXERCISE = Exercise(
+    "encoder",
+    "An encoder layer around its parts, and a stack of layers",
+    components=("EncoderLayer", "Encoder"),
+    tests=("test_layer.py", "test_stack.py", "test_training.py"),
+    package=__name__,
+)

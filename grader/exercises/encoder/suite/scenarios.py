@@ -1,0 +1,27 @@
+"""What the hidden tests ask `EncoderLayer` and `Encoder`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.engine.component import Submission
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Scenario
+from grader.exercises.encoder.mistakes import MISTAKES
+from grader.exercises.encoder.reference import REFERENCE, namespace
+from grader.exercises.layers.suite.kinds import ENCODER
+from grader.exercises.layers.suite.single import layer_scenarios
+from grader.exercises.layers.suite.stacks import stack_scenarios
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    return [*layer_scenarios(ENCODER, seed), *stack_scenarios(ENCODER, seed + 1000)]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

@@ -1,0 +1,11 @@
+"""The feed-forward network."""
+
+from grader.catalog import Exercise
+
+EXERCISE = Exercise(
+    "feedforward",
+    "The feed-forward network",
+    components=("FeedForward",),
+    tests=("test_class.py", "test_training.py"),
+    package=__name__,
+)

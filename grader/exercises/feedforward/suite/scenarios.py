@@ -1,0 +1,139 @@
+"""What the hidden tests ask `FeedForward`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, Submission
+from grader.engine.desk import Desk, parameter_facts
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.feedforward.mistakes import MISTAKES
+from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
+from grader.exercises.feedforward.suite.slope import leaky
+
+NAME = "FeedForward"
+Ask = Callable[[Desk], Answer]
+
+
+def ready(
+    desk: Desk, draws: Draws, d_model: int, d_ff: int, *, training: bool = False, dropout: float = 0.0
+) -> Instance:
+    """The class of one size, with weights of the judge's."""
+    sizes = wanted(d_model, d_ff)
+    weights = draws.weights({one.name: one.shape for one in sizes})
+    extra = {"dropout": dropout} if dropout else {}
+    instance = desk.make(NAME, d_model, d_ff, training=training, **extra)
+    desk.load(NAME, instance, sizes, weights)
+    return instance
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    return [*_numbers(seed), *_gradients(seed), *_modes(seed), *_dtypes(seed)]
+
+
+def _plain(
+    seed: int, shape: tuple[int, ...], d_ff: int, *, backward: bool = False, training: bool = False
+) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        instance = ready(desk, draws, shape[-1], d_ff, training=training)
+        x, cotangent = draws.normal(*shape), draws.normal(*shape)
+        facts = parameter_facts(instance.parameters())
+        if backward:
+            return desk.call(instance, x, grad=(0,), cotangent=cotangent)
+        return {**desk.call(instance, x), **facts}
+
+    return ask
+
+
+def _numbers(seed: int) -> list[Scenario]:
+    sizes = {
+        "[2, 5, 8] and d_ff=20": ((2, 5, 8), 20, ()),
+        "[3, 4, 7] and d_ff=3": ((3, 4, 7), 3, ("an odd size",)),
+        "[1, 1, 6] and d_ff=24": ((1, 1, 6), 24, ("a batch of one", "a length of one")),
+    }
+    return [
+        Scenario(f"x of {title}", NAME, "numbers", _plain(seed + i, shape, d_ff), traits=frozenset(traits))
+        for i, (title, (shape, d_ff, traits)) in enumerate(sizes.items())
+    ]
+
+
+def _gradients(seed: int) -> list[Scenario]:
+    ask = _plain(seed + 10, (2, 3, 8), 20, backward=True)
+    return [Scenario("the gradient", NAME, "gradients", ask, traits=frozenset({"the backward pass"}))]
+
+
+def _modes(seed: int) -> list[Scenario]:
+    def in_eval(desk: Desk) -> Answer:
+        draws = Draws(seed + 20)
+        return desk.call(ready(desk, draws, 8, 20, dropout=0.5), draws.normal(2, 5, 8))
+
+    return [
+        Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval),
+        Scenario("train mode with dropout=0", NAME, "train", _plain(seed + 21, (2, 5, 8), 20, training=True)),
+        Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22)),
+    ]
+
+
+def _dropped(seed: int) -> Ask:
+    """Weights that show each hidden number in one place of the output: what dropout did to it can be read off."""
+
+    def ask(desk: Desk) -> Answer:
+        draws, d_model, d_ff = Draws(seed), 14, 12  # unequal: else nobody could tell the two layers apart
+        instance = desk.make(NAME, d_model, d_ff, training=True, dropout=0.25)
+        eye = torch.eye(d_model, dtype=torch.float64)
+        mixed = (eye + 0.5 * eye.roll(1, 0))[:, :d_ff]  # [D, d_ff]
+        weights = {"up.weight": mixed.T, "up.bias": eye[0, :d_ff] * 0, "down.weight": mixed}
+        weights["down.bias"] = draws.normal(d_model).abs() + 3
+        desk.load(NAME, instance, wanted(d_model, d_ff), weights)
+        x = draws.normal(40, 6, d_model).abs() + 0.5
+        output = desk.call(instance, x).get("output")
+        if not isinstance(output, Tensor) or output.shape != x.shape:
+            return {"shape": str(None if not isinstance(output, Tensor) else list(output.shape))}
+        return dropout_facts(output.double(), x, weights)
+
+    return ask
+
+
+def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answer:
+    """Which numbers of the hidden layer were dropped: solved for from the output."""
+    hidden = (output - weights["down.bias"]) @ torch.linalg.pinv(weights["down.weight"]).T  # [B, T, d_ff]
+    ratio = hidden / (x @ weights["up.weight"].T)
+    kept = ratio[ratio.abs() > 1e-3]
+    share = 1 - kept.numel() / ratio.numel()
+    even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
+    wanted_share = next((one for one in (0.0, 0.25, 0.75, 1.0) if abs(share - one) < 0.06), round(share, 1))
+    return {
+        "share of hidden numbers dropped": f"{wanted_share:g}",
+        "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",
+        "factor of the hidden numbers kept": f"{float(kept.mean()):.2f}" if even else "uneven",
+    }
+
+
+def _dtypes(seed: int) -> list[Scenario]:
+    ask = _plain(seed + 30, (2, 4, 8), 20)
+    return [
+        Scenario(
+            f"{str(dtype)[6:]} inputs",
+            NAME,
+            "dtypes",
+            ask,
+            dtype=dtype,
+            traits=frozenset({f"{str(dtype)[6:]} inputs"}),
+        )
+        for dtype in (torch.float64, torch.bfloat16)
+    ]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES, leaky)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

@@ -1,0 +1,12 @@
+"""Where the known mistakes of `exercises/kv_cache.py` are gathered, and what their texts cite."""
+
+from __future__ import annotations
+
+from grader.engine.mistakes import Collection
+from grader.exercises.kv_cache.reference import Steps
+
+mistake: Collection[Steps] = Collection()
+JOIN = "K = [K_old; k], V = [V_old; v], along the length"
+STEP = "out = softmax(q K^T / sqrt(d_k)) V, where K and V hold all positions so far"
+HEADS = "Concat(head_1, ..., head_h) W_O, head_i = Attention(Q W_Q, K W_K, V W_V)"
+PAPER = "Attention Is All You Need, section 3.2"

@@ -1,0 +1,27 @@
+"""Tensors on a fixed device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.engine.devices import FIXED_DEVICE
+from grader.exercises.attention.reference import Call
+from grader.exercises.kv_cache.mistakes.collection import mistake
+from grader.exercises.kv_cache.reference import Steps
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> list[Steps]:
+    def join(call: Call, old: Tensor, new: Tensor) -> Tensor:
+        right = steps.join(call, old, new)
+        buffer = torch.zeros(right.shape, dtype=right.dtype)
+        buffer[:] = right
+        return buffer
+
+    def mask(call: Call, scores: Tensor) -> Tensor:
+        return steps.mask(call, scores) + torch.zeros(scores.size(-1), dtype=scores.dtype)
+
+    return [replace(steps, join=join), replace(steps, mask=mask)]

@@ -1,0 +1,183 @@
+"""What the hidden tests ask `CachedAttention`, through the judge's `Stepper`: the cache never leaves the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, Submission
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.layout import Layout
+from grader.engine.layout_names import is_bias
+from grader.engine.readings import own_parameters
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.attention.reference import ROLES
+from grader.exercises.kv_cache.mistakes import MISTAKES
+from grader.exercises.kv_cache.reference import REFERENCE, namespace
+from grader.exercises.kv_cache.suite.layouts import layouts
+
+NAME = "CachedAttention"
+Ask = Callable[[Desk], Answer]
+
+
+def ready(desk: Desk, draws: Draws, width: int, heads: int, *, loud: float = 1.0) -> tuple[Instance, Layout]:
+    """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
+
+    Args:
+        loud: factor of the query's and the key's weights: large scores.
+    """
+    weights = draws.weights({f"{role}.weight": (width, width) for role in ROLES})
+    for role in ("q", "k"):
+        weights[f"{role}.weight"] = weights[f"{role}.weight"] * loud
+    stepper = desk.part("Stepper", desk.make(NAME, width, heads))
+    own = own_parameters(stepper.parameters())
+    layout: Layout = desk.choose(NAME, layouts(own, width, heads))
+    values = {}
+    if layout.parameters:
+        given = {name: desk.given(weight) for name, weight in weights.items()}
+        values = {name: value.to(desk.dtype) for name, value in layout.from_canonical(given).items()}
+    for name, info in own.items():
+        if is_bias(name, info.value.dim()):
+            values[name] = torch.zeros_like(info.value)
+    stepper.load(values)
+    return stepper, layout
+
+
+def _plain(
+    seed: int,
+    shape: tuple[int, int, int],
+    heads: int,
+    *,
+    method: str = "",
+    loud: float = 1.0,
+    others: int = 0,
+) -> Ask:
+    """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any."""
+
+    def ask(desk: Desk) -> Answer:
+        draws, (batch, length, width) = Draws(seed), shape
+        stepper, _ = ready(desk, draws, width, heads, loud=loud)
+        given = [draws.normal(batch, length, width)]
+        if others:
+            given.append(draws.normal(others, length, width))
+        return desk.call(stepper, *given, method=method)
+
+    return ask
+
+
+def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
+    """What is kept, where numbers alone do not tell."""
+
+    def ask(desk: Desk) -> Answer:
+        draws, (batch, length, width) = Draws(seed), shape
+        stepper, _ = ready(desk, draws, width, heads)
+        found = stepper.call([desk.given(draws.normal(batch, length, width))], method="growth").value
+        return {"room in the cache for all positions": str(found)}
+
+    return ask
+
+
+def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
+    """Of the last step alone: whether the gradient goes back through the cache is free.
+
+    The steps before have nothing in the first half of their columns. So what arrives there, at the weights of keys and
+    values, comes through the last step, whichever way it is done.
+    """
+
+    def ask(desk: Desk) -> Answer:
+        draws, (batch, length, width) = Draws(seed), shape
+        stepper, layout = ready(desk, draws, width, heads)
+        history, x = draws.normal(batch, length - 1, width), draws.normal(batch, 1, width)
+        history[..., : width // 2] = 0.0
+        outcome = stepper.call(desk.given((history, x)), grad=(1,), method="last")
+        cotangent = desk.given(draws.normal(batch, 1, width))
+        if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
+            return {"result": "no output of one step"}
+        if outcome.handle is None:
+            return {"gradient": "none"}
+        arrived = stepper.backward(outcome, [cotangent])
+        found = layout.to_canonical(arrived.parameters)
+        none = torch.zeros(x.shape, dtype=desk.dtype)
+        to_x = arrived.inputs.get(1)
+        answer: dict[str, Tensor | str] = {"gradient of x": none if to_x is None else to_x}
+        for role in ROLES:
+            gradient = found.get(f"{role}.weight", torch.zeros(width, width)).to(desk.dtype)
+            through_cache = role in ("k", "v")
+            answer[f"gradient of {role}.weight"] = gradient[:, : width // 2] if through_cache else gradient
+        return answer
+
+    return ask
+
+
+def _parameters(width: int, heads: int) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        own = own_parameters(desk.make(NAME, width, heads).parameters())
+        matrices = [one for name, one in own.items() if not is_bias(name, one.value.dim())]
+        return {
+            "own numbers, without biases": str(sum(one.value.numel() for one in matrices)),
+            "of these trained": str(sum(one.value.numel() for one in matrices if one.requires_grad)),
+        }
+
+    return ask
+
+
+def _refusal(width: int, heads: int) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        desk.make(NAME, width, heads)
+        return {"constructed": "yes"}
+
+    return ask
+
+
+def _one(
+    title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32, slack: float = 1.0
+) -> Scenario:
+    return Scenario(title, NAME, group, ask, dtype=dtype, slack=slack, traits=frozenset(traits))
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    lone, odd, other = "a batch of one", "an odd size", "another sequence"
+    loud = _plain(seed + 6, (2, 4, 8), 2, loud=30.0)
+    made = [
+        _one("d_model=8, num_heads=2", "parameters", _parameters(8, 2)),
+        _one("one step, [2, 1, 8]", "first", _plain(seed, (2, 1, 8), 2)),
+        _one("one step, [1, 1, 6]", "first", _plain(seed + 1, (1, 1, 6), 3), lone),
+        _one("5 steps of [2, 1, 8], 2 heads", "steps", _plain(seed + 2, (2, 5, 8), 2)),
+        _one("7 steps of [3, 1, 9], 3 heads", "steps", _plain(seed + 3, (3, 7, 9), 3), odd),
+        _one("4 steps of [1, 1, 6], one head", "steps", _plain(seed + 4, (1, 4, 6), 1), lone),
+        _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
+        _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
+        _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
+        _one("4 steps with large scores", "steps", loud, slack=100.0),  # one unit in a score's last place shows
+        _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2), other),
+        _one("a batch of another size", "memory", _plain(seed + 9, (2, 3, 8), 2, method="again", others=4), other),
+        _one(
+            "two sequences in turns", "memory",
+            _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3), other,
+        ),
+        _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
+        _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),
+        _one(
+            "x and cache by keyword", "keywords", _plain(seed + 13, (2, 3, 8), 2, method="by_keyword"),
+            "keyword arguments",
+        ),
+        _one("d_model=6, num_heads=4", "refusal", _refusal(6, 4)),
+        _one("d_model=10, num_heads=3", "refusal", _refusal(10, 3)),
+    ]  # fmt: skip
+    for dtype in (torch.float64, torch.bfloat16):
+        title = f"{str(dtype).removeprefix('torch.')} inputs"
+        made.append(_one(title, "dtypes", _plain(seed + 14, (2, 4, 8), 2), title, dtype=dtype))
+    return made
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

@@ -1,0 +1,19 @@
+"""Known mistakes that encoder and decoder share, by theme."""
+
+from __future__ import annotations
+
+from grader.engine.mistakes import Mistake
+from grader.exercises.layers.mistakes import devices, dropout, norms, parts, placement, promises, stacks
+from grader.exercises.layers.mistakes.collection import mistake
+from grader.exercises.layers.reference import Steps
+
+THEMES = (
+    parts,
+    placement,
+    norms,
+    dropout,
+    stacks,
+    promises,
+    devices,
+)  # importing a theme fills the collection
+COMMON: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

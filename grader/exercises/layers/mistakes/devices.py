@@ -1,0 +1,36 @@
+"""Tensors on a fixed device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.devices import FIXED_DEVICE
+from grader.exercises.layers.mistakes.collection import EVERYWHERE, mistake
+from grader.exercises.layers.reference import Call, Steps
+
+
+@mistake(
+    FIXED_DEVICE.id,
+    FIXED_DEVICE.text,
+    hint=FIXED_DEVICE.hint,
+    source=FIXED_DEVICE.source,
+    parts=EVERYWHERE,
+)
+def device_hard_coded(steps: Steps) -> list[Steps]:
+    def by_hand(call: Call, name: str, x: Tensor) -> Tensor:
+        if not call.training or not call.dropout:
+            return steps.drop(call, name, x)
+        return x * (torch.rand(x.shape) >= call.dropout) / (1 - call.dropout)
+
+    def finish(call: Call, x: Tensor, out: Tensor) -> Any:
+        return steps.finish(call, x, out + torch.zeros(out.size(-1), dtype=out.dtype))
+
+    def ending(norm: Callable[[Tensor], Tensor] | None, x: Tensor, out: Tensor) -> Any:
+        return steps.ending(norm, x, out * torch.ones(out.size(-1), dtype=out.dtype))
+
+    return [replace(steps, drop=by_hand), replace(steps, finish=finish), replace(steps, ending=ending)]

@@ -1,0 +1,220 @@
+"""Mistakes in what is done with the parts that are handed in, and in the order of the sublayers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+
+from torch import Tensor, nn
+
+from grader.exercises.layers.mistakes.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
+from grader.exercises.layers.reference import Call, Steps
+
+
+@mistake(
+    "part-copied",
+    "Copies of the parts are used. What is handed in is to be used itself: whoever made it may share it, load it or "
+    "train it.",
+    hint="Is there a deepcopy in __init__?",
+    source="harvardnlp/annotated-transformer#9; pytorch/pytorch#86274",
+    parts=LAYERS,
+)
+def part_copied(steps: Steps) -> list[Steps]:
+    def copied(*names: str) -> Steps:
+        def keep(module: nn.Module, name: str, part: nn.Module) -> None:
+            chosen = not names or name.removesuffix("_part") in names
+            steps.keep(module, name, copy.deepcopy(part) if chosen else part)
+
+        return replace(steps, keep=keep)
+
+    return [copied(), *(copied(name) for name in steps.order)]
+
+
+@mistake(
+    "part-not-registered",
+    "Parts are kept where torch does not find them (a plain list, tuple or dict): their parameters are not among "
+    "those of the layer, and no optimizer trains them.",
+    hint="Does list(layer.parameters()) hold those of the parts?",
+    source="acids-ircam/ddsp_pytorch#37",
+    parts=LAYERS,
+)
+def part_not_registered(steps: Steps) -> list[Steps]:
+    def hidden(*names: str) -> Steps:
+        def keep(module: nn.Module, name: str, part: nn.Module) -> None:
+            if not names or name.removesuffix("_part") in names:
+                object.__setattr__(module, name, part)
+            else:
+                steps.keep(module, name, part)
+
+        return replace(steps, keep=keep)
+
+    return [hidden(), *(hidden(name) for name in steps.order)]
+
+
+@mistake(
+    "parts-reset",
+    "Parts that are handed in, or layers that make_layer gave, get new first values. They come with weights, which are "
+    "to be kept.",
+    hint="Whose parameters does a loop over self.parameters() in __init__ meet?",
+    parts=EVERYWHERE,
+)
+def parts_reset(steps: Steps) -> list[Steps]:
+    def prepare(module: nn.Module) -> None:
+        for p in module.parameters():
+            if p.dim() > 1:
+                nn.init.ones_(p)
+
+    return [replace(steps, prepare=prepare)]
+
+
+@mistake(
+    "mask-not-passed",
+    "The mask never reaches self-attention: positions that must not be attended to are.",
+    formula="self_attention(q, k, v, mask)",
+    hint="Follow the mask from forward's arguments to the attention.",
+    source="DaoyuanLi2816/Molecule-Generator#22",
+    parts=LAYERS,
+)
+def mask_not_passed(steps: Steps) -> Steps:
+    return replace(steps, call=lambda call: replace(steps.call(call), self_mask=None))
+
+
+def _turned(steps: Steps, turn: Callable[[Tensor], Tensor]) -> Steps:
+    """With something done to self-attention's mask, where there is one."""
+
+    def called(call: Call) -> Call:
+        given = steps.call(call)
+        return replace(given, self_mask=None if given.self_mask is None else turn(given.self_mask))
+
+    return replace(steps, call=called)
+
+
+@mistake(
+    "mask-inverted",
+    "Self-attention gets the mask the wrong way round. True means: may be attended to. It is passed on as it is.",
+    formula="self_attention(q, k, v, mask)",
+    hint="Is there a ~ or a `== 0` around the mask?",
+    source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
+    parts=LAYERS,
+)
+def mask_inverted(steps: Steps) -> list[Steps]:
+    return [_turned(steps, lambda mask: mask == 0), _turned(steps, lambda mask: ~mask)]
+
+
+@mistake(
+    "mask-converted",
+    "Self-attention gets the mask as numbers of 1 and 0, or in another shape. It is passed on as it is, whatever its "
+    "form.",
+    formula="self_attention(q, k, v, mask)",
+    hint="What does your layer do to the mask on its way?",
+    source="pytorch/pytorch#29546",
+    parts=LAYERS,
+)
+def mask_converted(steps: Steps) -> list[Steps]:
+    return [
+        _turned(steps, lambda mask: mask.float()),
+        _turned(steps, lambda mask: mask.int()),
+        _turned(steps, lambda mask: mask.long()),
+        _turned(steps, lambda mask: mask.bool()),
+        _turned(steps, lambda mask: mask.unsqueeze(1)),
+        _turned(steps, lambda mask: (1.0 - mask.float()) * -1e9),
+    ]
+
+
+@mistake(
+    "feed-forward-before-attention",
+    "The feed-forward network comes before self-attention; it is the last sublayer.",
+    hint="In which order does figure 1 of the paper show them?",
+    source=PAPER,
+    parts=LAYERS,
+)
+def feed_forward_before_attention(steps: Steps) -> Steps:
+    return replace(steps, order=("feed", *(name for name in steps.order if name != "feed")))
+
+
+def _skipping(steps: Steps, name: str) -> list[Steps]:
+    """Without one sublayer, and with its place left empty or filled with x."""
+
+    def without(place: str) -> Steps:
+        def placed(s: Steps, call: Call, i: int, one: str, x: Tensor, given: Tensor) -> Tensor:
+            if one == name:
+                return x
+            usual: Tensor = getattr(steps, place)(s, call, i, one, x, given)
+            return usual
+
+        return replace(steps, pre=placed) if place == "pre" else replace(steps, post=placed)
+
+    both = replace(steps, pre=without("pre").pre, post=without("post").post)
+    return [both]
+
+
+@mistake(
+    "self-attention-missing",
+    "Self-attention, with its residual sum and norm, is left out.",
+    formula=BOTH,
+    hint="Is the result of every sublayer used in the next line?",
+    source=PAPER,
+    parts=LAYERS,
+)
+def self_attention_missing(steps: Steps) -> list[Steps]:
+    return _skipping(steps, "self")
+
+
+@mistake(
+    "feed-forward-missing",
+    "The feed-forward network, with its residual sum and norm, is left out.",
+    formula=BOTH,
+    hint="Is the result of every sublayer used in the next line?",
+    source=PAPER,
+    parts=LAYERS,
+)
+def feed_forward_missing(steps: Steps) -> list[Steps]:
+    return _skipping(steps, "feed")
+
+
+@mistake(
+    "layer-gradient-cut",
+    "The gradient is cut on its way through the layer: what came before learns nothing.",
+    hint="Look for detach(), .data and torch.no_grad() in forward.",
+    parts=LAYERS,
+)
+def layer_gradient_cut(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, finish=lambda call, x, out: steps.finish(call, x, out.detach())),
+        replace(steps, drop=lambda call, name, x: steps.drop(call, name, x).detach()),
+        replace(steps, attend=lambda call, h: steps.attend(call, h).detach()),
+    ]
+
+
+@mistake(
+    "returns-more-than-x",
+    "A tuple comes back. The next layer, and the model, go on with the tensor x alone.",
+    hint="What stands behind return?",
+    parts=EVERYWHERE,
+)
+def returns_more_than_x(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, finish=lambda call, x, out: (steps.finish(call, x, out), None)),
+        replace(steps, ending=lambda norm, x, out: (steps.ending(norm, x, out), None)),
+    ]
+
+
+@mistake(
+    "layer-input-changed",
+    "x is changed in place (x += ...): the caller's own tensor is different afterwards.",
+    hint="x += y changes x itself; x = x + y makes a new tensor.",
+    parts=LAYERS,
+)
+def layer_input_changed(steps: Steps) -> list[Steps]:
+    def pre(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
+        x += s.drop(call, name, s.run(call, name, s.norm(call, i, x)))
+        return x
+
+    both = replace(steps, pre=pre, post=_in_place_post)
+    return [replace(steps, pre=pre), replace(steps, post=_in_place_post), both]
+
+
+def _in_place_post(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
+    x += s.drop(call, name, s.run(call, name, x))
+    return s.norm(call, i, x)

@@ -1,0 +1,81 @@
+"""Mistakes that leave the numbers right: names of arguments, calls too many, the dtype of what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.exercises.layers.mistakes.collection import BOTH, EVERYWHERE, mistake
+from grader.exercises.layers.reference import Call, Steps
+
+
+@mistake(
+    "argument-names",
+    "An argument has another name than in the template, so that a call by keyword does not find it.",
+    hint="Compare both signatures, of __init__ and of forward, with the template's, word by word.",
+    source="MarkFzp/act-plus-plus#3; Snowad14/Raw-Novel-Translation#1",
+    parts=EVERYWHERE,
+)
+def argument_names(steps: Steps) -> list[Steps]:
+    names = [
+        {"self_attention": "self_attn"},
+        {"feed_forward": "ffn"},
+        {"make_layer": "layer"},
+        {"num_layers": "n"},
+        {"d_model": "size"},
+        {"x": "hidden"},
+        {"src_mask": "mask"},
+    ]
+    if "cross" in steps.order:
+        names += [{"cross_attention": "cross_attn"}, {"memory": "encoder_output"}, {"tgt_mask": "mask"}]
+    return [replace(steps, renamed={**steps.renamed, **one}) for one in names]
+
+
+@mistake(
+    "called-twice",
+    "A part, or a layer of the stack, is called more often than once in a pass, and all results but one are thrown "
+    "away. That takes its time again, and a part that drops numbers gives another result each time.",
+    formula=BOTH,
+    hint="How often does the name of each part stand in forward, in the branch that is taken?",
+    parts=EVERYWHERE,
+)
+def called_twice(steps: Steps) -> list[Steps]:
+    def attend(call: Call, h: Tensor) -> Tensor:
+        steps.attend(call, h)
+        return steps.attend(call, h)
+
+    def cross(call: Call, h: Tensor) -> Tensor:
+        steps.cross(call, h)
+        return steps.cross(call, h)
+
+    def feed(call: Call, h: Tensor) -> Tensor:
+        steps.feed(call, h)
+        return steps.feed(call, h)
+
+    def through(layers: Sequence[nn.Module], x: Tensor, rest: Sequence[Any]) -> Any:
+        steps.through(layers, x, rest)
+        return steps.through(layers, x, rest)
+
+    found = [replace(steps, attend=attend), replace(steps, feed=feed), replace(steps, through=through)]
+    return [*found, replace(steps, cross=cross)] if "cross" in steps.order else found
+
+
+@mistake(
+    "result-in-float32",
+    "The result comes in float32 whatever the input was: it was converted for a computation, and not back.",
+    formula="x [..., D] -> [..., D], of the same dtype",
+    hint="After x.float(), which dtype has what you return?",
+    source="mlfoundations/open_clip#850",
+    parts=EVERYWHERE,
+)
+def result_in_float32(steps: Steps) -> list[Steps]:
+    def ending(norm: Callable[[Tensor], Tensor] | None, x: Tensor, out: Tensor) -> Any:
+        return steps.ending(norm, x, out).float()
+
+    return [
+        replace(steps, finish=lambda call, x, out: steps.finish(call, x, out).float()),
+        replace(steps, ending=ending),
+    ]

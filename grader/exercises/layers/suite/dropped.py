@@ -1,0 +1,107 @@
+"""What a layer drops in train mode, read off its output and off what its parts were given.
+
+The last columns have nothing added to them by any part: there x is seen as it is, and norms can be undone. The
+layer's own norms are as they start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from grader.engine.component import Instance
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
+from grader.engine.scenario import Answer
+from grader.exercises.layers.suite.kinds import (
+    Given,
+    Kind,
+    Size,
+    Way,
+    Weights,
+    batch_of,
+    call,
+    layer_of,
+    layer_weights,
+    recorded,
+)
+from grader.worker.parts.blocks import Attention, FeedForward
+
+RATE = 0.25
+QUIET = 3  # columns that nothing is added to
+SIZE = Size(40, 6, 16, 5)
+
+
+def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Desk], Answer]:
+    """Facts on each sublayer, in their order, up to the first that cannot be read."""
+
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        weights = layer_weights(kind, draws, SIZE.width)
+        for part in kind.parts:
+            weights[part]["b" if part == "feed_forward" else "v"][:, -QUIET:] = 0.0
+        way = Way(norm, RATE, training=True, load=False)
+        layer, parts = layer_of(desk, kind, weights, way)
+        given = batch_of(kind, draws, SIZE)
+        output, x = call(desk, layer, given).get("output"), given["x"]
+        assert x is not None
+        wrong = no_shape(output, x)
+        if wrong is not None or not isinstance(output, Tensor):
+            return wrong or {}
+        inputs = [_input(parts[name], x) for name in kind.parts]
+        facts = {
+            f"zeros in the input of {name}": _zeros(h) for name, h in zip(kind.parts, inputs, strict=True)
+        }
+        facts["zeros in the output"] = "some" if bool((output == 0).any()) else "none"
+        return {**facts, **_sublayers(kind, norm, weights, given, [*inputs, output.double()])}
+
+    return ask
+
+
+def _input(part: Instance, x: Tensor) -> Tensor | None:
+    """What a part was given in its first call."""
+    calls = recorded(part)
+    found = calls[0].get("query", calls[0].get("x")) if calls else None
+    return found.double() if found is not None and found.shape == x.shape else None
+
+
+def _zeros(h: Tensor | None) -> str:
+    return "no input" if h is None else repeats(h)
+
+
+def _sublayers(
+    kind: Kind, norm: str, weights: Weights, given: Given, seen: list[Tensor | None]
+) -> dict[str, str]:
+    """Facts of each sublayer. `seen` holds the parts' inputs, and the output."""
+    facts: dict[str, str] = {}
+    stream, memory = given["x"], given.get("memory")
+    for i, name in enumerate(kind.parts):
+        h, after = seen[i], seen[i + 1]
+        if stream is None or h is None or after is None:
+            return {**facts, f"{name} adds to": "what cannot be read"}
+        branch = _branch(name, weights, h, memory)
+        bare = norm == "pre" and name == kind.parts[-1]
+        total = after if bare else unaffine(after, stream, (SIZE.width - 1, SIZE.width - 2))
+        rows = (stream[..., -1] - stream[..., -2]).abs() > 0.5  # [B, T], enough to divide by
+        if not bool(((total - stream)[..., -QUIET:][rows].abs() < 1e-2).all()):
+            return {**facts, f"{name} adds to": "something else than x"}
+        shown = (branch.abs() > 0.2) & rows.unsqueeze(-1)
+        shown[..., -QUIET:] = False
+        kept = torch.where(shown, (total - stream) / branch, 0.0)
+        told = {**dropping_facts(kept[shown].unflatten(0, (1, -1)), RATE), "dropped": together(kept, shown)}
+        facts |= {f"{name}, {what}": text for what, text in told.items()}
+        stream = total if norm == "pre" else after
+    return facts
+
+
+def _branch(name: str, weights: Weights, h: Tensor, memory: Tensor | None) -> Tensor:
+    """What a part gives for its input."""
+    part: nn.Module = (FeedForward if name == "feed_forward" else Attention)(h.size(-1)).double()
+    part.load_state_dict({f"judge_{one}": value for one, value in weights[name].items()})
+    key = memory if name == "cross_attention" else h
+    with torch.no_grad():
+        found: Tensor = part(h) if name == "feed_forward" else part(h, key, key)
+    return found

@@ -1,0 +1,218 @@
+"""What the hidden tests ask a layer, of either kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, ParameterInfo
+from grader.engine.contrast import alike
+from grader.engine.desk import Desk, parameter_facts
+from grader.engine.draws import Draws
+from grader.engine.readings import own_parameters
+from grader.engine.scenario import LAYER_SLACK, Answer, Scenario
+from grader.exercises.layers.suite import masks
+from grader.exercises.layers.suite.dropped import RATE, dropped
+from grader.exercises.layers.suite.kinds import (
+    PLAIN,
+    USUAL,
+    Given,
+    Kind,
+    Size,
+    Way,
+    Weights,
+    batch_of,
+    call,
+    heard,
+    layer_of,
+    layer_weights,
+)
+
+Ask = Callable[[Desk], Answer]
+PLACES = ("post", "pre")
+LONE = ("a batch of one", "a length of one")
+FORMS: tuple[tuple[str, masks.Form, str], ...] = (
+    ("a bool mask [B, 1, 1, T]", masks.padding, "a bool mask"),
+    ("a bool mask [T, T]", masks.square, "a bool mask"),
+    ("a row that may attend to nothing", masks.closed_row, "a bool mask"),
+    ("an additive mask", masks.of_numbers, "an additive mask"),
+)
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes scenarios of one component."""
+
+    kind: Kind
+    component: str
+
+    def __call__(
+        self, title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32
+    ) -> Scenario:
+        slack = LAYER_SLACK.get(dtype, 1.0)
+        return Scenario(title, self.component, group, ask, dtype=dtype, slack=slack, traits=frozenset(traits))
+
+
+def numbers(
+    kind: Kind,
+    seed: int,
+    size: Size = PLAIN,
+    way: Way = USUAL,
+    *,
+    forms: masks.Forms | None = None,
+    scale: float = 1.0,
+    keyword: bool = False,
+    spare: bool = True,
+    backward: bool = False,
+) -> Ask:
+    """The output, and how the parts were called.
+
+    Args:
+        forms: of the masks, by the names of forward's arguments.
+        scale: of x, and of what the parts add to it.
+        keyword, spare: see `call`.
+        backward: gradients of x, memory and the layer's own norms.
+    """
+
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        weights = layer_weights(kind, draws, size.width)
+        for part, last in (("self_attention", "v"), ("cross_attention", "v"), ("feed_forward", "b")):
+            if part in weights:
+                weights[part][last] *= scale
+        layer, parts = layer_of(desk, kind, weights, way)
+        given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
+        cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
+        answer = call(desk, layer, given, keyword=keyword, spare=spare, cotangent=cotangent)
+        return {**answer, **heard(desk, kind, parts, given)}
+
+    return ask
+
+
+def fresh_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
+    """What a learner's class has of its own, when it is new."""
+    own = [p.value for p in own_parameters(parameters).values()]
+    starts = {
+        f"numbers that start at {n}": str(sum(int((value == n).sum()) for value in own)) for n in (1, 0)
+    }
+    return {**parameter_facts(parameters), **starts}
+
+
+def judges_facts(desk: Desk, parameters: Mapping[str, ParameterInfo], weights: Weights) -> dict[str, str]:
+    """What a learner's class has of the parts that were handed in, which by now have these weights."""
+    judges = {name: p.value for name, p in parameters.items() if "judge_" in name}
+    given = [desk.given(value) for named in weights.values() for value in named.values()]
+    kept = sum(any(torch.equal(value, one) for one in given) for value in judges.values())
+    return {
+        "parameters of the parts": ", ".join(sorted(n.partition("judge_")[2] for n in judges)) or "none",
+        "of these with the parts' own weights": str(kept),
+    }
+
+
+def _parts(kind: Kind, seed: int, *, early: bool) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        weights = layer_weights(kind, Draws(seed), 6)
+        layer, _ = layer_of(desk, kind, weights, Way(early=early, load=False))
+        return judges_facts(desk, layer.parameters(), weights)
+
+    return ask
+
+
+def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        layer, _ = layer_of(desk, kind, layer_weights(kind, Draws(seed), 6), Way(norm=norm, load=False))
+        return fresh_facts(layer.parameters())
+
+    return ask
+
+
+def twice(desk: Desk, made: Instance, given: Given) -> Answer:
+    """Two equal calls. If they differ, the numbers depend on chance, and are not compared."""
+    first, second = (call(desk, made, given) for _ in range(2))
+    a, b = first.get("output"), second.get("output")
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and not alike(a, b):
+        return {"two equal calls": "different"}
+    return {"two equal calls": "equal", **second}
+
+
+def _steady(kind: Kind, seed: int, way: Way) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        draws, size = Draws(seed), Size(2, 4, 8)
+        layer, _ = layer_of(desk, kind, layer_weights(kind, draws, size.width), way)
+        return twice(desk, layer, batch_of(kind, draws, size))
+
+    return ask
+
+
+def layer_scenarios(kind: Kind, seed: int) -> list[Scenario]:
+    """All of a layer's, in the order of the tests."""
+    one = Maker(kind, kind.layer)
+    made = [
+        one("the parts' parameters", "parts", _parts(kind, seed, early=False)),
+        one("the weights that the parts came with", "parts", _parts(kind, seed, early=True)),
+        *(one(f'a new layer, norm="{norm}"', "norms", _fresh(kind, seed, norm)) for norm in PLACES),
+    ]
+    places = {norm: _of_a_place(one, seed + 100 * i, norm) for i, norm in enumerate(PLACES, start=1)}
+    by_name = numbers(
+        kind,
+        seed + 5,
+        way=Way("pre", 0.5, keyword=True),
+        keyword=True,
+        forms=masks.every(kind, masks.padding),
+    )
+    return [
+        *made,
+        *places["post"],
+        one("norm left out", "default", numbers(kind, seed + 4)),
+        *places["pre"],
+        one("all by keyword", "keywords", by_name, "keyword arguments"),
+    ]
+
+
+def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
+    """Of one placement; each test looks at both."""
+    kind, way = one.kind, Way(norm)
+
+    def asked(offset: int, size: Size = PLAIN, **extra: Any) -> Ask:
+        return numbers(kind, seed + offset, size, extra.pop("way", way), **extra)
+
+    def title(text: str) -> str:
+        return f'norm="{norm}", {text}'
+
+    found = [
+        one(title(PLAIN.title), norm, asked(1)),
+        one(title(Size(3, 4, 7, 6).title), norm, asked(2, Size(3, 4, 7, 6)), "an odd size"),
+        one(title(Size(1, 1, 6, 1).title), norm, asked(3, Size(1, 1, 6, 1)), *LONE),
+        one(title("rows that hardly vary"), "eps", asked(4, scale=3e-3)),
+    ]
+    for i, (text, form, *traits) in enumerate(FORMS, start=10):
+        found.append(one(title(text), "masks", asked(i, forms=masks.every(kind, form)), *traits))
+    if kind.memory:
+        for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
+            found.append(one(title(f"{name} alone"), "masks", asked(i, forms={name: masks.separate})))
+    found += [
+        one(title("masks of None"), "masks", asked(20, spare=False)),
+        one(
+            title("the gradient"),
+            "gradients",
+            asked(21, Size(2, 3, 6, 4), backward=True),
+            "the backward pass",
+        ),
+        one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
+        one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
+        one(
+            title("train mode with dropout=0"),
+            "train",
+            _steady(kind, seed + 23, Way(norm, training=True)),
+            "train mode",
+        ),
+    ]
+    for dtype in (torch.float64, torch.bfloat16):
+        text = f"{str(dtype).removeprefix('torch.')} inputs"
+        ask = asked(25, Size(2, 3, 8), forms=masks.every(kind, masks.padding))
+        found.append(one(title(text), "dtypes", ask, text, dtype=dtype))
+    return found

@@ -1,0 +1,147 @@
+"""What the hidden tests ask a stack, of either kind. Its layers are the judge's, and are the same in every norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.scenario import Scenario
+from grader.exercises.layers.suite import masks
+from grader.exercises.layers.suite.kinds import (
+    PLAIN,
+    USUAL,
+    Kind,
+    Size,
+    Way,
+    batch_of,
+    call,
+    heard_by_layers,
+    stack_of,
+    stack_weights,
+)
+from grader.exercises.layers.suite.single import (
+    FORMS,
+    LONE,
+    PLACES,
+    Ask,
+    Maker,
+    fresh_facts,
+    judges_facts,
+    twice,
+)
+
+
+def numbers(
+    kind: Kind,
+    seed: int,
+    layers: int,
+    size: Size = PLAIN,
+    way: Way = USUAL,
+    *,
+    forms: masks.Forms | None = None,
+    scale: float = 1.0,
+    keyword: bool = False,
+    backward: bool = False,
+) -> Ask:
+    """The output, and how layers were made and called. Arguments as in `single.numbers`."""
+
+    def ask(desk: Desk) -> Any:
+        draws = Draws(seed)
+        weights = stack_weights(kind, draws, size.width, layers, scale)
+        stack, parts = stack_of(desk, kind, weights, way)
+        given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
+        cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
+        answer = call(desk, stack, given, keyword=keyword, cotangent=cotangent)
+        if way.norm != "pre":  # it may have a norm that it does not use
+            answer = {
+                name: value for name, value in answer.items() if not name.startswith("gradient of norm")
+            }
+        return {**answer, **heard_by_layers(desk, kind, parts, given)}
+
+    return ask
+
+
+def _registered(kind: Kind, seed: int, *, early: bool) -> Ask:
+    def ask(desk: Desk) -> Any:
+        weights = stack_weights(kind, Draws(seed), 6, 3)
+        stack, _ = stack_of(desk, kind, weights, Way(early=early, load=False))
+        return judges_facts(desk, stack.parameters(), weights)
+
+    return ask
+
+
+def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
+    """What a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
+
+    def ask(desk: Desk) -> Any:
+        weights = stack_weights(kind, Draws(seed), 6, 2)
+        stack, _ = stack_of(desk, kind, weights, Way(norm, load=False))
+        facts = fresh_facts(stack.parameters())
+        allowed = norm != "pre" and facts["own parameters"] in ("0", "12")
+        return {"own parameters": "at most a norm"} if allowed else facts
+
+    return ask
+
+
+def _steady(kind: Kind, seed: int, way: Way) -> Ask:
+    def ask(desk: Desk) -> Any:
+        draws, size = Draws(seed), Size(2, 4, 8)
+        stack, _ = stack_of(desk, kind, stack_weights(kind, draws, size.width, 2), way)
+        return twice(desk, stack, batch_of(kind, draws, size))
+
+    return ask
+
+
+def stack_scenarios(kind: Kind, seed: int) -> list[Scenario]:
+    """All of a stack's, in the order of the tests."""
+    one = Maker(kind, kind.stack)
+    made = [
+        one("three layers' parameters", "parts", _registered(kind, seed, early=False)),
+        one("the weights that the layers came with", "parts", _registered(kind, seed, early=True)),
+        *(one(f'a new stack, norm="{norm}"', "norms", _fresh(kind, seed, norm)) for norm in PLACES),
+    ]
+    for i, norm in enumerate(PLACES, start=1):
+        made += _of_a_place(one, seed + 100 * i, norm)
+    every = masks.every(kind, masks.padding)
+    by_name = numbers(kind, seed + 5, 2, way=Way("pre", keyword=True), keyword=True, forms=every)
+    return [
+        *made,
+        one("norm left out", "default", numbers(kind, seed + 4, 2)),
+        one("all by keyword", "keywords", by_name, "keyword arguments"),
+    ]
+
+
+def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
+    kind, way = one.kind, Way(norm)
+
+    def title(text: str) -> str:
+        return f'norm="{norm}", {text}'
+
+    odd, lone, padding = Size(3, 4, 7, 6), Size(1, 1, 6, 1), masks.every(kind, masks.padding)
+    train = _steady(kind, seed + 23, Way(norm, training=True))
+    backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), way, backward=True)
+    found = [
+        one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
+        one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),
+        one(title("two layers, one token"), norm, numbers(kind, seed + 3, 2, lone, way), *LONE),
+        one(title("rows that hardly vary"), "eps", numbers(kind, seed + 4, 2, way=way, scale=3e-3)),
+    ]
+    for i, (text, form, *traits) in enumerate(FORMS, start=10):
+        ask = numbers(kind, seed + i, 3, way=way, forms=masks.every(kind, form))
+        found.append(one(title(text), "masks", ask, *traits))
+    if kind.memory:
+        for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
+            ask = numbers(kind, seed + i, 2, way=way, forms={name: masks.separate})
+            found.append(one(title(f"{name} alone"), "masks", ask))
+    found += [
+        one(title("the gradient"), "gradients", backward, "the backward pass"),
+        one(title("train mode"), "train", train, "train mode"),
+    ]
+    for dtype in (torch.float64, torch.bfloat16):
+        text = f"{str(dtype).removeprefix('torch.')} inputs"
+        ask = numbers(kind, seed + 25, 2, Size(2, 3, 8), way, forms=padding)
+        found.append(one(title(text), "dtypes", ask, text, dtype=dtype))
+    return found

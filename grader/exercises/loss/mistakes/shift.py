@@ -1,0 +1,232 @@
+"""Mistakes in the decoder's input, and in which logits are compared with which ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.loss.mistakes.collection import SHIFT, mistake
+from grader.exercises.loss.reference import Steps
+
+
+def shifts(steps: Steps, *ways: Callable[[Tensor, int], Tensor]) -> list[Steps]:
+    """Other inputs of the decoder."""
+    return [replace(steps, shift=way) for way in ways]
+
+
+def first(target: Tensor, id: int) -> Tensor:
+    """A column [B, 1] of one id."""
+    return torch.full_like(target[:, :1], id)
+
+
+@mistake(
+    "not-shifted",
+    "The tokens stay where they are (with SOS written over the first, perhaps). A decoder that is shown the token "
+    "which it is to say learns to copy it: the loss goes to 0, and it can say nothing by itself.",
+    formula=SHIFT,
+    hint="What is the decoder shown at position 0?",
+    source="Project-MONAI/GenerativeModels#314",
+)
+def not_shifted(steps: Steps) -> list[Steps]:
+    def sos_over_first(target: Tensor, sos: int) -> Tensor:
+        return torch.cat([first(target, sos), target[:, 1:]], 1)
+
+    return shifts(steps, lambda target, _sos: target.clone(), sos_over_first)
+
+
+@mistake(
+    "shifted-left",
+    "The target is moved to the left: each position is shown the token after the one that it must say.",
+    formula=SHIFT,
+    hint="Which token may position 1 see: the one before token 1, or the one after it?",
+    source="Kyubyong/transformer#94",
+)
+def shifted_left(steps: Steps) -> list[Steps]:
+    return shifts(
+        steps,
+        lambda target, sos: torch.cat([target[:, 1:], first(target, sos)], 1),
+        lambda target, _sos: torch.cat([target[:, 1:], first(target, 0)], 1),
+        lambda target, _sos: torch.cat([target[:, 1:], first(target, 2)], 1),
+        lambda target, _sos: target.roll(-1, 1),
+        lambda target, _sos: target[:, 1:],
+    )
+
+
+@mistake(
+    "shifted-twice",
+    "The target is moved two places to the right; one is enough.",
+    formula=SHIFT,
+    hint="Where is the first token of the target?",
+    source="bentrevett/pytorch-seq2seq#178",
+)
+def shifted_twice(steps: Steps) -> Steps:
+    return replace(steps, shift=lambda target, sos: steps.shift(steps.shift(target, sos), sos))
+
+
+@mistake(
+    "last-token-wraps",
+    "The last token comes round to the front (roll), where SOS belongs.",
+    formula=SHIFT,
+    hint="What stands in the first column?",
+)
+def last_token_wraps(steps: Steps) -> list[Steps]:
+    return shifts(steps, lambda target, _sos: target.roll(1, 1))
+
+
+@mistake(
+    "sos-missing",
+    "PAD (or another id) stands in front, where SOS belongs.",
+    formula=SHIFT,
+    hint="What stands in the first column?",
+)
+def sos_missing(steps: Steps) -> list[Steps]:
+    return shifts(
+        steps,
+        lambda target, _sos: torch.cat([first(target, 0), target[:, :-1]], 1),
+        lambda target, _sos: torch.cat([first(target, 2), target[:, :-1]], 1),
+    )
+
+
+@mistake(
+    "input-longer-than-target",
+    "The decoder's input is one token longer than the target: its last column has to go, since nobody has to say "
+    "what comes after it.",
+    formula=SHIFT,
+    hint="Compare the shapes of what goes in and what comes out.",
+)
+def input_longer_than_target(steps: Steps) -> list[Steps]:
+    return shifts(steps, lambda target, sos: torch.cat([first(target, sos), target], 1))
+
+
+@mistake(
+    "input-shorter-than-target",
+    "The decoder's input is one token shorter than the target: SOS is missing in front.",
+    formula=SHIFT,
+    hint="Compare the shapes of what goes in and what comes out.",
+    source="bentrevett/pytorch-seq2seq#178",
+)
+def input_shorter_than_target(steps: Steps) -> list[Steps]:
+    return shifts(
+        steps,
+        lambda target, _sos: target[:, :-1],
+        lambda target, sos: torch.cat([first(target, sos), target[:, 1:-1]], 1),
+    )
+
+
+@mistake(
+    "sos-argument-ignored",
+    "1 is put in front whatever the argument `sos` says.",
+    formula=SHIFT,
+    hint="Try sos=5.",
+)
+def sos_argument_ignored(steps: Steps) -> Steps:
+    return replace(steps, shift=lambda target, _sos: steps.shift(target, 1))
+
+
+@mistake(
+    "last-real-token-dropped",
+    "EOS (or the last token that is not PAD) is taken out of the decoder's input. Only the last column goes; "
+    "everything else comes along unchanged, EOS and PAD too.",
+    formula=SHIFT,
+    hint="Write out the result for [[4, 3, 2, 0]].",
+)
+def last_real_token_dropped(steps: Steps) -> list[Steps]:
+    def without_eos(target: Tensor, sos: int) -> Tensor:
+        return steps.shift(target.masked_fill(target == 2, 0), sos)  # type: ignore[no-any-return]
+
+    def without_last(target: Tensor, sos: int) -> Tensor:
+        later = (target != 0).flip(1).cumsum(1).flip(1)
+        return steps.shift(target.masked_fill(later == 1, 0), sos)  # type: ignore[no-any-return]
+
+    return shifts(steps, without_eos, without_last)
+
+
+@mistake(
+    "shifted-along-batch",
+    "The rows are moved, not the columns: sentences move down by one, where tokens must move right by one.",
+    formula=SHIFT,
+    hint="Which dimension of [B, L] is the length?",
+)
+def shifted_along_batch(steps: Steps) -> list[Steps]:
+    return shifts(
+        steps,
+        lambda target, sos: torch.cat([torch.full_like(target[:1], sos), target[:-1]], 0),
+        lambda target, _sos: target.roll(1, 0),
+    )
+
+
+@mistake(
+    "wraps-over-sentences",
+    "The ids are moved as one long row: the last token of a sentence becomes the first of the next.",
+    formula=SHIFT,
+    hint="Give it two sentences. What stands in the first column of the second?",
+)
+def wraps_over_sentences(steps: Steps) -> list[Steps]:
+    def rolled(target: Tensor, sos: int) -> Tensor:
+        moved = target.flatten().roll(1)
+        moved[0] = sos
+        return moved.view_as(target)
+
+    return shifts(steps, rolled, lambda target, _sos: target.roll(1))
+
+
+@mistake(
+    "ids-of-another-dtype",
+    "The ids come back in another dtype than the target's: an embedding takes whole numbers only, and the dtype is "
+    "to stay as it was.",
+    formula="same dtype and device as the target",
+    hint="What dtype has torch.ones, and what comes of joining it with int64?",
+)
+def ids_of_another_dtype(steps: Steps) -> list[Steps]:
+    return shifts(
+        steps,
+        lambda target, sos: steps.shift(target, sos).float(),
+        lambda target, sos: steps.shift(target, sos).long(),
+        lambda target, sos: steps.shift(target, sos).int(),
+    )
+
+
+@mistake(
+    "loss-shifts-again",
+    "The loss itself leaves out a column and compares neighbours. It compares logits and target as they are: "
+    "position i's logits are for token i, since the input has been shifted already.",
+    formula="logits [B, L, V] against target [B, L], position by position",
+    hint="How many tokens are compared, and how many are there?",
+    source="huggingface/transformers, models that shift inside the loss",
+)
+def loss_shifts_again(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, align=lambda logits, target: (logits[:, :-1], target[:, 1:])),
+        replace(steps, align=lambda logits, target: (logits[:, 1:], target[:, :-1])),
+        replace(steps, align=lambda logits, target: (logits[:, 1:], target[:, 1:])),
+        replace(steps, align=lambda logits, target: (logits[:, :-1], target[:, :-1])),
+        replace(steps, align=lambda logits, target: (logits, steps.shift(target, 1))),
+    ]
+
+
+@mistake(
+    "places-mixed-up",
+    "Logits and target are not laid out in the same order any more: a reshape makes the sizes fit and mixes ids with "
+    "places (view to [B, V, L], or a transpose of one of the two only).",
+    formula="logits [B * L, V] and target [B * L], or logits.transpose(1, 2) [B, V, L] and target [B, L]",
+    hint="view and reshape keep the order of the numbers in memory; transpose exchanges dimensions.",
+    source="PyTorch, torch.nn.functional.cross_entropy",
+)
+def places_mixed_up(steps: Steps) -> list[Steps]:
+    def as_ids_second(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        batch, length, vocab = logits.shape
+        return logits.reshape(batch, vocab, length).transpose(1, 2), target
+
+    def batch_and_length(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return logits.transpose(0, 1).reshape(logits.shape), target
+
+    def target_turned(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return logits, target.T.reshape(target.shape)
+
+    def ids_first(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        return logits.transpose(1, 2).reshape(logits.shape), target
+
+    return [replace(steps, align=way) for way in (as_ids_second, batch_and_length, target_turned, ids_first)]

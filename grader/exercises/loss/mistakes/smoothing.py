@@ -1,0 +1,123 @@
+"""Mistakes in label smoothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from torch import Tensor
+
+from grader.exercises.loss.mistakes.collection import SMOOTH, mistake
+from grader.exercises.loss.reference import Call, Steps
+
+PAPER = "Attention Is All You Need, section 5.4"
+
+
+def smoothed(steps: Steps, *ways: Callable[[Call, Tensor, Tensor], Tensor]) -> list[Steps]:
+    """Other shares of the ids."""
+    return [replace(steps, smooth=way) for way in ways]
+
+
+@mistake(
+    "smoothing-ignored",
+    "The argument `smoothing` is not used.",
+    formula=SMOOTH,
+    hint="See label_smoothing.",
+    source=PAPER,
+)
+def smoothing_ignored(steps: Steps) -> list[Steps]:
+    return smoothed(steps, lambda _call, _logs, right: -right)
+
+
+@mistake(
+    "smoothing-fixed",
+    "A fixed smoothing (0.1) is used whatever the argument says.",
+    formula=SMOOTH,
+    hint="What is the default of the argument?",
+    source=PAPER,
+)
+def smoothing_fixed(steps: Steps) -> list[Steps]:
+    return smoothed(steps, lambda _call, logs, right: -(0.9 * right + 0.1 * logs.mean(-1)))
+
+
+@mistake(
+    "smoothing-inverted",
+    "1 - e and e are exchanged: the right id gets the small share.",
+    formula=SMOOTH,
+    hint="What is wanted of the right id when smoothing is 0.1?",
+)
+def smoothing_inverted(steps: Steps) -> list[Steps]:
+    return smoothed(
+        steps,
+        lambda call, logs, right: (
+            -((call.smoothing * right + (1 - call.smoothing) * logs.mean(-1)) if call.smoothing else right)
+        ),
+        lambda call, logs, right: -(call.smoothing * right + (1 - call.smoothing) * logs.mean(-1)),
+    )
+
+
+@mistake(
+    "smoothing-shares-differ",
+    "The doubt e is shared out otherwise than over all V ids: over the V - 1 that are wrong, over those that are not "
+    "PAD, or over V - 2. cross_entropy shares it over all, the right one and PAD among them.",
+    formula=SMOOTH,
+    hint="How many ids get e / V? What does the right one get in all?",
+    source="harvardnlp/annotated-transformer#38",
+)
+def smoothing_shares_differ(steps: Steps) -> list[Steps]:
+    def wrong_ids(call: Call, logs: Tensor, right: Tensor) -> Tensor:
+        doubt = (logs.sum(-1) - right) / (logs.size(-1) - 1)
+        return -((1 - call.smoothing) * right + call.smoothing * doubt)
+
+    def wrong_but_not_pad(call: Call, logs: Tensor, right: Tensor) -> Tensor:
+        doubt = (logs.sum(-1) - right - logs[..., call.pad]) / (logs.size(-1) - 2)
+        return -((1 - call.smoothing) * right + call.smoothing * doubt)
+
+    def of_size(less: int, without_pad: bool) -> Callable[[Call, Tensor, Tensor], Tensor]:
+        def shares(call: Call, logs: Tensor, right: Tensor) -> Tensor:
+            total = logs.sum(-1) - logs[..., call.pad] * without_pad
+            return -((1 - call.smoothing) * right + call.smoothing * total / (logs.size(-1) - less))
+
+        return shares
+
+    def right_only_once(call: Call, logs: Tensor, right: Tensor) -> Tensor:
+        doubt = (logs.sum(-1) - right) / logs.size(-1)
+        return -((1 - call.smoothing) * right + call.smoothing * doubt)
+
+    ways = (of_size(0, True), of_size(1, True), of_size(1, False), of_size(2, False), of_size(2, True))
+    return smoothed(steps, wrong_ids, wrong_but_not_pad, right_only_once, *ways)
+
+
+@mistake(
+    "smoothing-added-on-top",
+    "The right id keeps its whole share of 1, and the doubt is added on top (or the doubt is not shared out, but "
+    "given to every id in full): the shares no longer add up to 1.",
+    formula=SMOOTH,
+    hint="Add up the shares of all ids.",
+)
+def smoothing_added_on_top(steps: Steps) -> list[Steps]:
+    return smoothed(
+        steps,
+        lambda call, logs, right: -(right + call.smoothing * logs.mean(-1)),
+        lambda call, logs, right: -((1 - call.smoothing) * right + call.smoothing * logs.sum(-1)),
+        lambda call, _logs, right: -(1 - call.smoothing) * right,
+    )
+
+
+@mistake(
+    "divergence-for-cross-entropy",
+    "The divergence (KLDivLoss) comes back, which is less than the cross-entropy by the entropy of the wanted "
+    "shares. With smoothing 0 both are equal.",
+    formula=SMOOTH,
+    hint="What is the loss of a model that says exactly the wanted shares?",
+    source="PyTorch, torch.nn.KLDivLoss",
+)
+def divergence_for_cross_entropy(steps: Steps) -> list[Steps]:
+    def less_entropy(call: Call, logs: Tensor, right: Tensor) -> Tensor:
+        size, e = logs.size(-1), call.smoothing
+        shares = [1 - e + e / size, *[e / size] * (size - 1)]
+        entropy = -sum(share * math.log(share) for share in shares if share)
+        return steps.smooth(call, logs, right) - entropy
+
+    return smoothed(steps, less_entropy)

@@ -1,0 +1,168 @@
+"""What the hidden tests ask the two functions of the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Submission
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.loss.mistakes import MISTAKES
+from grader.exercises.loss.reference import REFERENCE, namespace
+
+SHIFT, LOSS = "shift_right", "sequence_loss"
+Ask = Callable[[Desk], Answer]
+
+FULL = [[4, 3, 6, 2], [5, 7, 1, 3], [8, 2, 4, 5]]
+PADDED = [[4, 3, 6, 8, 2], [5, 2, 0, 0, 0], [7, 1, 2, 0, 0]]
+ANYWHERE = [[0, 4, 0, 6], [5, 0, 3, 2], [0, 0, 0, 0], [3, 8, 1, 0], [1, 6, 2, 7]]
+THREES = [[4, 0, 2, 6, 3], [0, 3, 3, 3, 3], [7, 1, 2, 3, 3]]  # PAD is 3, and 0 an ordinary id
+SQUARE = [[4, 3, 2], [6, 2, 0], [5, 0, 0]]
+
+
+def described(answer: Mapping[str, Tensor | str]) -> Answer:
+    """With the shape in words; of a Python number, only that it is one."""
+    output = answer.get("output")
+    if isinstance(output, Tensor):
+        return {**answer, "shape": str(list(output.shape))}
+    result = str(answer.get("result"))
+    if result.lstrip("-").replace(".", "").replace("e-", "").isdigit() or result in ("nan", "inf", "-inf"):
+        return {**answer, "result": "a Python number"}
+    return answer
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    return [*_shifts(), *_losses(seed), *_gradients(seed), *_forms(seed)]
+
+
+def _shifts() -> list[Scenario]:
+    def ask(*args: Any, **kwargs: Any) -> Ask:
+        return lambda desk: described(desk.call(desk.function(SHIFT), *args, **kwargs))
+
+    batches = {
+        "three sentences": (FULL, ()),
+        "sentences of different length": (PADDED, ()),
+        "as many sentences as tokens": (SQUARE, ()),
+        "a target that begins with PAD": (ANYWHERE, ()),
+        "one sentence": ([[6, 4, 2]], ("a batch of one",)),
+        "one token": ([[6], [2]], ("a length of one",)),
+    }
+    return [
+        *(
+            Scenario(title, SHIFT, "numbers", ask(torch.tensor(ids)), traits=frozenset(traits))
+            for title, (ids, traits) in batches.items()
+        ),
+        Scenario("sos=5", SHIFT, "sos", ask(torch.tensor(PADDED), sos=5)),
+        Scenario("sos=0, by keyword", SHIFT, "sos", ask(target=torch.tensor(THREES), sos=0)),
+        Scenario("ids in int32", SHIFT, "dtype", ask(torch.tensor(PADDED, dtype=torch.int32))),
+    ]
+
+
+def _loss(seed: int, ids: Sequence[Sequence[int]], *, size: float = 1.5, **kwargs: Any) -> Ask:
+    """Logits of 9 ids, drawn; the target as given."""
+
+    def ask(desk: Desk) -> Answer:
+        target = torch.tensor(ids)
+        logits = Draws(seed).normal(*target.shape, 9) * size
+        return described(desk.call(desk.function(LOSS), logits, target, **kwargs))
+
+    return ask
+
+
+def _losses(seed: int) -> list[Scenario]:
+    def one(title: str, group: str, ids: Sequence[Sequence[int]], *traits: str, **kwargs: Any) -> Scenario:
+        return Scenario(title, LOSS, group, _loss(seed + len(title), ids, **kwargs), traits=frozenset(traits))
+
+    return [
+        one("no PAD at all", "plain", FULL),
+        one("one sentence", "plain", [[6, 4, 2]], "a batch of one"),
+        one("one token", "plain", [[6], [2]], "a length of one"),
+        one("as many places as sentences", "plain", [[4, 3, 2], [6, 5, 2], [5, 1, 7]]),
+        one("sentences of different length", "padding", PADDED),
+        one("PAD anywhere, a sentence of PAD only", "padding", ANYWHERE),
+        one("pad=3", "pad", THREES, pad=3),
+        one("pad=7, which is in no target", "pad", PADDED[:2], pad=7),
+        one("smoothing=0.1", "smoothing", FULL, smoothing=0.1),
+        one("smoothing=0.3 and PAD", "smoothing", PADDED, smoothing=0.3),
+        one("smoothing=0.2, pad=3", "smoothing", THREES, smoothing=0.2, pad=3),
+        Scenario("logits of +-2000", LOSS, "large", _large(seed, 0.0)),
+        Scenario("logits of +-2000, smoothing=0.1", LOSS, "large", _large(seed, 0.1)),
+        one("logits around 50", "large", PADDED, size=50.0),
+    ]
+
+
+def _large(seed: int, smoothing: float) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        target = torch.tensor(PADDED)
+        logits = Draws(seed + 60).normal(*target.shape, 9).sign() * 2000
+        return described(desk.call(desk.function(LOSS), logits, target, smoothing=smoothing))
+
+    return ask
+
+
+def _gradients(seed: int) -> list[Scenario]:
+    def ask(ids: Sequence[Sequence[int]], smoothing: float) -> Ask:
+        def asked(desk: Desk) -> Answer:
+            target = torch.tensor(ids)
+            logits = Draws(seed + 70).normal(*target.shape, 9) * 1.5
+            given: dict[str, Any] = {"grad": (0,), "cotangent": torch.tensor(20.0), "smoothing": smoothing}
+            return desk.call(desk.function(LOSS), logits, target, **given)
+
+        return asked
+
+    backward = frozenset({"the backward pass"})
+    return [
+        Scenario("the gradient, with PAD", LOSS, "gradients", ask(PADDED, 0.0), traits=backward),
+        Scenario("the gradient, with smoothing=0.1", LOSS, "gradients", ask(ANYWHERE, 0.1), traits=backward),
+    ]
+
+
+def _forms(seed: int) -> list[Scenario]:
+    def keywords(desk: Desk) -> Answer:
+        target = torch.tensor(THREES)
+        logits = Draws(seed + 80).normal(3, 5, 9)
+        return described(desk.call(desk.function(LOSS), logits=logits, target=target, pad=3, smoothing=0.1))
+
+    def scattered(smoothing: float, *, turned: bool) -> Ask:
+        def ask(desk: Desk) -> Answer:
+            target = torch.tensor(PADDED)
+            logits = Draws(seed + 81).normal(3, 5, 9)
+            parts: list[Any] = [desk.part("Scattered", (3, 5, 9), weights={"values": logits}), target]
+            if turned:
+                parts[1] = desk.part("Scattered", (3, 5), True, weights={"values": target.double()})
+            answer = desk.call(desk.function(LOSS), *parts, pad=0, smoothing=smoothing)
+            return described(answer)
+
+        return ask
+
+    return [
+        Scenario("arguments by keyword", LOSS, "keywords", keywords, traits=frozenset({"keyword arguments"})),
+        Scenario("logits that are not contiguous", LOSS, "memory", scattered(0.0, turned=False)),
+        Scenario("logits and target not contiguous", LOSS, "memory", scattered(0.1, turned=True)),
+        *(
+            Scenario(
+                f"{str(dtype)[6:]} inputs",
+                LOSS,
+                "dtypes",
+                _loss(seed + 82, PADDED, smoothing=0.1),
+                dtype=dtype,
+                traits=frozenset({f"{str(dtype)[6:]} inputs"}),
+            )
+            for dtype in (torch.float64, torch.bfloat16)
+        ),
+    ]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

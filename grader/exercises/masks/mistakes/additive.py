@@ -1,0 +1,134 @@
+"""Mistakes in the additive form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.masks.mistakes.collection import ADDITIVE, in_additive, mistake
+from grader.exercises.masks.reference import Steps
+
+
+def made(steps: Steps, make: Callable[[Tensor, torch.dtype], Tensor]) -> Steps:
+    """An additive mask made in another way."""
+    return replace(steps, additive=make)
+
+
+def filled(where_true: float, where_false: float | None) -> Callable[[Tensor, torch.dtype], Tensor]:
+    """These two numbers; None is the lowest number of the dtype."""
+
+    def make(mask: Tensor, dtype: torch.dtype) -> Tensor:
+        low = torch.finfo(dtype).min if where_false is None else where_false
+        return torch.full(mask.shape, where_true, dtype=dtype).masked_fill(~mask, low)
+
+    return make
+
+
+@mistake(
+    "additive-inverted",
+    "The additive mask is the wrong way round: -inf stands where the mask is True.",
+    formula=ADDITIVE,
+    hint="masked_fill fills where its mask is True. Where is -inf to stand?",
+    source="pytorch/pytorch#120668",
+)
+def additive_inverted(steps: Steps) -> Steps:
+    return replace(steps, additive=lambda mask, dtype: steps.additive(~mask, dtype))
+
+
+@mistake(
+    "additive-zeros-and-ones",
+    "The mask is only turned into numbers, 0 and 1. Added to the scores, 1 and 0 hide nothing.",
+    formula=ADDITIVE,
+    hint="exp(score + 1) is not 0. What must be added for the weight to be 0?",
+    source="pytorch/pytorch#29546",
+)
+def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
+    return [made(steps, filled(1.0, 0.0)), made(steps, filled(0.0, 1.0)), made(steps, filled(0.0, -1.0))]
+
+
+@mistake(
+    "additive-large-negative",
+    "A large negative number stands where -inf belongs. A model can learn scores that are larger still, and in a "
+    "dtype of few bits the number may not exist; with -inf the weight is exactly 0.",
+    formula=ADDITIVE,
+    hint="float('-inf') is a number like others here.",
+    source="karpathy/minGPT#75, NVIDIA/apex#1052",
+)
+def additive_large_negative(steps: Steps) -> list[Steps]:
+    lows: tuple[float | None, ...] = (-1e9, None, -1e4, -1e10, -1e20, -1e30, -1e5, -1e6, -1e3, -100.0)
+    return [made(steps, filled(0.0, low)) for low in lows]
+
+
+@mistake(
+    "additive-tiny-number",
+    "A tiny number (1e-9) stands where -inf belongs: a minus sign has slipped. Added to a score it changes nothing.",
+    formula=ADDITIVE,
+    hint="Is it -1e9 or 1e-9 that you wrote, and does the exercise ask for either?",
+    source="karpathy/minGPT#10",
+)
+def additive_tiny_number(steps: Steps) -> list[Steps]:
+    """All of them are 0 up to rounding, and so is a mask that is nothing but zeros."""
+    return [made(steps, filled(0.0, low)) for low in (1e-9, -1e-9, 0.0)]
+
+
+@mistake(
+    "additive-plus-infinity",
+    "+inf stands where -inf belongs: what is to be hidden would get all the weight.",
+    formula=ADDITIVE,
+    hint="Look at the sign.",
+)
+def additive_plus_infinity(steps: Steps) -> Steps:
+    return made(steps, filled(0.0, math.inf))
+
+
+@mistake(
+    "additive-one-for-allowed",
+    "1 stands where 0 belongs. The form is added to the scores, so what is allowed must be left as it is: 0.",
+    formula=ADDITIVE,
+    hint="Which number, when added, changes nothing?",
+)
+def additive_one_for_allowed(steps: Steps) -> Steps:
+    return made(steps, filled(1.0, -math.inf))
+
+
+@mistake(
+    "additive-nan",
+    "The mask is multiplied by -inf, which gives NaN: 0 times infinity is no number.",
+    formula=ADDITIVE,
+    hint="Fill or choose (masked_fill, where); do not multiply.",
+    source="IEEE 754: 0 * inf is NaN",
+)
+def additive_nan(steps: Steps) -> list[Steps]:
+    return [
+        made(steps, lambda mask, dtype: (~mask).to(dtype) * -math.inf),
+        made(steps, lambda mask, dtype: mask.to(dtype) * -math.inf),
+    ]
+
+
+@mistake(
+    "additive-dtype-ignored",
+    "The argument `dtype` is not used: the result is always float32. A mask is added to scores, and must have "
+    "their dtype.",
+    formula="to_additive(mask, dtype) has that dtype",
+    hint="Is `dtype` used anywhere in the function?",
+    source="NVIDIA/apex#1105",
+)
+def additive_dtype_ignored(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, additive=lambda mask, _dtype: steps.additive(mask, torch.float32)),
+        replace(steps, additive=lambda mask, _dtype: steps.additive(mask, torch.float64)),
+    ]
+
+
+@mistake(
+    "additive-sentences-mixed-up",
+    "The first sentence's (or head's) mask stands for all.",
+    formula="to_additive keeps the shape of the mask",
+    hint="Compare the shapes, and the sentences, of what goes in and what comes out.",
+)
+def additive_sentences_mixed_up(steps: Steps) -> list[Steps]:
+    return [in_additive(steps, lambda m: m[:1].expand_as(m)), in_additive(steps, lambda m: m[:1])]

@@ -1,0 +1,132 @@
+"""Mistakes in the causal mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.masks.mistakes.collection import CAUSAL, in_causal, mistake
+from grader.exercises.masks.reference import Device, Steps
+
+
+def only_in_decoder(steps: Steps, changed: Callable[[Tensor, Tensor], Any]) -> Steps:
+    """The decoder mask made with a causal mask of its own, from the tokens and the right one."""
+    return replace(
+        steps,
+        finish=lambda tokens, pad, _mask: steps.finish(
+            tokens,
+            pad,
+            steps.join(
+                changed(tokens, steps.causal(tokens.size(1), tokens.device)), steps.padding(tokens, pad)
+            ),
+        ),
+    )
+
+
+def both(steps: Steps, change: Callable[[Tensor], Any]) -> list[Steps]:
+    """In causal_mask and what is made of it, or in decoder_mask alone."""
+    return [in_causal(steps, change), only_in_decoder(steps, lambda _tokens, mask: change(mask))]
+
+
+@mistake(
+    "causal-missing",
+    "Nothing forbids the future: every position may look at those behind it. A decoder that sees the token which it "
+    "is to say learns to copy it, and can say nothing by itself.",
+    formula=CAUSAL,
+    hint="What may the first query look at?",
+    source="jadore801120/attention-is-all-you-need-pytorch#19",
+)
+def causal_missing(steps: Steps) -> list[Steps]:
+    return both(steps, torch.ones_like)
+
+
+@mistake(
+    "causal-flipped",
+    "The triangle is the wrong one: each position may look at itself and the future, and the past is hidden (triu "
+    "where tril belongs).",
+    formula=CAUSAL,
+    hint="Row 0 is the first query, and it sees one key only. How many keys are open in your row 0?",
+    source="pytorch/pytorch#28272",
+)
+def causal_flipped(steps: Steps) -> list[Steps]:
+    return both(steps, lambda m: m.mT)
+
+
+@mistake(
+    "causal-inverted",
+    "The causal mask is the wrong way round: True stands at what may not be attended to. Here True means 'may be "
+    "attended to'.",
+    formula=CAUSAL,
+    hint="A mask made with triu(diagonal=1) marks the future. What does True mean here?",
+    source="pytorch/pytorch#120668",
+)
+def causal_inverted(steps: Steps) -> list[Steps]:
+    return both(steps, lambda m: ~m)
+
+
+@mistake(
+    "causal-hides-itself",
+    "A position may not look at itself: the diagonal is hidden, and the first query is left with nothing. Only what "
+    "comes later is forbidden.",
+    formula=CAUSAL,
+    hint="Is it j < i or j <= i? Look at the `diagonal` argument.",
+    source="pytorch/tutorials#2250",
+)
+def causal_hides_itself(steps: Steps) -> list[Steps]:
+    return both(steps, lambda m: m.tril(-1))
+
+
+@mistake(
+    "causal-shows-next",
+    "A position may look one step into the future: the triangle reaches one diagonal too far. That one token is the "
+    "very one that is to be predicted.",
+    formula=CAUSAL,
+    hint="What may the first query look at? Look at the `diagonal` argument.",
+    source="pytorch/tutorials#2250",
+)
+def causal_shows_next(steps: Steps) -> list[Steps]:
+    return both(steps, lambda m: torch.ones_like(m).tril(1))
+
+
+@mistake(
+    "causal-diagonal-only",
+    "A position may look at itself only (or at itself and the one before it): what came earlier is hidden.",
+    formula=CAUSAL,
+    hint="How many keys may the last query look at?",
+)
+def causal_diagonal_only(steps: Steps) -> list[Steps]:
+    return [way for back in (0, -1) for way in both(steps, lambda m, back=back: m.triu(back))]  # type: ignore[misc]
+
+
+@mistake(
+    "causal-size-wrong",
+    "The causal mask is not as large as the sequence is long: its size is fixed, one too large or too small, or "
+    "taken from another dimension (the batch).",
+    formula="causal_mask(size) [1, 1, size, size], with size = T",
+    hint="Print the mask's shape, and that of the tokens.",
+    source="mlverse/torch#1473",
+)
+def causal_size_wrong(steps: Steps) -> list[Steps]:
+    sizes: tuple[Callable[[int], int], ...] = (lambda _n: 512, lambda n: n + 1, lambda n: max(n - 1, 0))
+    return [
+        *(replace(steps, causal=lambda n, device, s=s: steps.causal(s(n), device)) for s in sizes),  # type: ignore[misc]
+        only_in_decoder(steps, lambda tokens, _mask: steps.causal(tokens.size(0), tokens.device)),
+    ]
+
+
+@mistake(
+    "device-hard-coded",
+    "The mask is made on the CPU whatever device is asked for, and a model on a GPU cannot use it.",
+    formula="torch.ones(..., device=device)",
+    hint="A new tensor is made on the CPU unless you say where.",
+    source="mlverse/torch#1473",
+)
+def device_ignored(steps: Steps) -> Steps:
+    def causal(size: int, _device: Device) -> Any:
+        return steps.causal(size, None)
+
+    return replace(steps, causal=causal)

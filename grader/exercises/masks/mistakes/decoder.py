@@ -1,0 +1,69 @@
+"""Mistakes in how the decoder mask is put together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from grader.exercises.masks.mistakes.collection import DECODER, in_decoder, mistake
+from grader.exercises.masks.reference import Steps
+
+
+@mistake(
+    "or-in-place-of-and",
+    "The two masks are joined by OR: a look is allowed as soon as one of them allows it. So every token of the "
+    "future is open, and the PADs of the past.",
+    formula=DECODER,
+    hint="A look is allowed if neither of the two forbids it. What do | and + do to two bools?",
+)
+def or_in_place_of_and(steps: Steps) -> Steps:
+    return replace(steps, join=lambda causal, padding: causal | padding)
+
+
+@mistake(
+    "masks-compared",
+    "The two masks are compared (== or !=), not joined by AND: where both forbid a look, == gives True, so that "
+    "padded keys of the future are open.",
+    formula=DECODER,
+    hint="What is False == False?",
+    source="Biohub/esm#299",
+)
+def masks_compared(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, join=lambda causal, padding: causal == padding),
+        replace(steps, join=lambda causal, padding: causal ^ padding),
+    ]
+
+
+@mistake(
+    "joined-mask-inverted",
+    "The decoder mask is the wrong way round: True stands at what may not be attended to.",
+    formula=DECODER,
+    hint="True means 'may be attended to', in all three masks.",
+    source="pytorch/pytorch#170415",
+)
+def joined_mask_inverted(steps: Steps) -> Steps:
+    return in_decoder(steps, lambda m: ~m)
+
+
+@mistake(
+    "own-position-always-open",
+    "A position may look at itself even if it is PAD. A padded key is hidden from everyone; a row may well come out "
+    "with nothing that is allowed.",
+    formula=DECODER,
+    hint="For tokens [[0, 5, 8]], what may the first query look at?",
+)
+def own_position_always_open(steps: Steps) -> Steps:
+    return in_decoder(steps, lambda m: m | torch.eye(m.size(-1), dtype=torch.bool, device=m.device))
+
+
+@mistake(
+    "decoder-mask-transposed",
+    "Queries and keys of the decoder mask are exchanged: rows are queries (who looks), columns are keys (who is "
+    "looked at).",
+    formula="decoder_mask[b, 0, query, key]",
+    hint="Which of the last two dimensions is the queries'?",
+)
+def decoder_mask_transposed(steps: Steps) -> Steps:
+    return in_decoder(steps, lambda m: m.mT)

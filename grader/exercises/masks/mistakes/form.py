@@ -1,0 +1,147 @@
+"""Mistakes in a mask's shape and dtype, and in what is given back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.masks.mistakes.collection import (
+    everywhere,
+    in_additive,
+    in_causal,
+    in_decoder,
+    in_padding,
+    mistake,
+)
+from grader.exercises.masks.reference import Steps
+
+
+@mistake(
+    "mask-dimensions-wrong",
+    "The mask has too few or too many dimensions, or sizes that it should not have. Scores are [B, H, Tq, Tk], and a "
+    "mask must broadcast against them: a size of 1 stands wherever the mask is the same for all.",
+    formula="padding_mask [B, 1, 1, T], causal_mask [1, 1, T, T], decoder_mask [B, 1, T, T]",
+    hint="Write the mask's shape under [B, H, Tq, Tk], both flush right.",
+    source="PyTorch, broadcasting semantics",
+)
+def mask_dimensions_wrong(steps: Steps) -> list[Steps]:
+    def rows(mask: Tensor) -> Tensor:
+        return mask.expand(-1, -1, mask.size(-1), -1)
+
+    of_padding: tuple[Callable[[Tensor], Tensor], ...] = (
+        lambda m: m[:, 0, 0],  # [B, T]
+        lambda m: m[:, 0],  # [B, 1, T]
+        lambda m: m[:, 0, 0][None, None],  # [1, 1, B, T]
+        lambda m: m[:, 0, 0][None, :, None],  # [1, B, 1, T]
+        rows,  # [B, 1, T, T]
+        lambda m: rows(m)[:, 0],  # [B, T, T]
+    )
+    of_causal: tuple[Callable[[Tensor], Tensor], ...] = (lambda m: m[0, 0], lambda m: m[0])
+    of_decoder: tuple[Callable[[Tensor], Tensor], ...] = (lambda m: m[:, 0], lambda m: m[:, None])
+    return [
+        *(in_padding(steps, change) for change in of_padding),
+        *(in_causal(steps, change) for change in of_causal),
+        *(in_decoder(steps, change) for change in of_decoder),
+        in_additive(steps, lambda m: m.squeeze()),
+        in_additive(steps, lambda m: m[None]),
+    ]
+
+
+@mistake(
+    "mask-not-bool",
+    "The mask comes as numbers. 0 and 1 as floats are taken for an additive mask, which then masks nothing; integers "
+    "are refused; and 0 with -inf is the additive form, which only `to_additive` gives. The others give bool masks.",
+    formula="dtype torch.bool",
+    hint="Print mask.dtype. Which line turns True and False into numbers?",
+    source="pytorch/pytorch#29546",
+)
+def mask_not_bool(steps: Steps) -> list[Steps]:
+    def numbers(mask: Tensor) -> Tensor:
+        return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)
+
+    made = everywhere(steps, numbers)
+    for dtype in (torch.float32, torch.int64, torch.int32, torch.uint8):
+        made += everywhere(steps, lambda m, dtype=dtype: m.to(dtype))  # type: ignore[misc]
+    return made
+
+
+@mistake(
+    "none-for-no-padding",
+    "Where nothing is padded, None comes back in place of a mask. The caller combines masks, and cannot do that with "
+    "None: a mask of nothing but True is right.",
+    formula="padding_mask [B, 1, 1, T], always",
+    hint="What comes back for [[5, 8]]?",
+)
+def none_for_no_padding(steps: Steps) -> Steps:
+    def unless_all(mask: Tensor) -> Any:
+        return None if bool(mask.all()) else mask
+
+    return replace(
+        steps,
+        padding=lambda tokens, pad: unless_all(steps.padding(tokens, pad)),
+        join=lambda causal, padding: causal if padding is None else steps.join(causal, padding),
+    )
+
+
+@mistake(
+    "row-without-keys-opened",
+    "Rows in which nothing is allowed are changed so that something is. They are right as they are: for a sentence "
+    "of PAD only, or PAD at position 0, nothing may be attended to, and attention copes with such rows.",
+    formula="padded queries keep their row; a row may have nothing that is allowed",
+    hint="What comes out for tokens [[0, 5, 8]], row 0?",
+    source="pytorch/pytorch#103963",
+)
+def row_without_keys_opened(steps: Steps) -> list[Steps]:
+    def all_open(mask: Tensor) -> Tensor:
+        return mask | ~mask.any(-1, keepdim=True)
+
+    def first_open(mask: Tensor) -> Tensor:
+        opened = mask.clone()
+        opened[..., 0] |= ~mask.any(-1)
+        return opened
+
+    def itself_open(mask: Tensor) -> Tensor:
+        diagonal = torch.eye(mask.size(-1), dtype=torch.bool, device=mask.device)
+        return mask | (diagonal & ~mask.any(-1, keepdim=True))
+
+    def zeros(mask: Tensor) -> Tensor:
+        return mask.masked_fill((mask == -math.inf).all(-1, keepdim=True), 0.0)
+
+    return [
+        *(change(steps, way) for change in (in_padding, in_decoder) for way in (all_open, first_open)),
+        in_decoder(steps, itself_open),
+        in_additive(steps, zeros),
+    ]
+
+
+@mistake(
+    "argument-changed-in-place",
+    "The tokens (or the mask) that were handed in are changed. The caller goes on to use them, and a batch whose "
+    "tokens are overwritten is lost.",
+    hint="Methods that end in _ (masked_fill_, logical_not_) and assignments such as tokens[...] = ... work in place.",
+)
+def argument_changed_in_place(steps: Steps) -> list[Steps]:
+    def spoilt(change: Callable[[Tensor], object]) -> Callable[[Tensor, int], Any]:
+        def padding(tokens: Tensor, pad: int) -> Any:
+            mask = steps.padding(tokens.clone(), pad)
+            change(tokens)
+            return mask
+
+        return padding
+
+    def additive(mask: Tensor, dtype: torch.dtype) -> Any:
+        out = steps.additive(mask.clone(), dtype)
+        mask.logical_not_()
+        return out
+
+    ways: tuple[Callable[[Tensor], object], ...] = (
+        lambda t: t.ne_(0),
+        lambda t: t.zero_(),
+        lambda t: t.clamp_(max=1),
+    )
+    return [*(replace(steps, padding=spoilt(way)) for way in ways), replace(steps, additive=additive)]

@@ -1,0 +1,140 @@
+"""What the hidden tests ask the four functions of masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Submission
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.masks.mistakes import MISTAKES
+from grader.exercises.masks.reference import REFERENCE, namespace
+from grader.worker.strays import ASKED_FOR, RESULT
+
+PADDING, CAUSAL, DECODER, ADDITIVE = "padding_mask", "causal_mask", "decoder_mask", "to_additive"
+Ask = Callable[[Desk], Answer]
+
+# PAD is 0 here. Ids 1 and 2 (SOS, EOS) and the largest ones are among the tokens.
+AT_THE_END = [[1, 5, 8, 4, 2, 0], [7, 2, 0, 0, 0, 0], [9, 3, 1, 6, 0, 0]]
+ANYWHERE = [[0, 0, 5, 8, 2], [5, 0, 8, 0, 3], [0, 0, 0, 0, 0], [6, 1, 2, 9, 4], [3, 4, 9, 1, 0]]
+SQUARE = [[5, 8, 0, 3], [0, 7, 2, 0], [1, 4, 6, 2], [9, 0, 0, 0]]
+NONE = [[5, 8, 1, 2], [3, 9, 4, 6]]
+# PAD is 7, and 0 an ordinary id.
+SEVENS = [[0, 7, 9, 3, 7], [8, 0, 7, 7, 2], [7, 1, 0, 6, 9]]
+
+
+def described(answer: Mapping[str, Tensor | str]) -> Answer:
+    """With shape and dtype in words, and a picture for each sentence."""
+    output = answer.get("output")
+    if not isinstance(output, Tensor):
+        return answer
+    facts: dict[str, Tensor | str] = {
+        "shape": str(list(output.shape)),
+        "dtype": str(output.dtype).removeprefix("torch."),
+    }
+    if output.dtype == torch.bool and output.dim() == 4:
+        if output.size(2) == 1:
+            facts["keys"] = output[:, 0, 0]
+        else:
+            facts |= {f"looks of sentence {n}": table for n, table in enumerate(output[:, 0], start=1)}
+    return {**answer, **facts}
+
+
+def _asked(name: str, *args: Any, **kwargs: Any) -> Ask:
+    return lambda desk: described(desk.call(desk.function(name), *args, **kwargs))
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    made: list[Scenario] = []
+    for name in (PADDING, DECODER):
+        made += _of_tokens(name, seed)
+    return [*made, *_causal(), *_additive(seed)]
+
+
+def _of_tokens(name: str, seed: int) -> list[Scenario]:
+    draws = Draws(seed)
+    drawn = torch.tensor([[draws.integer(0, 4) for _ in range(7)] for _ in range(3)])
+    plain = {
+        "PAD at the end": (AT_THE_END, ()),
+        "no PAD at all": (NONE, ()),
+        "one sentence": ([[4, 2, 0]], ("a batch of one",)),
+        "one token": ([[5], [0], [3]], ("a length of one",)),
+    }
+    anywhere = {"PAD anywhere": ANYWHERE, "as many sentences as tokens": SQUARE, "ids drawn at random": drawn}
+    other = {
+        "pad=7": _asked(name, torch.tensor(SEVENS), pad=7),
+        "pad=7, all by keyword": _asked(name, tokens=torch.tensor(SEVENS), pad=7),
+        "pad=1": _asked(name, torch.tensor(AT_THE_END), pad=1),
+    }
+    return [
+        *(
+            Scenario(title, name, "plain", _asked(name, torch.tensor(ids)), traits=frozenset(traits))
+            for title, (ids, traits) in plain.items()
+        ),
+        *(
+            Scenario(title, name, "anywhere", _asked(name, torch.as_tensor(ids)))
+            for title, ids in anywhere.items()
+        ),
+        *(Scenario(title, name, "pad", ask) for title, ask in other.items()),
+    ]
+
+
+def _on_the_device(desk: Desk) -> Answer:
+    """Whether the mask is made on the device that was asked for, told on a machine that has one device only."""
+    desk.submission.trace(True)
+    try:
+        answer = desk.call(desk.function(CAUSAL), 3, device=ASKED_FOR)
+    finally:
+        strays = desk.submission.trace(False)
+    made = "elsewhere" if RESULT in strays else "there"
+    return {"the mask is made": made, **({} if "output" in answer else answer)}
+
+
+def _causal() -> list[Scenario]:
+    made = [
+        Scenario(f"size {size}", CAUSAL, "plain", _asked(CAUSAL, size), traits=frozenset(traits))
+        for size, traits in ((4, ()), (7, ("an odd size",)), (1, ("a length of one",)), (2, ()))
+    ]
+    return [
+        *made,
+        Scenario("size=3, device='cpu'", CAUSAL, "device", _asked(CAUSAL, size=3, device="cpu")),
+        Scenario("a device of another name", CAUSAL, "device", _on_the_device),
+    ]
+
+
+def _additive(seed: int) -> list[Scenario]:
+    draws = Draws(seed + 50)
+    closed = draws.mask(3, 1, 4, 5)
+    closed[1, 0, 2] = False
+    masks = {
+        "a mask [2, 1, 1, 6]": draws.mask(2, 1, 1, 6),
+        "a row in which nothing is allowed": closed,
+        "a mask [4, 4]": draws.mask(4, 4),
+        "a mask [2, 3, 3, 5], one for each head": draws.mask(2, 3, 3, 5),
+        "nothing is masked": torch.ones(1, 1, 3, 3, dtype=torch.bool),
+    }
+    plain = [Scenario(title, ADDITIVE, "plain", _asked(ADDITIVE, mask)) for title, mask in masks.items()]
+    mask = draws.mask(2, 1, 3, 4)
+    dtypes = {
+        torch.float64: _asked(ADDITIVE, mask, dtype=torch.float64),
+        torch.bfloat16: _asked(ADDITIVE, mask=mask, dtype=torch.bfloat16),
+    }
+    return [
+        *plain,
+        *(Scenario(f"dtype={dtype}", ADDITIVE, "dtype", ask, dtype=dtype) for dtype, ask in dtypes.items()),
+    ]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

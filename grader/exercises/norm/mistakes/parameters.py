@@ -1,0 +1,158 @@
+"""Mistakes in the parameters of the layer norm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.norm.mistakes.collection import BA, FORMULA, NORM, mistake
+from grader.exercises.norm.reference import Steps
+
+
+def _without(steps: Steps, *names: str) -> Steps:
+    return replace(
+        steps, parameters=lambda d: {n: p for n, p in steps.parameters(d).items() if n not in names}
+    )
+
+
+@mistake(
+    "affine-missing",
+    "Gain and bias are not among the trained parameters: they are not made at all, or made as plain tensors or "
+    "buffers, which no optimizer sees.",
+    formula=FORMULA,
+    hint="What does list(LayerNorm(4).parameters()) show?",
+    source="Layer Normalization (Ba et al. 2016), section 3",
+    parts=NORM,
+)
+def affine_missing(steps: Steps) -> Steps:
+    return _without(steps, "gain", "shift")
+
+
+@mistake(
+    "gain-missing",
+    "There is no trained gain: after the division every column is multiplied by a number of its own.",
+    formula=FORMULA,
+    hint="Which of the formula's letters are trained, and how many numbers does each hold?",
+    source="Layer Normalization (Ba et al. 2016), section 3",
+    parts=NORM,
+)
+def gain_missing(steps: Steps) -> Steps:
+    return _without(steps, "gain")
+
+
+@mistake(
+    "bias-missing",
+    "There is no trained bias: at the end every column gets a number of its own added.",
+    formula=FORMULA,
+    hint="Which of the formula's letters are trained, and how many numbers does each hold?",
+    source="Layer Normalization (Ba et al. 2016), section 3",
+    parts=NORM,
+)
+def bias_missing(steps: Steps) -> Steps:
+    return _without(steps, "shift")
+
+
+@mistake(
+    "affine-scalar",
+    "Gain or bias is a single number; each is a vector with one number for each of the d_model columns.",
+    formula="gain [D], bias [D]",
+    hint="Count the numbers in your parameters.",
+    source="Layer Normalization (Ba et al. 2016), section 3",
+    parts=NORM,
+)
+def affine_scalar(steps: Steps) -> list[Steps]:
+    def narrow(*names: str) -> Steps:
+        def made(d_model: int) -> Mapping[str, nn.Parameter]:
+            return {
+                n: nn.Parameter(p.detach()[:1].clone()) if n in names else p
+                for n, p in steps.parameters(d_model).items()
+            }
+
+        return replace(steps, parameters=made)
+
+    return [narrow("gain", "shift"), narrow("gain"), narrow("shift")]
+
+
+@mistake(
+    "affine-frozen",
+    "Gain and bias are there but do not train (requires_grad is False).",
+    formula=FORMULA,
+    hint="nn.Parameter trains unless it is told otherwise.",
+    parts=NORM,
+)
+def affine_frozen(steps: Steps) -> Steps:
+    def made(d_model: int) -> Mapping[str, nn.Parameter]:
+        return {
+            n: nn.Parameter(p.detach(), requires_grad=False) for n, p in steps.parameters(d_model).items()
+        }
+
+    return replace(steps, parameters=made)
+
+
+def _starting(steps: Steps, gain: float | None, shift: float | None) -> Steps:
+    def made(d_model: int) -> Mapping[str, nn.Parameter]:
+        start = {"gain": gain, "shift": shift}
+        generator = torch.Generator().manual_seed(d_model)
+        for name, p in (found := dict(steps.parameters(d_model))).items():
+            value = start[name]
+            drawn = torch.randn(p.shape, generator=generator) if value is None else torch.full(p.shape, value)
+            found[name] = nn.Parameter(drawn)
+        return found
+
+    return replace(steps, parameters=made)
+
+
+@mistake(
+    "gain-and-bias-swapped",
+    "Gain and bias have changed places: the gain starts at 0 and the bias at 1, or the one is used as the other. A "
+    "fresh norm then gives 1 everywhere, whatever comes in.",
+    formula=FORMULA,
+    hint="Which of the two must start at 1, so that a fresh norm changes nothing after the division?",
+    source="Layer Normalization (Ba et al. 2016), section 3",
+    parts=NORM,
+)
+def gain_and_bias_swapped(steps: Steps) -> list[Steps]:
+    def swapped(x_hat: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
+        return x_hat * weights["shift"] + weights["gain"]
+
+    return [_starting(steps, 0.0, 1.0), replace(steps, affine=swapped)]
+
+
+@mistake(
+    "affine-starts-wrong",
+    "Gain or bias does not start where it should: the gain at 1, the bias at 0, in every column.",
+    formula="gain = 1, 1, 1, ...; bias = 0, 0, 0, ...",
+    hint="torch.ones, torch.zeros, torch.randn, torch.empty: which belongs where?",
+    source=BA,
+    parts=NORM,
+)
+def affine_starts_wrong(steps: Steps) -> list[Steps]:
+    return [_starting(steps, 0.0, 0.0), _starting(steps, 1.0, 1.0)]
+
+
+@mistake(
+    "bias-scaled-too",
+    "The bias is added before the gain multiplies, so that it is scaled by the gain.",
+    formula=FORMULA,
+    hint="Which comes last, gain or bias?",
+    parts=NORM,
+)
+def bias_scaled_too(steps: Steps) -> Steps:
+    return replace(steps, affine=lambda x_hat, weights: (x_hat + weights["shift"]) * weights["gain"])
+
+
+@mistake(
+    "gain-added",
+    "The gain is added to 1 or to the result; it multiplies x_hat, as it is.",
+    formula=FORMULA,
+    hint="With a gain of 2, by how much does the result grow?",
+    parts=NORM,
+)
+def gain_added(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, affine=lambda x_hat, weights: x_hat * (1 + weights["gain"]) + weights["shift"]),
+        replace(steps, affine=lambda x_hat, weights: x_hat + weights["gain"] + weights["shift"]),
+    ]

@@ -1,0 +1,227 @@
+"""Mistakes in how a placement keeps and calls what it was handed, and in its dropout."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from grader.exercises.norm.mistakes.collection import BOTH_FORMULAS, PLACES, mistake
+from grader.exercises.norm.reference import Call, Steps
+
+
+@mistake(
+    "arguments-not-passed",
+    "What forward is given besides x does not reach the sublayer: an attention would never see its mask.",
+    formula="sublayer(input, *args, **kwargs)",
+    hint="Follow the mask of `layer(x, mask)`, and of `layer(x, mask=mask)`.",
+    parts=PLACES,
+)
+def arguments_not_passed(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, call=lambda call: replace(steps.call(call), rest=(), named={})),
+        replace(steps, call=lambda call: replace(steps.call(call), named={})),
+        replace(steps, call=lambda call: replace(steps.call(call), rest=())),
+        replace(steps, call=lambda call: replace(steps.call(call), rest=call.rest[:1])),
+    ]
+
+
+@mistake(
+    "part-copied",
+    "A copy of the norm or of the sublayer is used; what was handed in is to be used itself, or its training (and its "
+    "sharing with others) is lost.",
+    hint="Is there a deepcopy in __init__?",
+    source="harvardnlp/annotated-transformer#9",
+    parts=PLACES,
+)
+def part_copied(steps: Steps) -> list[Steps]:
+    def copied(*names: str) -> Steps:
+        def keep(module: nn.Module, name: str, part: nn.Module) -> None:
+            steps.keep(module, name, copy.deepcopy(part) if name in names else part)
+
+        return replace(steps, keep=keep)
+
+    return [copied("norm", "sublayer"), copied("norm"), copied("sublayer")]
+
+
+@mistake(
+    "part-not-registered",
+    "The norm or the sublayer is kept where torch does not find it (a plain list, tuple or dict): its parameters are "
+    "not among those of the whole, and no optimizer trains them.",
+    hint="Does list(layer.parameters()) hold those of the parts?",
+    source="acids-ircam/ddsp_pytorch#37",
+    parts=PLACES,
+)
+def part_not_registered(steps: Steps) -> list[Steps]:
+    def hidden(*names: str) -> Steps:
+        def keep(module: nn.Module, name: str, part: nn.Module) -> None:
+            if name in names:
+                object.__setattr__(module, name, part)
+            else:
+                steps.keep(module, name, part)
+
+        return replace(steps, keep=keep)
+
+    return [hidden("norm", "sublayer"), hidden("norm"), hidden("sublayer")]
+
+
+def _dropping(steps: Steps, drop: Callable[[Call, Tensor], Tensor]) -> Steps:
+    return replace(steps, drop=drop)
+
+
+@mistake(
+    "dropout-missing",
+    "Nothing is dropped in train mode, although dropout is not 0.",
+    formula=BOTH_FORMULAS,
+    hint="Is the dropout that __init__ is given used in forward?",
+    source="Attention Is All You Need, section 5.4",
+    parts=PLACES,
+)
+def dropout_missing(steps: Steps) -> Steps:
+    return _dropping(steps, lambda _call, x: x)
+
+
+@mistake(
+    "dropout-on-sum",
+    "Dropout falls on the sum, so that numbers of x itself are lost; it falls on the sublayer's output, before x is "
+    "added.",
+    formula=BOTH_FORMULAS,
+    hint="Put brackets: what is dropped, f(x) or x + f(x)?",
+    source="Attention Is All You Need, section 5.4",
+    parts=PLACES,
+)
+def dropout_on_sum(steps: Steps) -> Steps:
+    def pre(_s: Steps, call: Call, x: Tensor) -> Tensor:
+        return F.dropout(x + call.f(call.norm(x)), call.dropout, call.training)
+
+    def post(_s: Steps, call: Call, x: Tensor) -> Tensor:
+        return call.norm(F.dropout(x + call.f(x), call.dropout, call.training))
+
+    return replace(steps, pre=pre, post=post)
+
+
+@mistake(
+    "dropout-on-input",
+    "Dropout falls on the sublayer's input; it falls on its output.",
+    formula=BOTH_FORMULAS,
+    hint="What is in the brackets of drop( )?",
+    source="Attention Is All You Need, section 5.4",
+    parts=PLACES,
+)
+def dropout_on_input(steps: Steps) -> list[Steps]:
+    def dropped(call: Call, x: Tensor) -> Tensor:
+        return F.dropout(x, call.dropout, call.training)
+
+    def pre(_s: Steps, call: Call, x: Tensor) -> Tensor:
+        return x + call.f(dropped(call, call.norm(x)))
+
+    def post(_s: Steps, call: Call, x: Tensor) -> Tensor:
+        return call.norm(x + call.f(dropped(call, x)))
+
+    return [replace(steps, pre=pre, post=post)]
+
+
+@mistake(
+    "dropout-on-result",
+    "Dropout falls on the result of the norm, behind the sum; it falls on the sublayer's output.",
+    formula="norm(x + drop(f(x)))",
+    hint="What is in the brackets of drop( )?",
+    source="Attention Is All You Need, section 5.4",
+    parts=("PostNorm",),
+)
+def dropout_on_result(steps: Steps) -> Steps:
+    return replace(
+        steps,
+        post=lambda _s, call, x: F.dropout(call.norm(x + call.f(x)), call.dropout, call.training),
+    )
+
+
+@mistake(
+    "dropout-in-eval",
+    "Numbers are dropped in eval mode too: F.dropout without training=self.training, or a dropout made in forward.",
+    hint="Call it twice in eval mode: the results must be equal.",
+    source="karpathy/nanoGPT#240",
+    parts=PLACES,
+)
+def dropout_in_eval(steps: Steps) -> Steps:
+    return _dropping(steps, lambda call, x: F.dropout(x, call.dropout, True))
+
+
+@mistake(
+    "dropout-probability-inverted",
+    "`dropout` is taken as the probability to keep a number; it is the probability to drop it.",
+    hint="With dropout=0.1, how many of ten numbers survive?",
+    parts=PLACES,
+)
+def dropout_probability_inverted(steps: Steps) -> Steps:
+    return _dropping(
+        steps, lambda call, x: F.dropout(x, 1 - call.dropout if call.dropout else 0.0, call.training)
+    )
+
+
+@mistake(
+    "dropout-not-scaled",
+    "The numbers that survive the dropout are not scaled by 1 / (1 - dropout): the output is smaller in train mode "
+    "than in eval mode.",
+    hint="What keeps the mean of a number the same, with and without dropout?",
+    source="Srivastava et al. 2014",
+    parts=PLACES,
+)
+def dropout_not_scaled(steps: Steps) -> Steps:
+    def bare(call: Call, x: Tensor) -> Tensor:
+        return x * (torch.rand_like(x) >= call.dropout) if call.training else x
+
+    return _dropping(steps, bare)
+
+
+@mistake(
+    "dropout-of-whole-vectors",
+    "Whole positions (or whole columns) are dropped together; each number is dropped by itself.",
+    hint="nn.Dropout1d and nn.Dropout2d drop whole rows.",
+    parts=PLACES,
+)
+def dropout_of_whole_vectors(steps: Steps) -> Steps:
+    return _dropping(steps, lambda call, x: F.dropout1d(x, call.dropout, call.training))
+
+
+@mistake(
+    "place-gradient-cut",
+    "The gradient is cut on its way through the placement: the sublayer (or what came before) learns nothing.",
+    hint="Look for detach(), .data and torch.no_grad() in forward.",
+    parts=PLACES,
+)
+def place_gradient_cut(steps: Steps) -> list[Steps]:
+    def cut(result: Any) -> Any:
+        return result.detach()
+
+    return [
+        _dropping(steps, lambda call, x: steps.drop(call, x).detach()),
+        replace(
+            steps,
+            pre=lambda s, call, x: cut(steps.pre(s, call, x)),
+            post=lambda s, call, x: cut(steps.post(s, call, x)),
+        ),
+    ]
+
+
+@mistake(
+    "place-input-changed",
+    "x is changed in place (x += ...): the caller's own tensor is different afterwards.",
+    hint="x += y changes x itself; x = x + y makes a new tensor.",
+    parts=PLACES,
+)
+def place_input_changed(steps: Steps) -> list[Steps]:
+    def pre(s: Steps, call: Call, x: Tensor) -> Tensor:
+        x += s.drop(call, call.f(call.norm(x)))
+        return x
+
+    def post(s: Steps, call: Call, x: Tensor) -> Tensor:
+        x += s.drop(call, call.f(x))
+        return call.norm(x)
+
+    return [replace(steps, pre=pre, post=post)]

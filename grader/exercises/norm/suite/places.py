@@ -1,0 +1,160 @@
+"""What the hidden tests ask `PreNorm` and `PostNorm`. The parts handed in get their weights afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.dropping import dropping_facts, no_shape, repeats, together
+from grader.engine.scenario import Answer, Scenario
+
+PRE, POST = "PreNorm", "PostNorm"
+RATE = 0.25
+Ask = Callable[[Desk], Answer]
+Weights = dict[str, dict[str, Tensor]]
+
+
+def drawn(draws: Draws, width: int) -> Weights:
+    """Weights of a norm and a sublayer. The sublayer adds nothing to the last column."""
+    out = draws.normal(width, width)
+    out[:, -1] = 0.0
+    return {
+        "norm": {"gain": draws.normal(width).abs() + 0.5, "shift": draws.normal(width)},
+        "sublayer": {"a": draws.normal(width, width) * 0.5, "b": out},
+    }
+
+
+def placed(
+    desk: Desk, name: str, weights: Weights, *, training: bool = False, **extra: Any
+) -> tuple[Instance, dict[str, Instance]]:
+    """The class around the judge's parts, whose weights come last: in a copy they would not arrive."""
+    width = weights["norm"]["gain"].numel()
+    parts = {"norm": desk.part("Norm", width), "sublayer": desk.part("Sublayer", width)}
+    instance = desk.make(name, parts["norm"], parts["sublayer"], training=training, **extra)
+    for one, part in parts.items():
+        desk.load_part(part, weights[one])
+    return instance, parts
+
+
+def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = False, **extra: Any) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        instance, parts = placed(desk, name, drawn(draws, shape[-1]), **extra)
+        x = draws.normal(*shape)
+        if backward:
+            return desk.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
+        answer = desk.call(instance, x)
+        calls = {f"calls of the {one}": str(_calls(part)) for one, part in parts.items()}
+        return {**answer, **calls}
+
+    return ask
+
+
+def _calls(part: Instance) -> int:
+    noted = part.call([], method="recorded").value
+    return len(noted) if isinstance(noted, (list, tuple)) else -1
+
+
+def _parts(name: str, seed: int) -> Ask:
+    """Which of the parts' parameters are the whole's too."""
+
+    def ask(desk: Desk) -> Answer:
+        instance, _ = placed(desk, name, drawn(Draws(seed), 6))
+        own = [n.rpartition(".")[2] for n in instance.parameters()]
+        judges = sorted(n.removeprefix("judge_") for n in own if n.startswith("judge_"))
+        return {
+            "registered": ", ".join(judges),
+            "parameters of its own": str(len(own) - len(judges)),
+        }
+
+    return ask
+
+
+def _arguments(name: str, seed: int, positional: int, *keywords: str) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        instance, _ = placed(desk, name, drawn(draws, 6))
+        x, *rest = (draws.normal(2, 3, 6) for _ in range(1 + positional))
+        named: dict[str, Any] = {word: draws.normal(2, 3, 6) for word in keywords}
+        return desk.call(instance, x, *rest, **named)
+
+    return ask
+
+
+def _dropped(name: str, seed: int) -> Ask:
+    """Train mode: what the sublayer added can be read off the output, and so can what dropout did to it."""
+
+    def ask(desk: Desk) -> Answer:
+        draws, width = Draws(seed), 16
+        weights = drawn(draws, width)
+        instance, parts = placed(desk, name, weights, training=True, dropout=RATE)
+        x = draws.normal(40, 6, width)
+        output = desk.call(instance, x).get("output")
+        wrong = no_shape(output, x)
+        if wrong is not None or not isinstance(output, Tensor):
+            return wrong or {}
+        branch = _sublayer(weights["sublayer"], _norm(weights["norm"], x) if name == PRE else x)
+        total = output.double()
+        if name == POST:  # undo the norm; the last column of x had nothing added
+            centred = (total - weights["norm"]["shift"]) / weights["norm"]["gain"]
+            total = centred - centred[..., -1:] + x[..., -1:]
+        shown = branch[..., :-1].abs() > 0.2  # enough to divide by
+        kept = torch.where(shown, (total - x)[..., :-1] / branch[..., :-1], 0.0)
+        facts = dropping_facts(kept[shown].unflatten(0, (1, -1)), RATE)
+        facts["dropped"] = together(kept, shown)
+        noted = parts["sublayer"].call([], method="recorded").value
+        first = noted[0].get("x") if isinstance(noted, (list, tuple)) and noted else None
+        return {
+            **facts,
+            "zeros in the sublayer's input": repeats(first) if isinstance(first, Tensor) else "no input",
+            "numbers of a row that are equal": repeats(total),
+            "zeros in the output": "some" if bool((output == 0).any()) else "none",
+        }
+
+    return ask
+
+
+def _norm(weights: dict[str, Tensor], x: Tensor) -> Tensor:
+    return (x - x.mean(-1, keepdim=True)) * weights["gain"] + weights["shift"]
+
+
+def _sublayer(weights: dict[str, Tensor], x: Tensor) -> Tensor:
+    return torch.tanh(x @ weights["a"]) @ weights["b"]
+
+
+def place_scenarios(seed: int) -> list[Scenario]:
+    """Those of both classes, in the order of the tests."""
+    return [one for i, name in enumerate((PRE, POST)) for one in _of(name, seed + 100 * (i + 1))]
+
+
+def _of(name: str, seed: int) -> list[Scenario]:
+    batch = frozenset({"a batch of one", "a length of one"})
+    lead = frozenset({"leading dimensions"})
+    train = frozenset({"train mode"})
+    backward = _numbers(name, seed + 10, (2, 3, 8), backward=True)
+    in_eval = _numbers(name, seed + 20, (2, 4, 8), dropout=0.5)
+    in_train = _numbers(name, seed + 21, (2, 4, 8), training=True)
+    found = [
+        Scenario("the parts' parameters", name, "parts", _parts(name, seed)),
+        Scenario("x of [2, 5, 8]", name, "numbers", _numbers(name, seed + 1, (2, 5, 8))),
+        Scenario("x of [1, 1, 7]", name, "numbers", _numbers(name, seed + 2, (1, 1, 7)), traits=batch),
+        Scenario("x of [5, 6]", name, "numbers", _numbers(name, seed + 3, (5, 6)), traits=lead),
+        Scenario("two more arguments", name, "arguments", _arguments(name, seed + 4, 2)),
+        Scenario("two keywords", name, "arguments", _arguments(name, seed + 5, 0, "mask", "memory")),
+        Scenario("an argument and a keyword", name, "arguments", _arguments(name, seed + 6, 1, "mask")),
+        Scenario("the gradient", name, "gradients", backward, traits=frozenset({"the backward pass"})),
+        Scenario("eval mode with dropout=0.5", name, "eval", in_eval),
+        Scenario("train mode with dropout=0", name, "train", in_train, traits=train),
+        Scenario(f"train mode with dropout={RATE}", name, "train", _dropped(name, seed + 22), traits=train),
+    ]
+    for dtype in (torch.float64, torch.bfloat16):
+        title = f"{str(dtype).removeprefix('torch.')} inputs"
+        ask = _numbers(name, seed + 30, (2, 3, 8))
+        found.append(Scenario(title, name, "dtypes", ask, dtype=dtype, traits=frozenset({title})))
+    return found

@@ -1,0 +1,156 @@
+"""What the hidden tests ask `LayerNorm`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, Submission
+from grader.engine.desk import Desk, parameter_facts
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.norm.mistakes import MISTAKES
+from grader.exercises.norm.reference import REFERENCE, namespace, wanted
+from grader.exercises.norm.suite.places import place_scenarios
+
+NAME = "LayerNorm"
+Ask = Callable[[Desk], Answer]
+
+
+def ready(desk: Desk, draws: Draws, d_model: int, **extra: Any) -> Instance:
+    """The class of one width, with gain and bias of the judge's."""
+    instance = desk.make(NAME, d_model, **extra)
+    weights = {"gain": draws.normal(d_model).abs() + 0.5, "shift": draws.normal(d_model)}
+    desk.load(NAME, instance, wanted(d_model), weights)
+    return instance
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    alone = [*_fresh(seed), *_numbers(seed), *_eps(seed), *_edges(seed), *_gradients(seed), *_dtypes(seed)]
+    return [*alone, *place_scenarios(seed)]
+
+
+def _fresh(seed: int) -> list[Scenario]:
+    def ask(desk: Desk) -> Answer:
+        instance = desk.make(NAME, 6)
+        own = [p.value for p in instance.parameters().values()]
+        starts = {
+            f"numbers that start at {n}": str(sum(int((value == n).sum()) for value in own)) for n in (0, 1)
+        }
+        facts = parameter_facts(instance.parameters())
+        return {**facts, **starts, **desk.call(instance, Draws(seed).normal(2, 5, 6))}
+
+    return [Scenario("a fresh norm", NAME, "parameters", ask)]
+
+
+def _plain(
+    seed: int,
+    shape: tuple[int, ...],
+    *,
+    factor: float = 1.0,
+    offset: float = 0.0,
+    constant: bool = False,
+    backward: bool = False,
+    training: bool = False,
+    **extra: Any,
+) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        draws = Draws(seed)
+        instance = ready(desk, draws, shape[-1], training=training, **extra)
+        x = draws.normal(*shape) * factor + offset
+        if constant:
+            x[0, 0] = 3.0
+        if backward:
+            return desk.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
+        return desk.call(instance, x)
+
+    return ask
+
+
+def _numbers(seed: int) -> list[Scenario]:
+    shapes: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+        "x of [2, 5, 8]": ((2, 5, 8), ()),
+        "x of [3, 4, 7]": ((3, 4, 7), ("an odd size",)),
+        "x of [1, 1, 6]": ((1, 1, 6), ("a batch of one", "a length of one")),
+        "x of [4, 4, 4]": ((4, 4, 4), ()),
+        "x of [6]": ((6,), ("leading dimensions",)),
+        "x of [5, 6]": ((5, 6), ("leading dimensions",)),
+        "x of [2, 3, 2, 5]": ((2, 3, 2, 5), ("leading dimensions",)),
+    }
+    asked = [
+        Scenario(title, NAME, "numbers", _plain(seed + i, shape), traits=frozenset(traits))
+        for i, (title, (shape, traits)) in enumerate(shapes.items())
+    ]
+    large = Scenario("x a thousand times as large", NAME, "numbers", _plain(seed + 9, (2, 3, 8), factor=1e3))
+    train = _plain(seed + 8, (2, 3, 8), training=True)
+    return [*asked, large, Scenario("train mode", NAME, "numbers", train, traits=frozenset({"train mode"}))]
+
+
+def _eps(seed: int) -> list[Scenario]:
+    return [
+        Scenario("rows that hardly vary", NAME, "eps", _plain(seed + 10, (2, 4, 8), factor=3e-3)),
+        Scenario("eps=0.5", NAME, "eps", _plain(seed + 12, (2, 4, 8), eps=0.5)),
+        Scenario("eps=0.25", NAME, "eps", _plain(seed + 11, (2, 3, 8), eps=0.25)),
+    ]
+
+
+def _edges(seed: int) -> list[Scenario]:
+    def offset(desk: Desk) -> Answer:
+        draws = Draws(seed + 21)
+        instance = ready(desk, draws, 8)
+        return desk.call(instance, draws.normal(4, 6, 8) + 1e4)
+
+    def finite(shift: float, even: bool) -> Ask:
+        def ask(desk: Desk) -> Answer:
+            draws = Draws(seed + 22)
+            instance = ready(desk, draws, 8)
+            x = torch.full((3, 5, 8), 3.0, dtype=torch.float64) if even else draws.normal(3, 5, 8)
+            output = desk.call(instance, x + shift).get("output")
+            good = isinstance(output, Tensor) and output.shape == x.shape and bool(output.isfinite().all())
+            return {"finite": "yes" if good else "no"}
+
+        return ask
+
+    bfloat = frozenset({"bfloat16 inputs"})
+    return [
+        Scenario("a row of equal numbers", NAME, "edges", _plain(seed + 20, (2, 3, 8), constant=True)),
+        Scenario("numbers near 10000", NAME, "edges", offset, slack=500.0),
+        Scenario(
+            "equal numbers in bfloat16", NAME, "edges", finite(0.0, True), torch.bfloat16, traits=bfloat
+        ),
+        Scenario("bfloat16 near 500", NAME, "edges", finite(500.0, False), torch.bfloat16, traits=bfloat),
+    ]
+
+
+def _gradients(seed: int) -> list[Scenario]:
+    backward = frozenset({"the backward pass"})
+    plain = _plain(seed + 30, (2, 3, 8), backward=True)
+    flat = _plain(seed + 31, (2, 3, 8), backward=True, constant=True, eps=0.1)
+    return [
+        Scenario("the gradient", NAME, "gradients", plain, traits=backward),
+        Scenario("the gradient at a row of equal numbers", NAME, "gradients", flat, traits=backward),
+    ]
+
+
+def _dtypes(seed: int) -> list[Scenario]:
+    ask = _plain(seed + 40, (2, 4, 8))
+    names = {
+        dtype: f"{str(dtype).removeprefix('torch.')} inputs" for dtype in (torch.float64, torch.bfloat16)
+    }
+    return [
+        Scenario(title, NAME, "dtypes", ask, dtype=dtype, traits=frozenset({title}))
+        for dtype, title in names.items()
+    ]
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

@@ -1,0 +1,46 @@
+"""The training test of norm: the zoo's model with the learner's layer norm in every place spells words backwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from grader.engine.component import Submission
+from grader.exercises.norm.reference import REFERENCE, namespace, parameters, wanted
+from grader.exercises.norm.suite.scenarios import NAME
+from grader.run.pytest_plugin import Progress
+from grader.training.plugged import plugged
+from grader.training.spotcheck import SpotChecked
+from grader.training.training import require_spelling, reverser, train_model
+from zoo.training.trainer import Recipe, Score
+
+STARTS = {"gain": 1.0, "shift": 0.0}  # fixed by the contract, and so the surest way to tell them apart
+
+
+@pytest.mark.grade(
+    category="training",
+    points=5,
+    title="a Transformer with LayerNorm reverses words",
+    needs=("shape", "numerics", "gradients", "parameters", "behaviour"),
+)
+def test_spells_words_backwards(component: Submission, seed: int, progress: Progress) -> None:
+    def spell(seed: int) -> Score:
+        recipe = Recipe(seed=seed)
+
+        def make(d_model: int) -> SpotChecked:
+            return plugged(
+                component,
+                NAME,
+                (d_model,),
+                {},
+                namespace(REFERENCE)[NAME](d_model),
+                [replace(one, starts=STARTS[one.name]) for one in wanted(d_model)],
+                {name: value.detach() for name, value in parameters(d_model).items()},
+                title="a layer norm",
+                steps=recipe.steps,
+            )
+
+        return train_model(reverser(seed, {"norm-type": make}), seed=seed, progress=progress, recipe=recipe)
+
+    require_spelling(spell, seed)

@@ -1,0 +1,11 @@
+"""Sinusoidal and learned positions."""
+
+from grader.catalog import Exercise
+
+EXERCISE = Exercise(
+    "positions",
+    "Sinusoidal and learned positions",
+    components=("SinusoidalPositions", "LearnedPositions"),
+    tests=("test_classes.py", "test_training.py"),
+    package=__name__,
+)

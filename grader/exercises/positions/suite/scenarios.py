@@ -1,0 +1,198 @@
+"""What the hidden tests ask the two classes of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, Submission
+from grader.engine.contrast import alike
+from grader.engine.desk import Desk, said
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.scenario import Answer, Scenario
+from grader.exercises.positions.mistakes import MISTAKES
+from grader.exercises.positions.reference import LEARNED, REFERENCE, SINUSOIDAL, namespace
+from grader.exercises.positions.suite.tables import gradients, load
+
+Ask = Callable[[Desk], Answer]
+BOTH = (SINUSOIDAL, LEARNED)
+UNCHANGED = "as in eval mode"
+
+
+def table_of(seed: int, max_len: int, d_model: int) -> Tensor:
+    """The numbers that learned positions are given."""
+    return Draws(seed + max_len).normal(max_len, d_model)
+
+
+def ready(
+    desk: Desk, name: str, d_model: int, max_len: int, seed: int, *, training: bool = False
+) -> tuple[Instance, dict[str, str]]:
+    """The class of one size, with positions of the judge's if they are learned; and what is trained."""
+    instance = desk.make(name, d_model, max_len=max_len, training=training)
+    if name == LEARNED:
+        return instance, load(desk, instance, table_of(seed, max_len, d_model))
+    trained = sum(info.value.numel() for info in instance.parameters().values() if info.requires_grad)
+    return instance, {"trained numbers": str(trained)}
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    return [
+        one for name in BOTH for one in (*_numbers(name, seed), *_rest(name, seed), *_lengths(name, seed))
+    ]
+
+
+def _plain(name: str, shape: tuple[int, int, int], max_len: int, seed: int, *, zeros: bool = False) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        instance, facts = ready(desk, name, shape[-1], max_len, seed)
+        if facts.get("parameters") == "0":  # what is not registered cannot be given known numbers
+            return dict(facts)
+        x = torch.zeros(shape) if zeros else Draws(seed).normal(*shape)
+        answer = desk.call(instance, x)
+        return {**answer, **facts}
+
+    return ask
+
+
+def _numbers(name: str, seed: int) -> list[Scenario]:
+    sizes = {
+        "x of zeros [1, 4, 6]": ((1, 4, 6), 9, ("a batch of one",)),
+        "x of [2, 5, 8]": ((2, 5, 8), 12, ()),
+        "x of [4, 2, 10], a batch larger than T": ((4, 2, 10), 11, ()),
+        "x of [5, 5, 12], as many sentences as tokens": ((5, 5, 12), 8, ()),
+        "x of [2, 40, 16]": ((2, 40, 16), 50, ()),
+        "x of [2, 1, 4]": ((2, 1, 4), 5, ("a length of one",)),
+    }
+    odd = {"d_model=7": ((2, 5, 7), 9), "d_model=1": ((2, 3, 1), 6), "d_model=5": ((3, 4, 5), 7)}
+    return [
+        *(
+            Scenario(
+                title,
+                name,
+                "numbers",
+                _plain(name, shape, max_len, seed + i, zeros="zeros" in title),
+                traits=frozenset(traits),
+            )
+            for i, (title, (shape, max_len, traits)) in enumerate(sizes.items())
+        ),
+        *(
+            Scenario(title, name, "odd", _plain(name, *size, seed + 20), traits=frozenset({"an odd size"}))
+            for title, size in odd.items()
+        ),
+    ]
+
+
+def _rest(name: str, seed: int) -> list[Scenario]:
+    made = [
+        Scenario(
+            "the gradient", name, "gradients", _gradient(name, seed), traits=frozenset({"the backward pass"})
+        ),
+        Scenario("train mode", name, "train", _train(name, seed)),
+        Scenario("a short x after a long one", name, "train", _one_after_another(name, seed)),
+    ]
+    for dtype in (torch.float64, torch.bfloat16):
+        said_so = f"{str(dtype)[6:]} inputs"
+        ask = _plain(name, (2, 6, 8), 10, seed + 30)
+        made.append(Scenario(said_so, name, "dtypes", ask, dtype, slack=3.0, traits=frozenset({said_so})))
+    return made
+
+
+def _gradient(name: str, seed: int) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        draws, max_len, shape = Draws(seed + 40), 7, (2, 5, 6)
+        instance, facts = ready(desk, name, 6, max_len, seed)
+        if facts.get("parameters") == "0":
+            return {}
+        table = table_of(seed, max_len, 6)
+        x, cotangent = draws.normal(*shape), draws.normal(*shape)
+        found = gradients(desk, instance, x, cotangent, table)
+        if name == SINUSOIDAL:
+            return {key: value for key, value in found.items() if key != "gradient of the positions"}
+        return found
+
+    return ask
+
+
+def _train(name: str, seed: int) -> Ask:
+    """Whether train mode changes anything: of what chance does, only that."""
+
+    def ask(desk: Desk) -> Answer:
+        instance, _ = ready(desk, name, 8, 12, seed)
+        x = Draws(seed + 50).normal(4, 10, 8)
+        still = desk.call(instance, x)
+        instance.train(True)
+        moved = desk.call(instance, x)
+        a, b = still.get("output"), moved.get("output")
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            return {"result": str(moved.get("result"))}
+        return {"train mode": UNCHANGED if alike(a, b) else "something else"}
+
+    return ask
+
+
+def _one_after_another(name: str, seed: int) -> Ask:
+    def ask(desk: Desk) -> Answer:
+        instance, facts = ready(desk, name, 6, 9, seed)
+        if facts.get("parameters") == "0":
+            return {}
+        draws = Draws(seed + 60)
+        for shape in ((3, 8, 6), (2, 3, 6)):
+            answer = desk.call(instance, draws.normal(*shape))
+        return answer
+
+    return ask
+
+
+def _lengths(name: str, seed: int) -> list[Scenario]:
+    def by_keyword(desk: Desk) -> Answer:
+        x, numbers = Draws(seed + 70).normal(2, 5, 4), table_of(seed, 5, 4)
+        instance = desk.make(name, d_model=4, max_len=5)
+        if name == LEARNED and load(desk, instance, numbers)["parameters"] == "0":
+            return {}
+        return desk.call(instance, x)
+
+    longest = 5000 if name == SINUSOIDAL else 512
+
+    def by_default(desk: Desk) -> Answer:
+        instance = desk.make(name, 3)
+        if name == LEARNED and load(desk, instance, table_of(seed, longest, 3))["parameters"] == "0":
+            return {}
+        return desk.call(instance, torch.zeros(1, longest, 3))
+
+    def beyond_default(desk: Desk) -> Answer:
+        return _outcome(desk, desk.make(name, 3), torch.zeros(1, longest + 1, 3))
+
+    def too_long(length: int) -> Ask:
+        return lambda desk: _outcome(desk, desk.make(name, 4, max_len=6), torch.zeros(2, length, 4))
+
+    return [
+        Scenario("T = max_len", name, "longest", _plain(name, (2, 6, 4), 6, seed + 71)),
+        Scenario("max_len=1", name, "longest", _plain(name, (3, 1, 4), 1, seed + 72)),
+        Scenario(
+            "arguments by keyword", name, "longest", by_keyword, traits=frozenset({"keyword arguments"})
+        ),
+        # Angles of thousands: float32 leaves three digits of them.
+        Scenario(f"max_len left out, T = {longest}", name, "longest", by_default, slack=200.0),
+        Scenario("T = max_len + 1", name, "too long", too_long(7)),
+        Scenario("T = 3 * max_len", name, "too long", too_long(18)),
+        Scenario(f"max_len left out, T = {longest + 1}", name, "too long", beyond_default),
+    ]
+
+
+def _outcome(desk: Desk, instance: Instance, x: Tensor) -> Answer:
+    """What comes out is of no interest, only that something does."""
+    outcome = instance.call([desk.given(x)])
+    instance.release(outcome)
+    given = said(outcome).get("output")
+    return {"result": f"a tensor of shape {list(given.shape)}" if isinstance(given, Tensor) else "no tensor"}
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

@@ -1,0 +1,33 @@
+"""Tensors on a fixed device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.engine.devices import FIXED_DEVICE
+from grader.engine.mistakes import Collection
+from grader.exercises.training.reference import SOS, Steps
+
+mistake: Collection[Steps] = Collection(("train_step",))
+
+
+@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+def device_hard_coded(steps: Steps) -> list[Steps]:
+    def first(tgt: Tensor) -> Tensor:
+        return torch.cat([torch.full((len(tgt), 1), SOS), tgt[:, :-1]], 1)  # [B, L]
+
+    def whole(tgt: Tensor) -> Tensor:
+        shifted = torch.zeros(tgt.shape, dtype=tgt.dtype)
+        shifted[:, 1:] = tgt[:, :-1]
+        shifted[:, 0] = SOS
+        return shifted
+
+    ways: tuple[Callable[[Tensor], Tensor], ...] = (first, whole)
+    return [replace(steps, shift=way) for way in ways]
+
+
+MISTAKES = tuple(mistake.mistakes)

@@ -1,0 +1,23 @@
+"""Hidden tests of `reverse_words`: each looks at its share of the scenarios."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.engine.component import Submission
+from grader.exercises.training.suite.scenarios import WORDS, content, form, inquiry
+
+
+@pytest.mark.grade(category="shape", points=1, title="reverse_words: two int64 tensors")
+def test_words_form(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check(WORDS, only=form)
+
+
+@pytest.mark.grade(category="behaviour", points=2, title="reverse_words: letters backwards, then EOS")
+def test_words_plain(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check(WORDS, "plain", only=content)
+
+
+@pytest.mark.grade(category="masking", points=1, title="reverse_words: PAD behind short words")
+def test_words_padded(component: Submission, seed: int) -> None:
+    inquiry(component, seed).check(WORDS, "padded", only=content)

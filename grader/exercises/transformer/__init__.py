@@ -1,0 +1,11 @@
+"""The whole model: embeddings, masks, encode, decode."""
+
+from grader.catalog import Exercise
+
+EXERCISE = Exercise(
+    "transformer",
+    "The whole model: embeddings, masks, encode, decode",
+    components=("Transformer",),
+    tests=("test_class.py", "test_training.py"),
+    package=__name__,
+)

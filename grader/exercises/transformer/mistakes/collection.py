@@ -1,0 +1,14 @@
+"""Where the known mistakes of `exercises/transformer.py` are gathered, and what their texts cite."""
+
+from __future__ import annotations
+
+from grader.engine.mistakes import Collection
+from grader.exercises.transformer.reference import Steps
+
+mistake: Collection[Steps] = Collection()
+INPUT = "x = positions(embed(tokens) * sqrt(d_model))"
+MASKS = "src_mask: key is not PAD; tgt_mask: key is not PAD, and not later than the query"
+DECODE = "logits = head(decoder(x, memory, src_mask, tgt_mask))"
+FORWARD = "forward(src, tgt) = decode(tgt, encode(src), src)"
+PAPER = "Attention Is All You Need, section 3.4"
+PAPER_MASKS = "Attention Is All You Need, section 3.2.3"

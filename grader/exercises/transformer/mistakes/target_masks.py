@@ -1,0 +1,120 @@
+"""Mistakes in the decoder's mask over its own words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.transformer.mistakes.collection import MASKS, PAPER_MASKS, mistake
+from grader.exercises.transformer.reference import Call, Steps
+from grader.worker.strays import ASKED_FOR
+
+
+@mistake(
+    "target-mask-missing",
+    "The decoder has no tgt_mask: each position sees the words that it is to foretell.",
+    formula=MASKS,
+    hint="What must the decoder not see?",
+    source=f"{PAPER_MASKS}; jadore801120/attention-is-all-you-need-pytorch#19",
+)
+def target_mask_missing(steps: Steps) -> Steps:
+    return replace(steps, tgt_mask=lambda *_: None)
+
+
+@mistake(
+    "target-mask-padding-only",
+    "tgt_mask hides PAD, but not the future: each position sees the words that it is to foretell.",
+    formula=MASKS,
+    hint="tgt_mask is made of two masks.",
+    source=PAPER_MASKS,
+)
+def target_padding_only(steps: Steps) -> Steps:
+    return replace(steps, tgt_mask=lambda inner, call, tgt: inner.padding(call, tgt, call.pad))
+
+
+@mistake(
+    "target-mask-causal-only",
+    "tgt_mask hides the future, but not PAD.",
+    formula=MASKS,
+    hint="tgt_mask is made of two masks.",
+)
+def target_causal_only(steps: Steps) -> Steps:
+    return replace(steps, tgt_mask=lambda inner, _call, tgt: inner.causal(tgt.size(1))[None, None])
+
+
+@mistake(
+    "target-mask-or",
+    "Causal mask and padding mask are joined by OR. A key must be allowed by both: AND.",
+    formula=MASKS,
+    hint="May a word of the future be looked at because it is not PAD?",
+)
+def target_or(steps: Steps) -> Steps:
+    return replace(
+        steps,
+        tgt_mask=lambda inner, call, tgt: inner.causal(tgt.size(1)) | inner.padding(call, tgt, call.pad),
+    )
+
+
+@mistake(
+    "causal-flipped",
+    "The causal mask is upside down (triu for tril): the future is seen, and the past is not.",
+    formula=MASKS,
+    hint="Print it for three words: the first row is the first word's.",
+    source="pytorch/pytorch#28272, #29546",
+)
+def causal_flipped(steps: Steps) -> Steps:
+    return replace(steps, causal=lambda length: steps.causal(length).T)
+
+
+@mistake(
+    "causal-inverted",
+    "The causal mask is the wrong way round: it allows just the future. (torch.triu(..., 1) marks what is to be "
+    "hidden; here True marks what may be seen.)",
+    formula=MASKS,
+    hint="True means: may be looked at.",
+    source="rasbt/LLMs-from-scratch#1061",
+)
+def causal_inverted(steps: Steps) -> Steps:
+    return replace(steps, causal=lambda length: ~steps.causal(length))
+
+
+@mistake(
+    "target-mask-inverted",
+    "tgt_mask is the wrong way round: everything that may be looked at is hidden, and the rest is seen.",
+    formula=MASKS,
+    hint="Print it: is there True on the diagonal?",
+    source="rasbt/LLMs-from-scratch#1061",
+)
+def target_inverted(steps: Steps) -> Steps:
+    def inverted(inner: Steps, call: Call, tgt: Tensor) -> Tensor:
+        return ~(inner.causal(tgt.size(1)) & inner.padding(call, tgt, call.pad))
+
+    return replace(steps, tgt_mask=inverted)
+
+
+@mistake(
+    "causal-sees-next",
+    "The causal mask is off by one: each word sees the next one, which is the one to foretell.",
+    formula=MASKS,
+    hint="Print it for three words: what may the first one look at?",
+    source="pytorch/tutorials#2250",
+)
+def causal_sees_next(steps: Steps) -> Steps:
+    return replace(
+        steps, causal=lambda length: torch.ones(length, length, dtype=torch.bool, device=ASKED_FOR).tril(1)
+    )
+
+
+@mistake(
+    "causal-hides-itself",
+    "The causal mask is off by one: a word does not see itself, and the first one sees nothing.",
+    formula=MASKS,
+    hint="Print it for three words: what may the first one look at?",
+    source="pytorch/tutorials#2250",
+)
+def causal_hides_itself(steps: Steps) -> Steps:
+    return replace(
+        steps, causal=lambda length: torch.ones(length, length, dtype=torch.bool, device=ASKED_FOR).tril(-1)
+    )

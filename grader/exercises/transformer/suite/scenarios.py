@@ -1,0 +1,287 @@
+"""What the hidden tests ask `Transformer`.
+
+The stacks are single layers of the judge's, which take masks in any form. What comes out at PAD positions is free, and
+is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import Instance, Submission
+from grader.engine.contrast import alike
+from grader.engine.desk import Desk
+from grader.engine.draws import Draws
+from grader.engine.inquiry import Inquiry, Subject, inquiry_of
+from grader.engine.readings import own_parameters
+from grader.engine.scenario import LAYER_SLACK, Answer, Scenario
+from grader.exercises.transformer.mistakes import MISTAKES
+from grader.exercises.transformer.reference import REFERENCE, namespace, wanted
+from grader.exercises.transformer.suite.looks import looks_of_decode, looks_of_encode
+
+NAME = "Transformer"
+MAX_LEN = 9
+SPREAD = {"q": 0.35, "k": 0.35, "v": 0.6}  # of the weights
+Ask = Callable[[Desk], Answer]
+Weights = dict[str, dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a model: unequal numbers, so that no two can be taken for each other."""
+
+    d_model: int = 6
+    src_vocab: int = 11
+    tgt_vocab: int = 8
+    pad: int = 0
+
+
+def drawn(draws: Draws, size: Size) -> Weights:
+    """Weights of all parts, and of the projection: such that no softmax is all or nothing, which shows rounding."""
+    width = size.d_model
+    attention = {name: draws.normal(width, width) * spread for name, spread in SPREAD.items()}
+    cross = {name: draws.normal(width, width) * spread for name, spread in SPREAD.items()}
+    encoder = {name: draws.normal(width, width) * spread for name, spread in SPREAD.items()}
+    return {
+        "encoder": {f"inner.{n}": w for n, w in encoder.items()},
+        "decoder": {f"inner.{n}": w for n, w in attention.items()}
+        | {f"cross.{n}": w for n, w in cross.items()},
+        "src_embed": {"table": draws.normal(size.src_vocab, width) * 0.5},
+        "tgt_embed": {"table": draws.normal(size.tgt_vocab, width) * 0.5},
+        "positions": {"table": draws.normal(MAX_LEN, width)},
+        "head": {
+            "head.weight": draws.normal(size.tgt_vocab, width),
+            "head.bias": torch.zeros(size.tgt_vocab, dtype=torch.float64),
+        },
+    }
+
+
+def ready(
+    desk: Desk,
+    weights: Weights,
+    size: Size,
+    *,
+    early: bool = False,
+    keyword: bool = False,
+    training: bool = False,
+) -> Instance:
+    """The class around the judge's parts.
+
+    Args:
+        early: the parts have their weights when it is constructed. Otherwise they get them afterwards: in a copy they
+            would not arrive.
+        keyword: construct it by keywords.
+        training: in train mode.
+    """
+    width = size.d_model
+    parts = {
+        "encoder": desk.part("EncoderLayer", width),
+        "decoder": desk.part("DecoderLayer", width),
+        "src_embed": desk.part("Embedding", size.src_vocab, width),
+        "tgt_embed": desk.part("Embedding", size.tgt_vocab, width),
+        "positions": desk.part("Positions", weights["positions"]["table"].size(0), width),
+    }
+
+    def fill() -> None:
+        for name, part in parts.items():
+            desk.load_part(part, weights[name])
+
+    if early:
+        fill()
+    extra: dict[str, Any] = {"pad": size.pad} if size.pad or keyword else {}
+    if keyword:
+        extra |= {**parts, "d_model": width, "tgt_vocab": size.tgt_vocab}
+        model = desk.make(NAME, training=training, **extra)
+    else:
+        model = desk.make(NAME, *parts.values(), width, size.tgt_vocab, training=training, **extra)
+    if not early:
+        fill()
+    desk.load(NAME, model, wanted(width, size.tgt_vocab), weights["head"])
+    return model
+
+
+def tokens(draws: Draws, shape: tuple[int, int], vocab: int, size: Size, *, padded: str = "end") -> Tensor:
+    """Ids [B, T]. PAD stands at the end of all rows but the first, "anywhere" but in the first column, or not."""
+    batch, length = shape
+    ids = torch.tensor([[draws.integer(0, vocab - 2) for _ in range(length)] for _ in range(batch)])
+    ids = ids + (ids >= size.pad)  # everything but PAD
+    for row in range(1, batch) if padded != "none" else ():
+        if padded == "end":
+            ids[row, max(1, length - row) :] = size.pad
+        else:
+            ids[row, 1 + (row - 1) % max(1, length - 1)] = size.pad
+    return ids
+
+
+def shown(answer: Mapping[str, Tensor | str], ids: Tensor, pad: int) -> Answer:
+    """An answer with 0 where the ids are PAD: what comes out there is free."""
+    output = answer.get("output")
+    if not isinstance(output, Tensor) or output.dim() != 3 or output.shape[:2] != ids.shape:
+        return answer
+    return {**answer, "output": output.masked_fill((ids == pad)[:, :, None], 0.0)}
+
+
+@dataclass(frozen=True)
+class Put:
+    """A model and a batch that it is asked about."""
+
+    seed: int
+    size: Size = Size()
+    batch: int = 3
+    lengths: tuple[int, int] = (5, 4)
+    padded: str = "end"
+    early: bool = False
+    keyword: bool = False
+    training: bool = False
+
+    def begin(self, desk: Desk) -> tuple[Draws, Instance, Tensor, Tensor]:
+        draws = Draws(self.seed)
+        weights, size = drawn(draws, self.size), self.size
+        model = ready(desk, weights, size, early=self.early, keyword=self.keyword, training=self.training)
+        source = tokens(draws, (self.batch, self.lengths[0]), size.src_vocab, size, padded=self.padded)
+        target = tokens(draws, (self.batch, self.lengths[1]), size.tgt_vocab, size, padded=self.padded)
+        return draws, model, source, target
+
+    def call(self, desk: Desk, model: Instance, method: str, ids: Tensor, given: dict[str, Any]) -> Answer:
+        if self.keyword:
+            return shown(desk.call(model, method=method, **given), ids, self.size.pad)
+        return shown(desk.call(model, *given.values(), method=method), ids, self.size.pad)
+
+    def encode(self, desk: Desk) -> Answer:
+        _, model, source, _ = self.begin(desk)
+        return self.call(desk, model, "encode", source, {"src": source})
+
+    def decode(self, desk: Desk) -> Answer:
+        draws, model, source, target = self.begin(desk)
+        memory = draws.normal(*source.shape, self.size.d_model)
+        return self.call(desk, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
+
+    def forward(self, desk: Desk) -> Answer:
+        _, model, source, target = self.begin(desk)
+        return self.call(desk, model, "", target, {"src": source, "tgt": target})
+
+    def after_another(self, desk: Desk) -> Answer:
+        """encode and decode another batch, of other lengths, then decode from arguments only."""
+        draws, model, source, target = self.begin(desk)
+        other = tokens(draws, (2, 3), self.size.src_vocab, self.size)
+        words = tokens(draws, (2, 6), self.size.tgt_vocab, self.size)
+        desk.call(model, words, draws.normal(2, 3, self.size.d_model), other, method="decode")
+        desk.call(model, other, method="encode")
+        memory = draws.normal(*source.shape, self.size.d_model)
+        found = self.call(desk, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
+        encoded = desk.call(model, source, method="encode")
+        again = shown(encoded, source, self.size.pad).get("output")
+        return {**found, **({"memory of the second batch": again} if isinstance(again, Tensor) else {})}
+
+    def gradients(self, desk: Desk) -> Answer:
+        """Of forward: in the projection, and in both tables."""
+        draws, model, source, target = self.begin(desk)
+        outcome = model.call(desk.given((source, target)))
+        cotangent = draws.normal(*target.shape, self.size.tgt_vocab)
+        cotangent = desk.given(cotangent.masked_fill((target == self.size.pad)[:, :, None], 0.0))
+        if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
+            return {"result": "no logits"}
+        if outcome.handle is None:
+            return {"gradient": "none"}
+        arrived = model.backward(outcome, [cotangent.to(outcome.value.dtype)]).parameters
+        shapes = {"src": self.size.src_vocab, "tgt": self.size.tgt_vocab}
+        answer: dict[str, Tensor | str] = {}
+        for side, vocab in shapes.items():
+            found = [
+                g
+                for name, g in arrived.items()
+                if g is not None and name.endswith("judge_table") and g.size(0) == vocab
+            ]
+            none = torch.zeros(vocab, self.size.d_model, dtype=desk.dtype)
+            answer[f"gradient of {side}_embed"] = found[0] if found else none
+        return answer
+
+    def in_training(self, desk: Desk) -> Answer:
+        """Nothing is dropped: two equal calls give the same."""
+        _, model, source, target = self.begin(desk)
+        first, second = (desk.call(model, source, target).get("output") for _ in range(2))
+        if not isinstance(first, Tensor) or not isinstance(second, Tensor) or first.shape != second.shape:
+            return {"result": "no logits"}
+        if not alike(first, second):
+            return {"two equal calls in train mode": "different"}
+        return {"two equal calls in train mode": "equal", **shown({"output": first}, target, self.size.pad)}
+
+    def parameters(self, desk: Desk) -> Answer:
+        """What belongs to the model. A bias of the projection is free, and not counted."""
+        _, model, _, _ = self.begin(desk)
+        everything, given = model.parameters(), drawn(Draws(self.seed), self.size)
+        loaded = [desk.given(value) for weights in given.values() for value in weights.values()]
+        changed = sorted(
+            n.rpartition("judge_")[2]
+            for n, info in everything.items()
+            if "judge_" in n and not any(torch.equal(info.value, value) for value in loaded)
+        )
+        judges = sorted(n.rpartition("judge_")[2] for n in everything if "judge_" in n)
+        own = [
+            one
+            for one in own_parameters(everything).values()
+            if tuple(one.value.shape) != (self.size.tgt_vocab,)
+        ]
+        return {
+            "parameters of the parts": ", ".join(judges),
+            "parameters that __init__ gave new values": ", ".join(changed) or "none",
+            "own numbers, without a bias": str(sum(one.value.numel() for one in own)),
+            "of these trained": str(sum(one.value.numel() for one in own if one.requires_grad)),
+        }
+
+
+def _one(title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32) -> Scenario:
+    slack = LAYER_SLACK.get(dtype, 1.0)
+    return Scenario(title, NAME, group, ask, dtype=dtype, slack=slack, traits=frozenset(traits))
+
+
+def scenarios(seed: int) -> Sequence[Scenario]:
+    """All of them, in the order of the tests."""
+    plain, wide = Size(), Size(7, 5, 13)
+    three = Size(6, 11, 8, 3)
+    single = Put(seed + 3, wide, batch=1, lengths=(1, 1), padded="none")
+    lone = ("a batch of one", "a length of one")
+    anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
+    made = [
+        _one("its parameters", "parameters", Put(seed, early=True).parameters),
+        _one("encode, no PAD", "encode", Put(seed + 1, padded="none").encode),
+        _one("decode, no PAD", "decode", Put(seed + 1, padded="none").decode),
+        _one("encode, d_model=7", "encode", Put(seed + 2, wide, 2, (3, 6)).encode, "an odd size"),
+        _one("decode, d_model=7", "decode", Put(seed + 2, wide, 2, (3, 6)).decode, "an odd size"),
+        _one("encode, one sentence of one token", "encode", single.encode, *lone),
+        _one("decode, one sentence of one token", "decode", single.decode, *lone),
+        _one("the keys that encode looks at", "encoder mask", looks_of_encode(ready, Size)),
+        _one("encode, PAD at the end", "encoder mask", Put(seed + 5).encode),
+        _one("encode, PAD anywhere", "encoder mask", anywhere.encode),
+        _one("the keys that decode looks at", "decoder masks", looks_of_decode(ready, Size)),
+        _one("decode, PAD at the end", "decoder masks", Put(seed + 5).decode),
+        _one("decode, source as long as the target", "decoder masks", Put(seed + 6, lengths=(4, 4)).decode),
+        _one("decode, PAD anywhere", "decoder masks", anywhere.decode),
+        _one("encode with pad=3", "pad", Put(seed + 7, three).encode),
+        _one("decode with pad=3", "pad", Put(seed + 7, three).decode),
+        _one("forward", "forward", Put(seed + 8).forward),
+        _one("forward with pad=3", "forward", Put(seed + 9, three, padded="anywhere").forward),
+        _one("decode after another batch", "memory", Put(seed + 10).after_another),
+        _one("the gradient", "gradients", Put(seed + 12).gradients, "the backward pass"),
+        _one("train mode", "train", Put(seed + 13, training=True).in_training, "train mode"),
+    ]
+    for method in ("encode", "decode", "forward"):
+        put = Put(seed + 14, keyword=True)
+        made.append(_one(f"{method} by keyword", "keywords", getattr(put, method), "keyword arguments"))
+    for dtype in (torch.float64, torch.bfloat16):
+        title = f"{str(dtype).removeprefix('torch.')} inputs"
+        made.append(_one(title, "dtypes", Put(seed + 15).decode, title, dtype=dtype))
+    return made
+
+
+SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+
+
+def inquiry(component: Submission, seed: int) -> Inquiry:
+    """The inquiry into a submission, the same one for all tests."""
+    return inquiry_of(component, seed, SUBJECT)

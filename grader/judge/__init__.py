@@ -1,1 +1,0 @@
-"""The trusted side of a grade: reference, inputs, comparison, verdict, naming of mistakes."""

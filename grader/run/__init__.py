@@ -1,0 +1,1 @@
+"""One grade, from text to verdicts."""

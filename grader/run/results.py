@@ -1,0 +1,120 @@
+"""What a grade found: plain data, from which every report is made. Imports no torch and no pytest."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from grader.engine.verdict import Named
+
+Status = Literal["passed", "failed", "error", "skipped"]
+
+MESSAGE_LIMIT = 2_000
+PICTURE_LIMIT = 6_000
+
+
+class GraderBrokenError(Exception):
+    """The grader itself cannot do its work. Never the learner's fault."""
+
+
+def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
+    """Text that may hold a submission's own words, safe to print: no control or escape characters but
+    line ends, no characters that turn the direction of writing, at most `limit` characters."""
+    text = text.replace("\r\n", "\n").replace("\t", "    ")
+    text = "".join(c for c in text if c == "\n" or unicodedata.category(c)[0] != "C")
+    return text if len(text) <= limit else text[:limit].rstrip() + " ..."
+
+
+@dataclass(frozen=True)
+class Result:
+    """The verdict on one hidden test.
+
+    Attributes:
+        name: stable name, "class.test_merge".
+        title: for people.
+        category: one of `grader.catalog.CATEGORIES`.
+        status: "passed", "failed", "skipped" (not run, or same cause as another failure), or "error"
+            (the grader itself broke, which is never the learner's fault).
+        points: earned.
+        max_points: what the test is worth.
+        message: what was checked and what was seen; "" when passed.
+        mistakes: the known mistakes that explain a failure.
+        picture: a picture in text, or "".
+        duration_s: wall time, with the search for the mistakes, where that was made for this test.
+    """
+
+    name: str
+    title: str
+    category: str
+    status: Status
+    points: float
+    max_points: float
+    message: str = ""
+    mistakes: tuple[Named, ...] = ()
+    picture: str = ""
+    duration_s: float = field(default=0.0, compare=False)
+
+    def cleaned(self) -> Result:
+        """The same, safe to print."""
+        mistakes = tuple(
+            replace(m, text=clean(m.text), formula=clean(m.formula), hint=clean(m.hint))
+            for m in self.mistakes
+        )
+        picture = clean(self.picture, PICTURE_LIMIT)
+        return replace(self, message=clean(self.message), mistakes=mistakes, picture=picture)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """One file, graded.
+
+    Attributes:
+        exercise: name of the exercise.
+        title: of the exercise.
+        file: the file as it was given.
+        components: the functions and classes that were graded.
+        device: "cpu" or "cuda".
+        sandbox: the level at which the submission was held, "strict" or "process"; "" if it was not run.
+        seed: replays the grade.
+        results: in the order in which the tests ran.
+        duration_s: wall time.
+        selection: the options that left tests out, as typed (" --only masking"), or "".
+        options: the other options that a further grade of the file needs, as typed (" --strict"), or "".
+        next_exercise: file name of the exercise to do next, or "".
+    """
+
+    exercise: str
+    title: str
+    file: str
+    components: tuple[str, ...]
+    device: str
+    seed: int
+    results: tuple[Result, ...]
+    duration_s: float
+    selection: str = ""
+    options: str = ""
+    next_exercise: str = ""
+    sandbox: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every test that was asked for passed."""
+        return bool(self.results) and all(result.status == "passed" for result in self.results)
+
+    @property
+    def points(self) -> float:
+        return sum(result.points for result in self.results)
+
+    @property
+    def max_points(self) -> float:
+        return sum(result.max_points for result in self.results)
+
+    @property
+    def mistakes(self) -> tuple[Named, ...]:
+        """Every mistake once, in the order of the tests that found them."""
+        found: dict[str, Named] = {}
+        for result in self.results:
+            for mistake in result.mistakes:
+                found.setdefault(mistake.id, mistake)
+        return tuple(found.values())

@@ -1,0 +1,154 @@
+"""From what a test raised to a verdict: one mistake gives one failure. No pytest in here."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.engine.component import SubmissionError
+from grader.engine.explain import Stub, explain, same_failure
+from grader.engine.verdict import Failed, Named
+from grader.run.results import Result, Status
+
+
+@dataclass(frozen=True)
+class HiddenTest:
+    """A hidden test as its marker describes it.
+
+    Attributes:
+        name: stable name, "class.test_merge".
+        title: for people.
+        category: one of `grader.catalog.CATEGORIES`.
+        points: what it is worth.
+        needs: test names (with or without the file's part) or categories. When one of them has not
+            passed, a training test is not run, and an exception in another test is not judged.
+    """
+
+    name: str
+    title: str
+    category: str
+    points: float
+    needs: tuple[str, ...] = ()
+
+    @property
+    def is_training(self) -> bool:
+        return self.category == "training"
+
+    def answers_to(self, need: str) -> bool:
+        """Whether `need` means this test."""
+        return need in (self.name, self.name.rpartition(".")[2], self.category)
+
+
+_LOADING = HiddenTest("load", "the file can be loaded", "behaviour", 0)
+_RULES = HiddenTest("rules", "the file keeps to the rules", "behaviour", 0)
+
+
+class Verdicts:
+    """Verdicts on one submission, test by test, each with the ones before in mind.
+
+    A failure that nobody could name is not judged after another failure: it may well be of the same cause.
+
+    Args:
+        stubs: what the file leaves unwritten.
+        names: what it defines.
+
+    Attributes:
+        results: so far.
+    """
+
+    def __init__(self, stubs: Iterable[Stub] = (), names: Sequence[str] = ()) -> None:
+        self.results: list[Result] = []
+        self._stubs, self._names = list(stubs), names
+        self._tests: list[HiddenTest] = []
+        self._named: dict[str, str] = {}  # id of a mistake -> title of the test that reported it
+        self._raised: dict[tuple[object, ...], str] = {}  # cause -> title of the test that reported it
+
+    def not_run(self, test: HiddenTest) -> str:
+        """Why a test is not run that needs others: the first of these that has not passed."""
+        blocker = self._unmet(test)
+        return (
+            f"not run: first fix '{blocker}'"
+            if blocker
+            else "not run: a test that it rests on has not passed"
+        )
+
+    def record(self, test: HiddenTest, raised: BaseException | None) -> Result:
+        """The verdict, given what the test raised (None: it passed)."""
+        if raised is None:
+            return self._add(test, "passed", "")
+        if isinstance(raised, Failed):
+            return self._failed(test, raised)
+        if isinstance(raised, SubmissionError):
+            return self._broke(test, raised)
+        return self._add(test, "error", _our_fault(raised))
+
+    def skip(self, test: HiddenTest, reason: str) -> Result:
+        """The verdict on a test that was not run."""
+        return self._add(test, "skipped", reason)
+
+    def load_failed(self, error: SubmissionError) -> Result:
+        """The file itself cannot be used: one failure."""
+        return self._add(_LOADING, "failed", explain(error, self._stubs, self._names))
+
+    def refuse(self, reason: str) -> Result:
+        """The file is against the rules that were asked for: one failure."""
+        return self._add(_RULES, "failed", reason)
+
+    def _failed(self, test: HiddenTest, failure: Failed) -> Result:
+        ids = [mistake.id for mistake in failure.mistakes]
+        if ids and all(one in self._named for one in ids):
+            return self._add(test, "skipped", f"same cause as '{self._named[ids[0]]}': {ids[0]}")
+        before = next((result.title for result in self.results if result.status == "failed"), None)
+        if not ids and before is not None:
+            return self._add(test, "skipped", f"not judged: first fix '{before}'")
+        for one in ids:
+            self._named.setdefault(one, test.title)
+        return self._add(test, "failed", failure.message, failure.mistakes, failure.picture)
+
+    def _broke(self, test: HiddenTest, error: SubmissionError) -> Result:
+        cause = same_failure(error)
+        if cause in self._raised:
+            what = "not written yet" if error.kind == "not_written" else "same error"
+            return self._add(test, "skipped", f"{what}, see '{self._raised[cause]}'")
+        blocker = self._unmet(test)
+        if blocker is not None:
+            return self._add(test, "skipped", f"not judged: first fix '{blocker}'")
+        self._raised[cause] = test.title
+        return self._add(test, "failed", explain(error, self._stubs, self._names))
+
+    def _unmet(self, test: HiddenTest) -> str | None:
+        """Title of the first needed test that has not passed; None if all have, or are not in this grade."""
+        done = zip(self._tests, self.results, strict=True)
+        failed = (
+            r
+            for t, r in done
+            if r.status in ("failed", "skipped") and any(t.answers_to(need) for need in test.needs)
+        )
+        return next((result.title for result in sorted(failed, key=lambda r: r.status != "failed")), None)
+
+    def _add(
+        self,
+        test: HiddenTest,
+        status: Status,
+        message: str,
+        mistakes: tuple[Named, ...] = (),
+        picture: str = "",
+    ) -> Result:
+        points = test.points if status == "passed" else 0
+        result = Result(
+            test.name, test.title, test.category, status, points, test.points, message, mistakes, picture
+        ).cleaned()
+        self._tests.append(test)
+        self.results.append(result)
+        return result
+
+
+def _our_fault(raised: BaseException) -> str:
+    frames = traceback.extract_tb(raised.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return (
+        "The grader itself broke in this test; this says nothing about your code. Please report it, with the "
+        f"seed: {type(raised).__name__}: {raised}{where}"
+    )

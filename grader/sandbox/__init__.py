@@ -1,0 +1,1 @@
+"""The judge's side of the pipe to a worker."""

@@ -1,0 +1,332 @@
+"""Drives a submission in a worker process, through the interface of `grader.engine.component`.
+
+Nothing that comes back is trusted: every answer is checked here, and what does not fit ends the worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.engine.component import (
+    FirstCall,
+    Gradients,
+    Opaque,
+    Outcome,
+    ParameterInfo,
+    SubmissionError,
+    tensors,
+)
+from grader.run.policy import Uses
+from grader.sandbox.link import Link
+from grader.sandbox.process import Worker
+from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
+
+MAX_SOURCE = 2**20
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an instance was made of, so that it can be made again in another process."""
+
+    submission: RemoteSubmission
+    name: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    part: bool
+
+
+class RemoteSubmission:
+    """A learner's file, loaded in a worker, which it owns.
+
+    Args:
+        worker: a fresh one.
+        source: the file's text.
+        filename: the name that errors show.
+        again: loads the same file in another process; None where that cannot be done.
+        uses: where to note uses of a library's own attention; None: they are not looked for.
+
+    Raises:
+        SubmissionError: the file is not Python, or what it runs on import failed. The worker is closed.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        source: bytes,
+        filename: str,
+        again: Callable[[], RemoteSubmission] | None = None,
+        uses: Uses | None = None,
+    ) -> None:
+        self._link, self.again = Link(worker, uses), again
+        self.first_calls: Mapping[str, FirstCall] = {}
+        try:
+            if len(source) > MAX_SOURCE:
+                raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
+            request = {"op": "source", "filename": filename, "strict": uses is not None}
+            self._link.send(request, [memoryview(source)], "importing the file")
+        except SubmissionError:
+            worker.close()
+            raise
+
+    def has(self, name: str) -> bool:
+        return self._link.ask(
+            {"op": "has", "name": name},
+            f"looking for '{name}'",
+            lambda answer, _: bool(answer["has"]),
+        )
+
+    def function(self, name: str) -> RemoteFunction:
+        """The function `name`. Raises SubmissionError if there is none."""
+        if not self.has(name):
+            raise SubmissionError("missing", f"There is no '{name}' in the file.")
+        return RemoteFunction(self._link, {"name": name}, f"calling {name}")
+
+    def construct(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+    ) -> RemoteInstance:
+        """Instantiate the class `name`. Raises SubmissionError."""
+        return self._made(name, args, kwargs, part=False)
+
+    def part(
+        self,
+        kind: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        training: bool = True,
+    ) -> RemoteInstance:
+        """One of the judge's own parts, to be handed to the submission."""
+        return self._made(kind, args, kwargs, part=True, training=training)
+
+    def _made(
+        self,
+        name: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None,
+        *,
+        part: bool,
+        training: bool = True,
+    ) -> RemoteInstance:
+        packer = Packer()
+        kind = {"op": "construct", "name": name, "part": part, "training": training}
+        request = {**kind, **_arguments(packer, args, kwargs or {})}
+        instance, waits = self._link.ask(
+            request,
+            f"constructing {name}",
+            lambda answer, _: (_whole(answer["instance"]), answer["waits"] is True),
+            packer,
+        )
+        if waits and not part and name in self.first_calls:
+            self._call_first(instance, self.first_calls[name](*args, **(kwargs or {})))
+        made = Made(self, name, args, kwargs or {}, part)
+        return RemoteInstance(self._link, {"instance": instance}, f"in the forward of {name}", made)
+
+    def _call_first(self, instance: int, args: Sequence[Any]) -> None:
+        packer = Packer()
+        request = {"op": "call_first", "instance": instance, "args": packer.pack(list(args))}
+        self._link.ask(request, "calling it for the first time", _nothing, packer)
+
+    def trace(self, on: bool) -> list[str]:
+        """Begin, or end, to look for tensors made on a fixed device."""
+
+        def read(answer: dict[str, Any], _found: list[Tensor]) -> list[str]:
+            return [str(one)[:100] for one in list(answer["strays"])[:8]]
+
+        return self._link.ask({"op": "trace", "on": on}, "looking at devices", read)
+
+    def seed(self, seed: int) -> None:
+        self._link.ask({"op": "seed", "seed": seed}, "seeding", _nothing)
+
+    def close(self) -> None:
+        self._link.worker.close()
+
+    def output(self) -> bytes:
+        """The beginning of what the submission has printed."""
+        return self._link.worker.output()
+
+
+class RemoteFunction:
+    """A function in a worker."""
+
+    def __init__(self, link: Link, target: dict[str, Any], doing: str) -> None:
+        self._link, self._target, self._doing = link, target, doing
+
+    def call(
+        self,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        grad: Sequence[int | str] = (),
+        method: str = "",
+        record: bool = True,
+        watch: bool = True,
+        values: Mapping[str, Tensor] | None = None,
+    ) -> Outcome:
+        """Call it, as in `component.Function`.
+
+        Args:
+            record: False calls it under `torch.no_grad()`.
+            watch: look for arguments changed in place.
+            values: parameters and buffers to overwrite before.
+        """
+        packer = Packer()
+        kwargs = kwargs or {}
+        request = {
+            "op": "call",
+            **self._target,
+            **_arguments(packer, args, kwargs),
+            "grad": list(grad),
+            "method": method,
+            "record": record,
+            "watch": watch,
+        }
+        if values:
+            request["values"] = packer.pack_named(values)
+        given = {*range(len(args)), *kwargs}
+
+        def read(answer: dict[str, Any], found: list[Tensor]) -> Outcome:
+            value = unpack(answer["value"], found, Opaque)
+            changed, handle, devices = answer["changed"], answer["handle"], answer["devices"]
+            if not isinstance(changed, list) or not given.issuperset(changed):
+                raise ValueError("arguments changed that were not given")
+            if not isinstance(devices, list) or len(devices) != len(tensors(value)):
+                raise ValueError("not one device for each tensor")
+            names = tuple(device if device in ("cpu", "cuda") else "elsewhere" for device in devices)
+            return Outcome(value, tuple(changed), None if handle is None else _whole(handle), names)
+
+        outcome = self._link.ask(request, self._doing, read, packer)
+        outcome_inputs = {
+            position: _shape(args[position] if isinstance(position, int) else kwargs[position])
+            for position in grad
+        }
+        self._link.watch(outcome, outcome_inputs)
+        return outcome
+
+    def backward(self, outcome: Outcome, cotangents: Sequence[Tensor | None]) -> Gradients:
+        """Gradients of the call, as in `component.Function`. An argument that was given at several positions has
+        its whole gradient at each of them."""
+        if outcome.handle is None:
+            return Gradients()
+        shapes = self._link.unwatch(outcome)
+        if shapes is None:
+            raise ValueError("the graph of this call was used or released before")
+        packer = Packer()
+        request = {
+            "op": "backward",
+            **self._target,
+            "handle": outcome.handle,
+            "cotangents": packer.pack(list(cotangents)),
+        }
+
+        def read(answer: dict[str, Any], found: list[Tensor]) -> Gradients:
+            inputs = dict(_input_gradient(pair, found, shapes) for pair in answer["inputs"])
+            if inputs.keys() != shapes.keys():
+                raise ValueError("gradients of other arguments than were asked for")
+            parameters = unpack_named(answer["parameters"], found)
+            known = self._shapes()
+            for name, gradient in parameters.items():
+                _check_shape(gradient, known.get(name))
+            return Gradients(inputs, parameters)
+
+        return self._link.ask(
+            request, self._doing.replace("in the forward", "in the backward", 1), read, packer
+        )
+
+    def release(self, outcome: Outcome) -> None:
+        if outcome.handle is not None and self._link.unwatch(outcome) is not None:
+            self._link.dropped.append(outcome.handle)
+
+    def _shapes(self) -> Mapping[str, torch.Size]:
+        return {}
+
+
+class RemoteInstance(RemoteFunction, Handed):
+    """An `nn.Module` in a worker. As an argument of a call it stands for itself."""
+
+    def __init__(self, link: Link, target: dict[str, Any], doing: str, made: Made) -> None:
+        super().__init__(link, target, doing)
+        self.made = made
+        self.device, self.number = link.worker.device, target["instance"]
+        self._known: dict[str, torch.Size] = {}
+
+    def parameters(self) -> dict[str, ParameterInfo]:
+        infos = self._state("parameters")
+        self._known = {name: info.value.shape for name, info in infos.items()}
+        return infos
+
+    def buffers(self) -> dict[str, ParameterInfo]:
+        return self._state("buffers")
+
+    def load(self, values: Mapping[str, Tensor]) -> None:
+        packer = Packer()
+        request = {"op": "load", **self._target, "values": packer.pack_named(values)}
+        self._link.ask(request, "loading weights into it", _nothing, packer)
+
+    def train(self, mode: bool = True) -> None:
+        self._link.ask({"op": "train", **self._target, "mode": mode}, "setting its mode", _nothing)
+
+    def to(self, dtype: torch.dtype) -> None:
+        self._link.ask({"op": "to", **self._target, "dtype": NAMES[dtype]}, "changing its dtype", _nothing)
+
+    def close(self) -> None:
+        """Let the worker forget the instance, with the next request."""
+        self._link.dropped.append(self.number)
+
+    def _shapes(self) -> Mapping[str, torch.Size]:
+        return self._known
+
+    def _state(self, which: str) -> dict[str, ParameterInfo]:
+        def read(answer: dict[str, Any], found: list[Tensor]) -> dict[str, ParameterInfo]:
+            values, infos = unpack_named(answer["values"], found), {}
+            for name, requires_grad, device in answer["entries"]:
+                value = values.get(name)
+                if value is None:
+                    raise ValueError("a parameter that is no tensor")
+                infos[name] = ParameterInfo(
+                    value, requires_grad is True, "cpu" if device == "cpu" else "cuda"
+                )
+            return infos
+
+        return self._link.ask({"op": "state", **self._target, "which": which}, f"listing its {which}", read)
+
+
+def _arguments(packer: Packer, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {"args": packer.pack(list(args)), "kwargs": packer.pack(dict(kwargs))}
+
+
+def _input_gradient(
+    pair: Any, found: list[Tensor], shapes: Mapping[int | str, torch.Size]
+) -> tuple[int | str, Tensor | None]:
+    position, packed = pair
+    gradient = unpack(packed, found, Opaque)
+    if gradient is not None and not isinstance(gradient, Tensor):
+        raise ValueError("a gradient that is no tensor")
+    _check_shape(gradient, shapes.get(position))
+    return position, gradient
+
+
+def _check_shape(gradient: Tensor | None, expected: torch.Size | None) -> None:
+    if gradient is not None and expected is not None and gradient.shape != expected:
+        raise ValueError(f"a gradient of shape {list(gradient.shape)}, expected {list(expected)}")
+
+
+def _shape(value: Any) -> torch.Size:
+    """The shape of an argument whose gradient is asked for. Raises TypeError if it can have none."""
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        raise TypeError(f"only a floating-point tensor has a gradient, not {type(value).__name__}")
+    return value.shape
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError("not a whole number")
+    return value
+
+
+def _nothing(answer: dict[str, Any], found: list[Tensor]) -> None:
+    """An answer that says only that it is done."""

@@ -1,1 +1,0 @@
-"""The shipped solutions, one file an exercise: each gets all points from the hidden tests."""

@@ -1,1 +1,0 @@
-"""The hidden tests, one folder an exercise, plain pytest files."""

@@ -1,1 +1,0 @@
-"""The exercise files as a learner finds them; `exercises/` is a copy of them."""

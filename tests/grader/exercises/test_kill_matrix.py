@@ -1,0 +1,103 @@
+"""Every exercise that is asked by scenarios: each known mistake is killed and named, and nothing right is failed."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from grader.catalog import get_exercise, get_exercises, get_mistakes
+from grader.engine.component import Submission
+from grader.engine.local import LocalSubmission
+from grader.run.results import Result
+from grader.run.session import Session
+from tests.grader.right import right_files
+
+WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
+NAMES = [name for name in get_exercises() if name != "attention"]  # which has a test file of its own
+MISTAKES = [(name, mistake) for name in NAMES for mistake in get_mistakes(name)]
+KILLS: dict[str, set[str]] = {}
+SEEDS = {"decoding": 10, "transformer": 30, "kv_cache": 30}  # the others: 100; a grade of these takes seconds
+
+
+RIGHT = [(name, title) for name in NAMES for title in right_files(name)]
+
+
+def graded(exercise: str, submission: Submission, seed: int = 3) -> list[Result]:
+    return Session(get_exercise(exercise), lambda: submission, seed=seed).run(WITHOUT_TRAINING)
+
+
+def failures(results: list[Result]) -> dict[str, set[str]]:
+    """Ids of the mistakes named, by failed test."""
+    assert not [(r.name, r.message) for r in results if r.status == "error"]
+    return {r.name: {m.id for m in r.mistakes} for r in results if r.status == "failed"}
+
+
+def wrong(exercise: str, mistake: str, variant: int) -> LocalSubmission:
+    reference = importlib.import_module(get_exercise(exercise).reference)
+    known = next(m for m in get_mistakes(exercise) if m.id == mistake)
+    return LocalSubmission(reference.namespace(known.variants(reference.REFERENCE)[variant]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_gets_all_points(name: str) -> None:
+    reference = importlib.import_module(get_exercise(name).reference)
+    for seed in range(3):
+        results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)), seed)
+        assert [(r.name, r.message) for r in results if r.status != "passed"] == []
+
+
+def sparsely(every: int) -> list[ParameterSet]:
+    """Each mistake of each exercise; all but every so many are slow."""
+    return [
+        pytest.param(
+            name, mistake.id, id=f"{name}-{mistake.id}", marks=[] if i % every == 0 else [pytest.mark.slow]
+        )
+        for i, (name, mistake) in enumerate(MISTAKES)
+    ]
+
+
+@pytest.mark.parametrize(("name", "mistake"), sparsely(20))
+def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
+    reference = importlib.import_module(get_exercise(name).reference)
+    known = next(m for m in get_mistakes(name) if m.id == mistake)
+    for variant in range(len(known.variants(reference.REFERENCE))):
+        found = failures(graded(name, wrong(name, mistake, variant)))
+        for test in found:
+            KILLS.setdefault(name, set()).add(test)
+        assert list(found.values()) == [{mistake}], f"variant {variant}: one failure, under its own name"
+
+
+@pytest.mark.parametrize(("name", "title"), RIGHT, ids=lambda x: x)
+def test_right_file_passes(name: str, title: str) -> None:
+    submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
+    assert failures(graded(name, submission)) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_titles_fit_one_line_of_the_report(name: str) -> None:
+    reference = importlib.import_module(get_exercise(name).reference)
+    results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)))
+    assert [r.title for r in results if len(r.title) > 44] == []
+
+
+@pytest.mark.parametrize(("name", "mistake"), [(n, m.id) for n, m in MISTAKES], ids=lambda x: x)
+def test_mistake_says_what_and_what_next(name: str, mistake: str) -> None:
+    named = next(m.named for m in get_mistakes(name) if m.id == mistake)
+    assert named.text.endswith((".", ")"))
+    assert len(named.text) > 30
+    assert named.hint
+    assert not re.search(r"(?<![\w/.-])[A-Za-z][\w.-]*#\d", named.source), (
+        "a thread's repository has an owner"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_no_seed_fails_right_code(name: str) -> None:
+    text = right_files(name)["solution"]
+    for seed in range(SEEDS.get(name, 100)):
+        submission = LocalSubmission.from_source(text, filename=f"{name}.py")
+        assert failures(graded(name, submission, seed)) == {}, f"seed {seed}"

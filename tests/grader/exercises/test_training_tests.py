@@ -1,0 +1,52 @@
+"""The training tests of the exercises, in a real worker: solutions pass them, and code that is wrong does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.catalog import get_exercise, get_exercises
+from grader.run.results import Result
+from grader.run.session import Session
+from grader.sandbox.process import Worker
+from grader.sandbox.remote import RemoteSubmission
+from tests import solution_file
+
+NAMES = [name for name, exercise in get_exercises().items() if "test_training.py" in exercise.tests]
+
+
+def trained(name: str, text: str) -> Result:
+    """The verdict of the training test alone."""
+
+    def submission() -> RemoteSubmission:
+        return RemoteSubmission(Worker(), text.encode(), f"{name}.py")
+
+    (result,) = Session(get_exercise(name), submission, seed=5).run(("training",))
+    return result
+
+
+def solution(name: str) -> str:
+    return solution_file(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_solution_passes(name: str) -> None:
+    result = trained(name, solution(name))
+    assert (result.status, result.message) == ("passed", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("if cache is not None:", "if cache is not None and cache[0].size(2) < 3:"),
+        ("return self.out_proj(merged), (k, v)", "return self.out_proj(merged), (v, v)"),
+    ],
+    ids=["older-keys-lost", "values-for-keys"],
+)
+def test_wrong_cache_spells_worse(right: str, wrong: str) -> None:
+    text = solution_file("kv_cache")
+    assert text.count(right) == 1
+    result = trained("kv_cache", text.replace(right, wrong))
+    assert result.status == "failed"
+    assert "unseen words right" in result.message

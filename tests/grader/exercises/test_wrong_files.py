@@ -1,0 +1,50 @@
+"""Wrong submissions as learners write them (`wrong/`): each is failed, and what is named is within what is allowed."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from grader.engine.devices import FIXED_DEVICE
+from grader.engine.local import LocalSubmission
+from tests import ROOT
+from tests.grader.exercises.test_kill_matrix import failures, graded
+
+MODULES = sorted(
+    file.stem for file in (ROOT / "tests" / "grader" / "wrong").glob("*.py") if file.stem != "__init__"
+)
+FILES = {name: importlib.import_module(f"tests.grader.wrong.{name}").WRONG for name in MODULES}
+CASES = [(name, title) for name, files in FILES.items() for title in files]
+EVERY = 5  # all but every so many are slow
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        pytest.param(*case, id="-".join(case), marks=[] if i % EVERY == 0 else [pytest.mark.slow])
+        for i, case in enumerate(CASES)
+    ],
+)
+def test_wrong_file_is_failed_and_named(name: str, title: str) -> None:
+    allowed, source = FILES[name][title]
+    found = failures(graded(name, LocalSubmission.from_source(source, filename=f"{name}.py")))
+    assert found, "something must fail"
+    named = set().union(*found.values())
+    assert named - {FIXED_DEVICE.id} <= allowed, "what they also forget is the device"
+    assert named or not allowed, "it has a name"
+
+
+def test_a_mistake_that_fits_in_part_only_is_said_with_care() -> None:
+    source = FILES["loss"]["the count of the first sentence"][1]
+    results = graded("loss", LocalSubmission.from_source(source, filename="loss.py"))
+    texts = {m.text for result in results for m in result.mistakes}
+    assert texts
+    assert all(text.startswith("It looks like this, but not in all cases: ") for text in texts)
+
+
+def test_a_leaking_relu_is_told_its_slope() -> None:
+    source = FILES["feedforward"]["leaky, a slope of 0.15"][1]
+    results = graded("feedforward", LocalSubmission.from_source(source, filename="feedforward.py"))
+    (told,) = {m.text for result in results for m in result.mistakes}
+    assert told.endswith("Its slope there is 0.15; it must be 0.")

@@ -1,0 +1,215 @@
+"""Levels: what the canary finds, what is chosen, and what a grade says of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.run.results import GraderBrokenError
+from grader.sandbox import sandbox as module
+from grader.sandbox.launch import package_paths
+from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.sandbox import Canary, Sandbox
+from grader.worker.canary import ACTS
+from grader.worker.confinement import landlock
+from tests import ROOT, solution_file
+from zoo.core.errors import ZooError
+
+strict_only = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not landlock.version(), reason="needs Linux with Landlock"
+)
+
+
+@strict_only
+def test_nothing_comes_off_in_strict() -> None:
+    canary = Canary("strict")
+    assert canary.said() == {"done": []}
+    assert canary.verdict() == ""
+
+
+@strict_only
+def test_without_it_the_acts_do_come_off() -> None:
+    canary = Canary("process")
+    done = set(canary.said()["done"])
+    assert done <= ACTS.keys()
+    assert done >= {"read the grader's files", "list the home folder", "write outside its folder", "fork"}
+    assert done >= {"run a program", "signal the judge", "connect by TCP", "send by UDP", "outlive the judge"}
+    assert "a trial process could" in canary.verdict()
+
+
+def test_without_a_place_for_temporary_files_it_is_the_graders_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    with Sandbox() as sandbox, pytest.raises(GraderBrokenError, match="No temporary file can be made"):
+        sandbox.level("cpu")
+
+
+@strict_only
+def test_each_part_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level from which one part is missing does not hold."""
+    code = (
+        "import json, sys\nfrom grader.worker import canary\n"
+        "from grader.worker.confinement import {part}\n{part}.restrict = lambda *args: None\n"
+        "canary.main(json.loads(sys.argv[1]))"
+    )
+    for part in ("landlock", "seccomp"):
+        monkeypatch.setattr(
+            module,
+            "start",
+            lambda _role, settings, part=part, **_: subprocess.Popen(
+                [sys.executable, "-c", code.format(part=part), json.dumps(settings)],
+                stdout=subprocess.PIPE,
+                env={"OMP_NUM_THREADS": "1"},
+                cwd=ROOT,
+            ),
+        )
+        canary = Canary()
+        done = canary.said()["done"]
+        assert done, part
+        assert canary.verdict().startswith("a trial process could ")
+
+
+def test_the_level_is_the_best_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    for reason, level in (("", "strict"), ("a trial process could fork", "process")):
+        monkeypatch.setattr(Canary, "verdict", lambda _, reason=reason: reason)
+        with Sandbox("auto") as sandbox:
+            assert sandbox.level("cpu") == level
+            assert sandbox.level("cuda") == "process"
+        with Sandbox("process") as sandbox:
+            assert sandbox.level("cpu") == "process"
+
+
+def test_strict_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Canary, "verdict", lambda _: "a trial process could fork")
+    with Sandbox("strict") as sandbox:
+        with pytest.raises(ZooError, match="strict does not hold here: a trial process could fork"):
+            sandbox.level("cpu")
+        with pytest.raises(ZooError, match="use --device=cpu"):
+            sandbox.worker("cuda")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("", "ended before it could say"),
+        ("[]", "ended before it could say"),
+        ('{"refused": "Landlock: Function not implemented"}', "Landlock: Function not implemented"),
+        ('{"done": ["fork", "run a program"]}', "a trial process could fork, run a program"),
+    ],
+)
+def test_a_canary_that_says_less_than_all_is_well_is_believed(
+    monkeypatch: pytest.MonkeyPatch, said: str, reason: str
+) -> None:
+    code = f"print({said!r}, end='')"
+    monkeypatch.setattr(
+        module,
+        "start",
+        lambda *_, **__: subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE),
+    )
+    assert reason in Canary().verdict()
+
+
+def test_one_look_for_all_grades(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    class Counted(Canary):
+        def __init__(self) -> None:
+            made.append(self)
+            super().__init__()
+
+    monkeypatch.setattr(module, "Canary", Counted)
+    with Sandbox() as sandbox:
+        for _ in range(2):
+            with sandbox.worker("cpu") as worker:
+                submission = RemoteSubmission(worker, b"def f(): return 3", "a.py")
+                assert submission.function("f").call([]).value == 3
+    assert len(made) == 1
+
+
+def zoo(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    code = "from zoo.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_report_says_which() -> None:
+    solution = str(solution_file("attention"))
+    done = zoo("grade", solution, solution, "--exercise=attention", "--only=shape", "--format=json")
+    assert done.returncode == 0, done.stderr
+    with Sandbox() as sandbox:
+        level = sandbox.level("cpu")
+    assert [one["sandbox"] for one in json.loads(done.stdout)] == [level, level]
+    page = zoo("grade", solution, "--exercise=attention", "--only=shape", "--sandbox=process").stdout
+    assert "sandbox process" in " ".join(page.split())
+
+
+def process_of(pid: int) -> list[str]:
+    """Its state and its parent; [] if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return []
+
+
+def below(pid: int) -> set[int]:
+    """All processes that come from this one."""
+    parents = {
+        int(one.name): process_of(int(one.name)) for one in Path("/proc").iterdir() if one.name.isdigit()
+    }
+    found = {pid}
+    while more := {one for one, stat in parents.items() if stat and int(stat[1]) in found} - found:
+        found |= more
+    return found - {pid}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+@pytest.mark.parametrize("level", ["process", "auto"])
+def test_a_grade_killed_leaves_no_process_no_folder_and_no_progress(tmp_path: Path, level: str) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    (home / "attention.py").write_text("open('here', 'w').close()\nwhile True: pass\n")
+    code = "from zoo.cli import main; main()"
+    judge = subprocess.Popen(
+        [sys.executable, "-c", code, "grade", "attention.py", f"--sandbox={level}"],
+        cwd=home,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    for _ in range(1200):
+        if list(temporary.glob("zoo-*/here")):
+            break
+        time.sleep(0.05)
+    left = below(judge.pid)
+    judge.kill()
+    judge.wait(timeout=60)
+    assert len(left) == 2  # the fork server, and the worker
+    for _ in range(600):
+        if not list(temporary.iterdir()) and all(process_of(pid)[:1] in ([], ["Z"]) for pid in left):
+            break
+        time.sleep(0.05)
+    assert list(temporary.iterdir()) == []
+    assert [process_of(pid) for pid in left if process_of(pid)[:1] not in ([], ["Z"])] == []
+    assert [one.name for one in home.iterdir()] == ["attention.py"]
+
+
+def test_torch_can_be_found_without_importing_it() -> None:
+    code = (
+        "import sys; from grader.sandbox.sandbox import Sandbox\n"
+        "Sandbox().start(); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert package_paths()

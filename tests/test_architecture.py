@@ -1,0 +1,150 @@
+"""The house as designed: which way the arrows run, size of files, documentation."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import grader
+import zoo
+from tests import ROOT
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Variant
+
+FILES = sorted(path for package in ("zoo", "grader", "exercises") for path in (ROOT / package).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {name_of(path): path for path in FILES}
+ZOO = [info.name for info in pkgutil.walk_packages(zoo.__path__, "zoo.")]
+
+
+def imported(path: Path, *, at_import: bool = False) -> set[str]:
+    """Modules that a file imports; with `at_import`, only what runs when the file is imported."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            here = path.relative_to(ROOT).parts[: -node.level] if node.level else ()
+            module = ".".join([*here, node.module or ""]).strip(".")
+            found.update({module, *(f"{module}.{alias.name}" for alias in node.names)})
+        for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if for_types or (at_import and isinstance(node, (ast.FunctionDef, ast.Lambda))):
+            return
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")))
+    return found
+
+
+def packages(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imported(path)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_arrows_run_one_way(path: Path) -> None:
+    name, others = name_of(path), packages(path)
+    standard = set(sys.stdlib_module_names) | {"__future__"}
+    if name.startswith("zoo"):
+        assert "grader" not in others
+    if name.startswith("exercises"):
+        assert others <= standard | {"torch"}
+    if name.startswith("grader.worker"):
+        assert others <= standard | {"torch", "grader"}
+        assert all(one.startswith("grader.worker") for one in imported(path) if one.startswith("grader."))
+    if not name.startswith("zoo.cli"):
+        using = {one for one in imported(path) if one.startswith("zoo.cli")}
+        assert not using or name.startswith("grader.cli"), f"{name} imports {using}"
+
+
+def test_nothing_is_imported_in_a_circle() -> None:
+    graph = {
+        name: {one for one in imported(path, at_import=True) if one in NAMES} - {name}
+        for name, path in NAMES.items()
+    }
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno is not None
+            body = node.end_lineno - node.lineno + 1
+            assert body <= 50, f"{name_of(path)}.{node.name} has {body} lines"
+
+
+def public(module: ModuleType) -> dict[str, object]:
+    """Classes and functions that a module defines, and the public methods of its classes."""
+    found: dict[str, object] = {}
+    for name, value in vars(module).items():
+        ours = getattr(value, "__module__", "") == module.__name__
+        if name.startswith("_") or not ours or not (inspect.isclass(value) or inspect.isfunction(value)):
+            continue
+        if not hasattr(value, "zoo_impl"):  # a hook is documented where it is specified
+            found[name] = value
+        if inspect.isclass(value):
+            methods = {
+                n: m for n, m in vars(value).items() if inspect.isfunction(m) and not n.startswith("_")
+            }
+            found.update({f"{name}.{n}": method for n, method in methods.items()})
+    return found
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_what_is_public_in_the_zoo_has_a_docstring(name: str) -> None:
+    if name.endswith("__main__"):
+        pytest.skip("runs when it is imported")
+    module = importlib.import_module(name)
+    assert module.__doc__ or "cli" in name or name == "zoo.cli"
+    missing = [one for one, value in public(module).items() if not getattr(value, "__doc__", None)]
+    assert not missing, f"{name}: without a docstring: {missing}"
+
+
+VARIANTS = [v for v in get_registry().variants() if v.paper and v.origin.startswith("zoo.")]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: f"{v.axis}-{v.name}")
+def test_a_variants_class_names_its_paper(variant: Variant) -> None:
+    cls = variant.load()
+    documented = " ".join(
+        (inspect.getdoc(one) or "") for one in cls.__mro__ if one.__module__.startswith("zoo.")
+    )
+    author, year = (
+        variant.paper.split()[0],
+        next(word for word in variant.paper.split() if word.strip(",").isdigit()),
+    )
+    if variant.path.endswith(":TorchAttention"):
+        assert "nn.MultiheadAttention" in documented
+    else:
+        assert author in documented
+        assert year.strip(",") in documented
+
+
+@pytest.mark.parametrize("variant", get_registry().variants(), ids=lambda v: f"{v.axis}-{v.name}")
+def test_a_variant_is_a_file_of_its_own(variant: Variant) -> None:
+    if not variant.origin.startswith("zoo."):
+        pytest.skip("not the zoo's own")
+    module = variant.path.partition(":")[0]
+    assert module == f"{variant.origin}.{variant.name.replace('-', '_')}"
+
+
+def test_the_zoo_and_the_grader_are_typed() -> None:
+    for package in (zoo, grader):
+        assert (Path(package.__file__ or "").parent / "py.typed").is_file()

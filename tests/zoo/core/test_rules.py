@@ -1,0 +1,191 @@
+"""The rules of combination: each broken once, with a way out that works."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from zoo.core.axes import AXES
+from zoo.core.blueprint import Blueprint, make_blueprint
+from zoo.core.errors import CombinationError
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Option, Registry, Variant
+from zoo.core.rules import RULES, cacheable, check, cross_attention, problems
+from zoo.models.builder import build
+
+CLASSES = {
+    "attention": "zoo.parts.attention.eager:EagerAttention",
+    "encoding": "zoo.parts.encoding.none:NoPositions",
+    "loss": "zoo.parts.loss.cross_entropy:CrossEntropyLoss",
+}
+
+
+def registry_with(axis: str = "attention", *options: Option, **capabilities: Any) -> Registry:
+    """The built-in variants, and one more of `axis`, called odd, that declares these capabilities."""
+    registry = Registry(AXES)
+    for variant in get_registry().variants():
+        registry.add(variant, variant.origin)
+    registry.add(Variant(axis, "odd", CLASSES[axis], "", options=options, capabilities=capabilities))
+    return registry
+
+
+class Broken(NamedTuple):
+    """A combination that breaks a rule, what is said about it, and a change that mends it."""
+
+    given: dict[str, Any]
+    message: str
+    mended: dict[str, Any]
+    registry: Registry = get_registry()
+
+
+KV_HEADS = Option("num_kv_heads", int, None, "key and value heads", minimum=1)
+BROKEN = {
+    "heads-divide-width": Broken(
+        {"d_model": 10, "num_heads": 3},
+        "d_model=10 is not divisible by num_heads=3. Take num_heads 1 or 2 or 5, or d_model 9 or 12.",
+        {"num_heads": 5},
+    ),
+    "head-width": Broken(
+        {"encoding": "odd", "d_model": 12, "num_heads": 2},
+        "encoding=odd needs heads whose width is a multiple of 4, but d_model=12 over num_heads=2 makes 6. "
+        "Take d_model=16.",
+        {"d_model": 16},
+        registry_with("encoding", head_multiple=4),
+    ),
+    "kv-heads": Broken(
+        {"attention": "odd:num_kv_heads=3", "num_heads": 4, "d_model": 16},
+        "num_heads=4 is not divisible by num_kv_heads=3. Take num_kv_heads 1 or 2 or 4.",
+        {"attention": "odd:num_kv_heads=2"},
+        registry_with("attention", KV_HEADS),
+    ),
+    "one-vocabulary": Broken(
+        {"embedding": "shared", "src_vocab": 5, "tgt_vocab": 6},
+        "embedding=shared keeps one table for both sides, but src_vocab=5 and tgt_vocab=6. Make them equal, or take "
+        "embedding=scaled or embedding=unscaled.",
+        {"embedding": "scaled"},
+    ),
+    "mask-form": Broken(
+        {"attention": "odd"},
+        "attention=odd takes masks as runes, and the zoo has no such mask to convert mask=bool to.",
+        {"attention": "eager"},
+        registry_with(mask_forms=("runes",)),
+    ),
+    "roles": Broken(
+        {"attention": "odd"},
+        "attention=odd cannot be used for cross-attention. attention=eager can.",
+        {"attention": "eager"},
+        registry_with(roles=("self",)),
+    ),
+    "positions": Broken(
+        {"encoding": "odd", "attention": "torch"},
+        "encoding=odd acts on scores inside self-attention, which attention=torch does not let it. Take "
+        "attention=eager, or encoding=sinusoidal, which acts on the embedding.",
+        {"attention": "eager"},
+        registry_with("encoding", acts_on="scores"),
+    ),
+    "loss-and-head": Broken(
+        {"loss": "odd"},
+        "loss=odd takes log-probs, but head=logits gives logits: the loss would fall without end, and nothing be "
+        "learned. Take head=log-softmax or loss=cross-entropy.",
+        {"head": "log-softmax"},
+        registry_with("loss", takes="log-probs"),
+    ),
+    "length": Broken(
+        {"attention": "odd", "max_len": 100},
+        "attention=odd takes at most 64 positions, but max_len=100. Take max_len=64 or less.",
+        {"max_len": 64},
+        registry_with(max_length=64),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_says_why_and_what_would_work(name: str) -> None:
+    given, message, mended, registry = BROKEN[name]
+    blueprint = make_blueprint(registry, **given)
+    assert list(problems(blueprint, registry)) == [name]
+    with pytest.raises(CombinationError) as caught:
+        build(blueprint, registry=registry)
+    assert message in str(caught.value)
+    assert f"(rule {name})" in str(caught.value)
+    assert problems(make_blueprint(registry, **{**given, **mended}), registry) == {}
+
+
+def test_every_rule_is_tested() -> None:
+    assert [rule.__name__.replace("_", "-") for rule in RULES] == list(BROKEN)
+    assert all(rule.__doc__ for rule in RULES)
+
+
+def test_an_attention_that_is_not_causal_is_refused() -> None:
+    registry = registry_with(causal=False)
+    blueprint = make_blueprint(registry, attention="odd")
+    assert "cannot honour the causal mask" in problems(blueprint, registry)["roles"]
+
+
+def test_an_attention_for_one_side_takes_a_stand_in_for_the_other() -> None:
+    registry = registry_with("attention", roles=("self",), cross="fused")
+    blueprint = make_blueprint(registry, attention="odd")
+    assert problems(blueprint, registry) == {}
+    assert cross_attention(blueprint, registry) == (registry.get("attention", "fused"), {})
+    layer = build(blueprint.with_sizes(d_model=8, num_heads=2), registry=registry).decoder.layers[0]
+    names = [type(part).__name__ for part in (layer.self_attention, layer.cross_attention)]
+    assert names == ["EagerAttention", "FusedAttention"]
+
+
+def test_a_stand_in_is_given_the_options_it_knows() -> None:
+    bias = Option("bias", bool, True, "")
+    registry = registry_with("attention", bias, KV_HEADS, roles=("self",), cross="loop")
+    blueprint = make_blueprint(registry, attention="odd:bias=false:num_kv_heads=2", d_model=8, num_heads=2)
+    assert cross_attention(blueprint, registry)[1] == {"bias": False}
+
+
+@pytest.mark.parametrize("axis", ["attention", "encoding"])
+def test_one_part_that_cannot_work_with_a_cache_is_enough(axis: str) -> None:
+    def works(registry: Registry) -> bool:
+        return cacheable(make_blueprint(registry, **{axis: "odd"}), registry)
+
+    assert works(registry_with(axis, cacheable=True))
+    assert not works(registry_with(axis, cacheable=False))
+
+
+def test_a_row_that_is_filled_whole_is_not_cached() -> None:
+    filled = {"attention": "filled", "masking": "blank-rows"}
+    assert not cacheable(make_blueprint(**filled), get_registry())
+    for axis, name in (("attention", "eager"), ("masking", "full")):
+        assert cacheable(make_blueprint(**{**filled, axis: name}), get_registry())
+
+
+def test_all_broken_rules_are_told_at_once() -> None:
+    blueprint = make_blueprint(d_model=10, num_heads=3, embedding="shared", src_vocab=5, tgt_vocab=6)
+    with pytest.raises(CombinationError) as caught:
+        check(blueprint, get_registry())
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def heads_advice(blueprint: Blueprint) -> str:
+    return problems(blueprint, get_registry())["heads-divide-width"]
+
+
+@pytest.mark.parametrize(
+    ("width", "heads", "advice"),
+    [
+        (7, 2, "Take num_heads 1 or 7, or d_model 6 or 8."),
+        (4, 8, "Take num_heads 1 or 2 or 4, or d_model 8."),
+        (10**15, 3, "Take num_heads 1 or 2 or 4, or d_model"),
+    ],
+)
+def test_the_advice_on_heads_works(width: int, heads: int, advice: str) -> None:
+    assert advice in heads_advice(make_blueprint(d_model=width, num_heads=heads))
+
+
+def test_the_advice_on_heads_fits_what_turns_pairs() -> None:
+    blueprint = make_blueprint(encoding="rotary", d_model=512, num_heads=7)
+    assert "or d_model 504 or 518." in heads_advice(blueprint)
+    for width in (504, 518):
+        assert problems(blueprint.with_sizes(d_model=width), get_registry()) == {}
+
+
+def test_good_combinations_break_no_rule() -> None:
+    assert problems(make_blueprint(), get_registry()) == {}
+    check(make_blueprint(embedding="shared", src_vocab=6, tgt_vocab=6), get_registry())

@@ -1,0 +1,137 @@
+"""torch.compile: every model is one graph, and gives what it gives without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.zoo.torch_features import AROUND, Batch, batch, cases, covering, make, run
+from zoo.models.transformer import Transformer
+from zoo.parts.decoding.generate import generate
+from zoo.parts.decoding.greedy import GreedyDecoding
+from zoo.parts.dropout import Dropout
+
+COMPILER = shutil.which(os.environ.get("CXX", "g++"))
+every_variant = pytest.mark.parametrize("case", covering(*AROUND))
+every_model = pytest.mark.parametrize("case", cases(*AROUND))
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    """Nothing compiled is kept: the models share their code, and only so many versions of it are."""
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def same(model: Transformer, compiled: object, given: Batch, tolerance: float = 1e-9) -> None:
+    """Outputs and gradients with and without compilation."""
+    expected, expected_gradients = run(model, model, given)
+    got, gradients = run(compiled, model, given)
+    torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(gradients, expected_gradients, rtol=tolerance, atol=10 * tolerance)
+
+
+@every_variant
+def test_every_variant_becomes_one_graph_that_equals_it(case: str) -> None:
+    """Several at once, to be quick."""
+    model = make(case)
+    same(model, torch.compile(model, backend="eager", fullgraph=True), batch())
+
+
+@pytest.mark.slow
+@every_model
+def test_every_model_becomes_one_graph_that_equals_it(case: str) -> None:
+    model = make(case)
+    same(model, torch.compile(model, backend="eager", fullgraph=True), batch())
+
+
+@pytest.mark.slow
+@every_variant
+def test_other_shapes_are_compiled_too(case: str) -> None:
+    """Twice: at the second change torch takes sizes for variables."""
+    model = make(case)
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    for given in (batch(), batch(2, 9, 7, seed=1), batch(4, 5, 11, seed=2)):
+        same(model, compiled, given)
+
+
+@pytest.mark.slow
+@every_variant
+def test_training_with_dropout_is_one_graph_too(case: str) -> None:
+    model = make(case, dropout=0.3)
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    outputs = []
+    for _ in range(2):
+        out, gradients = run(compiled, model, batch())
+        assert torch.isfinite(out).all()
+        assert all(torch.isfinite(gradient).all() for gradient in gradients.values())
+        outputs.append(out)
+    assert not torch.equal(*outputs)
+    model.eval()
+    same(model, compiled, batch())
+
+
+def test_training_with_dropout_is_one_graph() -> None:
+    for attention in ("eager", "fused"):
+        torch._dynamo.reset()
+        model = make(f"attention={attention}", dropout=0.3)
+        compiled = torch.compile(model, backend="eager", fullgraph=True)
+        first, second = (run(compiled, model, batch())[0] for _ in range(2))
+        assert torch.isfinite(first).all()
+        assert not torch.equal(first, second)
+
+
+def test_compiled_dropout_has_the_same_rate_scale_and_gradient() -> None:
+    compiled = torch.compile(Dropout(0.25), backend="eager", fullgraph=True)
+    x = torch.full((200, 500), 2.0, requires_grad=True)
+    out = compiled(x)
+    assert abs((out == 0).double().mean().item() - 0.25) < 0.01
+    torch.testing.assert_close(out[out != 0], torch.full_like(out[out != 0], 2 / 0.75))
+    out.sum().backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad * x, out)
+    assert torch.equal(compiled.eval()(x), x)
+
+
+def test_a_compiled_model_decodes_as_before() -> None:
+    model, src = make("attention=fused"), batch().src
+    expected = generate(model, src, 6, GreedyDecoding())
+    compiled: Transformer = torch.compile(model, backend="eager")  # type: ignore[assignment]
+    assert torch.equal(generate(compiled, src, 6, GreedyDecoding()), expected)
+
+
+@torch.no_grad()
+def test_encoding_and_decoding_are_graphs_by_themselves() -> None:
+    model, given = make("attention=fused").eval(), batch()
+    encode = torch.compile(model.encode, backend="eager", fullgraph=True)
+    decode = torch.compile(model.decode, backend="eager", fullgraph=True)
+    got = decode(given.tgt, encode(given.src), given.src)
+    torch.testing.assert_close(got[given.real], model(*given)[given.real])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler, and there is none")
+@pytest.mark.filterwarnings(  # torch's own, while it imports its compiler
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"
+)
+@pytest.mark.parametrize(
+    "case",
+    [
+        "attention=fused,norm=pre",
+        "attention=eager,norm=post,mask=additive",
+        "attention=gqa,encoding=rotary,norm-type=rmsnorm,feedforward=swiglu",
+    ],
+)
+def test_what_the_compiler_makes_of_it_equals_it(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default backend: C++ here, forward and backward."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    model = make(case, dtype=torch.float32)
+    same(model, torch.compile(model, fullgraph=True), batch(), tolerance=1e-4)

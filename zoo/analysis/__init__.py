@@ -1,0 +1,1 @@
+"""Comparing, measuring and checking parts and models."""

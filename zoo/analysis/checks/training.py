@@ -1,0 +1,177 @@
+"""What the parts that training needs should be: initialisations, losses and schedules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.analysis.checks.base import DoesNotHold, Properties
+from zoo.analysis.checks.common import distance, finite, in_dtypes, same, tensor
+from zoo.analysis.checks.part import PAD, VOCAB, Part, ragged, words
+
+INIT, LOSS, SCHEDULE = Properties(), Properties(), Properties()
+NAMES = (
+    "encoder.layers.0.self_attention.q_proj.weight",
+    "decoder.layers.1.self_attention.out_proj.weight",
+    "decoder.layers.1.feed_forward.down_proj.weight",
+    "head.weight",
+)
+
+
+def _filled(part: Part, method: str, name: str, shape: tuple[int, ...], seed: int) -> Tensor:
+    """What a method makes of a tensor of sevens."""
+    value, more = torch.full(shape, 7.0), (24,) * (method == "bias")
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        getattr(part.make(), method)(name, value, *more)
+    return finite(value, f"{method}({name!r}): what it fills")
+
+
+@INIT("fills matrices in place with finite numbers")
+def matrices(part: Part) -> None:
+    """Of every name that a model has, wide and tall."""
+    for name in NAMES:
+        for shape in ((16, 24), (24, 16), (1, 5)):
+            if torch.all(_filled(part, "matrix", name, shape, 0) == 7):
+                raise DoesNotHold(f"matrix({name!r}) leaves the matrix as it was.")
+
+
+@INIT("draws from torch's generator")
+def seeds(part: Part) -> None:
+    """One seed gives the same weights again, another seed others."""
+    for name in NAMES:
+        first, again, other = (_filled(part, "matrix", name, (16, 24), seed) for seed in (0, 0, 1))
+        if not torch.equal(first, again):
+            raise DoesNotHold(f"matrix({name!r}): one seed does not give the same weights twice.")
+        if torch.equal(first, other):
+            raise DoesNotHold(f"matrix({name!r}): two seeds give the same weights.")
+
+
+@INIT("fills biases and tables with finite numbers, or leaves them")
+def others(part: Part) -> None:
+    """In place."""
+    _filled(part, "bias", NAMES[0].replace("weight", "bias"), (16,), 0)
+    _filled(part, "table", "embeddings.src_table.weight", (VOCAB, 16), 0)
+
+
+@INIT("the weights are neither huge nor all but 0")
+def size(part: Part) -> None:
+    """Standard deviation of a matrix [64, 64] from 1e-4 to 10."""
+    for name in NAMES:
+        spread = _filled(part, "matrix", name, (64, 64), 0).std().item()
+        if not 1e-4 <= spread <= 10:
+            raise DoesNotHold(f"matrix({name!r}) has standard deviation {spread:.2g}.")
+
+
+def _outputs(part: Part, shape: tuple[int, int], dtype: torch.dtype | None = None) -> Tensor:
+    """What a head gives that goes with the loss: logits or log-probabilities [B, L, V]."""
+    logits = part.randn(*shape, VOCAB)
+    if part.can("takes") == "log-probs":
+        logits = logits.log_softmax(-1)
+    return logits.to(dtype or part.dtype)
+
+
+def _labels(rows: int = 3, length: int = 4) -> Tensor:
+    return ragged(words(rows, length, seed=1))
+
+
+def _loss(part: Part, output: Tensor, labels: Tensor) -> Tensor:
+    got = tensor(part.make()(output, labels), part)
+    if got.shape != ():
+        raise DoesNotHold(f"Expected one number, got shape {list(got.shape)}.")
+    return finite(got, "The loss")
+
+
+@LOSS("is one finite number, in float32, float64 and bfloat16")
+def scalar(part: Part) -> None:
+    """For a batch with padding, and for one token."""
+
+    def attempt(dtype: torch.dtype) -> None:
+        for labels in (_labels(), words(1, 1)):
+            _loss(part, _outputs(part, (labels.size(0), labels.size(1)), dtype), labels)
+
+    in_dtypes(part, attempt)
+
+
+@LOSS("its gradient is finite, and reaches every word and no padding")
+def loss_gradient(part: Part) -> None:
+    """What is answered where the label is padding does not count."""
+    labels = _labels()
+    output = _outputs(part, (3, 4)).requires_grad_()
+    (gradient,) = torch.autograd.grad(_loss(part, output, labels), output)
+    reached = finite(gradient, "The gradient").abs().amax(-1) > 0  # [B, L]
+    if (reached & (labels == PAD)).any():
+        raise DoesNotHold("What is answered at padding counts.")
+    if not reached[labels != PAD].all():
+        raise DoesNotHold("What is answered at some word does not count.")
+
+
+@LOSS("a better answer costs less")
+def better(part: Part) -> None:
+    """The same scores, with those of the right words raised."""
+    labels, output = _labels(), _outputs(part, (3, 4))
+    raised = output + torch.nn.functional.one_hot(labels, VOCAB).to(output)
+    if part.can("takes") == "log-probs":
+        raised = raised.log_softmax(-1)
+    before, after = _loss(part, output, labels).item(), _loss(part, raised, labels).item()
+    if not after < before:
+        raise DoesNotHold(f"With the right words more probable, it goes from {before:.3g} to {after:.3g}.")
+
+
+@LOSS("is a mean over words")
+def mean(part: Part) -> None:
+    """Two batches with as many words each: the loss of both together is the mean; more padding changes nothing."""
+    labels, first, second = _labels(), _outputs(part, (3, 4)), _outputs(part, (3, 4))
+    both = _loss(part, torch.cat((first, second)), torch.cat((labels, labels)))
+    one, other = _loss(part, first, labels), _loss(part, second, labels)
+    same(both, (one + other) / 2, "The loss of two batches together is not their mean")
+    padded = torch.cat((labels, torch.full((3, 2), PAD)), dim=1)
+    longer = torch.cat((first, _outputs(part, (3, 2))), dim=1)
+    same(_loss(part, longer, padded), one, "More padding changes the loss")
+
+
+@LOSS("inputs are left as they were")
+def loss_untouched(part: Part) -> None:
+    """Nothing is changed in place."""
+    labels, output = _labels(), _outputs(part, (3, 4))
+    before = output.clone()
+    _loss(part, output, labels)
+    if distance(output, before) or not torch.equal(labels, _labels()):
+        raise DoesNotHold("The output of the model or the labels were changed in place.")
+
+
+def _shares(schedule: Any, steps: int) -> list[float]:
+    shares = [schedule(step) for step in range(steps)]
+    for step, share in enumerate(shares):
+        if not isinstance(share, (int, float)):
+            raise DoesNotHold(f"Step {step}: expected a number, got {type(share).__name__}.")
+        if not math.isfinite(share) or not -1e-9 <= share <= 1 + 1e-9:
+            raise DoesNotHold(f"Step {step}: expected a share from 0 to 1, got {share:.4g}.")
+    return shares
+
+
+@SCHEDULE("gives a share from 0 to 1 at every step")
+def shares(part: Part) -> None:
+    """For long and short trainings, with and without a warm-up, and one longer than the training."""
+    for steps, warmup in ((10, 3), (100, 10), (1, 0), (1, 1), (5, 0), (5, 5), (3, 20)):
+        _shares(part.make(steps=steps, warmup=warmup), steps)
+
+
+@SCHEDULE("comes up to the highest rate")
+def peak(part: Part) -> None:
+    """At some step of 100, at least 0.9 of it."""
+    highest = max(_shares(part.make(steps=100, warmup=10), 100))
+    if highest < 0.9:
+        raise DoesNotHold(f"It comes up to {highest:.3g} of the highest rate.")
+
+
+@SCHEDULE("gives the same for a step whenever it is asked")
+def stateless(part: Part) -> None:
+    """Backwards, and a second time."""
+    schedule = part.make(steps=10, warmup=3)
+    forwards = [schedule(step) for step in range(10)]
+    if [schedule(step) for step in reversed(range(10))][::-1] != forwards:
+        raise DoesNotHold("Asked in another order, it gives other shares.")

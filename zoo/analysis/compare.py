@@ -1,0 +1,281 @@
+"""Combinations of variants and presets, measured side by side."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from zoo.analysis.appraisal import ROUNDS, Cost, Setting, measure_once, measure_times, train_and_score
+from zoo.analysis.workers import Call, Result, Workers
+from zoo.core.blueprint import Blueprint
+from zoo.core.errors import CombinationError
+from zoo.core.plugins import get_registry
+from zoo.core.recipe import Recipe
+from zoo.core.rules import check
+from zoo.training.tasks.base import TaskData
+from zoo.training.trainer import check_sizes, load_task
+
+MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is compared.
+
+    Attributes:
+        blueprint: the combination.
+        preset: the name of the preset it comes from, "" if none was asked for.
+        recipe: fields of `zoo.core.recipe.Recipe` in which its training differs from the default.
+    """
+
+    blueprint: Blueprint
+    preset: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What all candidates have in common.
+
+    Attributes:
+        batch: rows of the batch that is measured on.
+        length: tokens of its longest row, on both sides.
+        seeds: of weights and training, one training each; the first is that of all other measurements.
+        device: where everything runs.
+        task: what to train on, None for no training.
+        steps: of the training.
+        jobs: processes that measure and train. Times are taken after they have ended, in this one.
+    """
+
+    batch: int
+    length: int
+    seeds: tuple[int, ...]
+    device: torch.device
+    task: str | None = None
+    steps: int = 0
+    jobs: int = 1
+
+    @property
+    def setting(self) -> Setting:
+        """On what a model is measured."""
+        return Setting(self.batch, self.length, self.seeds[0], self.device)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What came of the training with one seed: both numbers are None if it failed, and `problem` says why."""
+
+    seed: int
+    score: float | None = None
+    loss: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate, measured; what could not be measured is None, and `note` says why.
+
+    Attributes:
+        candidate: what it is.
+        outcome: "measured"; "refused", if a rule speaks against it; "failed", if a part does not work.
+        parameters: trained numbers.
+        flops: of one forward pass.
+        forward_s, step_s: median seconds of a forward pass, and of a training step with AdamW.
+        memory_bytes: most in use during a training step, see `zoo.analysis.measure.peak_memory`.
+        difference: largest absolute difference of outputs to attention=eager with the same weights.
+        timing_group: rows of the same group were timed in turns.
+        trainings: what came of the training, seed by seed.
+    """
+
+    candidate: Candidate
+    outcome: str = MEASURED
+    parameters: int | None = None
+    flops: int | None = None
+    forward_s: float | None = None
+    step_s: float | None = None
+    memory_bytes: int | None = None
+    difference: float | None = None
+    timing_group: int | None = None
+    trainings: tuple[Training, ...] = ()
+    note: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether it was."""
+        return self.outcome == MEASURED
+
+    @property
+    def blueprint(self) -> Blueprint:
+        return self.candidate.blueprint
+
+    @property
+    def scores(self) -> Spread | None:
+        """Shares of unseen texts answered exactly right, over the seeds whose training came to an end."""
+        return _spread([one.score for one in self.trainings if one.score is not None])
+
+    @property
+    def losses(self) -> Spread | None:
+        """Losses of the last step, over the same seeds."""
+        return _spread([one.loss for one in self.trainings if one.loss is not None])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, least and most of some numbers."""
+
+    median: float
+    least: float
+    most: float
+
+
+def _spread(numbers: Sequence[float]) -> Spread | None:
+    return Spread(statistics.median(numbers), min(numbers), max(numbers)) if numbers else None
+
+
+def combinations(bases: Sequence[Candidate], choices: Mapping[str, Sequence[str]]) -> list[Candidate]:
+    """Every base with every combination of the choices, as a user types them, in place of its own.
+
+    Raises:
+        UnknownNameError: no such axis, variant or option.
+        ZooError: a file that does not exist.
+    """
+    axes = {axis: list(dict.fromkeys(texts)) for axis, texts in choices.items()}
+    chosen: list[dict[str, Any]] = [
+        dict(zip(axes, texts, strict=True)) for texts in itertools.product(*axes.values())
+    ]
+    return [replace(base, blueprint=base.blueprint.with_choices(**one)) for base in bases for one in chosen]
+
+
+def compare(
+    candidates: Sequence[Candidate],
+    conditions: Conditions,
+    on_stage: Callable[[str], object] = lambda _: None,
+) -> list[Row]:
+    """Build and measure all of them; one that is refused, or fails, is a row that says so.
+
+    `on_stage` is called with what has just been done, at most `number_of_stages` times. On leaving, also
+    by Ctrl-C, no worker process is left.
+    """
+    task = load_task(conditions.task) if conditions.task is not None else None
+    rows = [_admitted(one, conditions, task) for one in candidates]
+    with Workers(conditions.jobs) as workers:
+        _measure(rows, conditions, workers, on_stage)
+        if conditions.task is not None:
+            _train(rows, conditions, workers, on_stage)
+    _time(rows, conditions, on_stage)
+    return rows
+
+
+def number_of_stages(candidates: Sequence[Candidate], conditions: Conditions) -> int:
+    """How often `compare` calls `on_stage`, if no candidate is refused."""
+    trainings = len(conditions.seeds) if conditions.task else 0
+    return len(candidates) * (1 + trainings + 2 * ROUNDS)
+
+
+def unfit(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> str:
+    """Why a candidate cannot be measured like this, or trained on `task`, with the rule's name; "" if it can."""
+    sizes = candidate.blueprint.sizes
+    if conditions.length > sizes.max_len:
+        return (
+            f"The batch is {conditions.length} tokens long, which is over max_len={sizes.max_len}. Take a shorter "
+            "--length, or a larger --max-len. (rule batch-length)"
+        )
+    if task is not None:
+        try:
+            check_sizes(sizes, task)
+        except CombinationError as error:
+            return f"{error} (rule task-sizes)"
+    return ""
+
+
+def _admitted(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> Row:
+    """A row that is to be filled, or one that is refused before anything is built."""
+    try:
+        check(candidate.blueprint, get_registry())
+    except CombinationError as error:
+        return Row(candidate, REFUSED, note=str(error))
+    reason = unfit(candidate, conditions, task)
+    return Row(candidate, REFUSED, note=reason) if reason else Row(candidate)
+
+
+def _still_in(rows: Sequence[Row]) -> list[int]:
+    return [number for number, row in enumerate(rows) if row.measured]
+
+
+def _measure(
+    rows: list[Row], conditions: Conditions, workers: Workers, on_stage: Callable[[str], object]
+) -> None:
+    """Fill in what is measured once."""
+    numbers = _still_in(rows)
+    calls = [Call(measure_once, (rows[n].blueprint.to_json(), conditions.setting)) for n in numbers]
+    for n, result in zip(numbers, workers.run(calls, lambda *_: on_stage("measured")), strict=True):
+        rows[n] = _with_cost(rows[n], result)
+
+
+def _with_cost(row: Row, result: Result) -> Row:
+    if result.problem:
+        return replace(row, outcome=REFUSED if result.refused else FAILED, note=result.problem)
+    cost: Cost = result.value
+    return replace(
+        row,
+        parameters=cost.parameters,
+        flops=cost.flops,
+        memory_bytes=cost.memory_bytes,
+        difference=cost.difference,
+        note=cost.note,
+    )
+
+
+def _train(
+    rows: list[Row], conditions: Conditions, workers: Workers, on_stage: Callable[[str], object]
+) -> None:
+    """Fill in what came of the trainings."""
+    pairs = [(n, seed) for n in _still_in(rows) for seed in conditions.seeds]
+    calls = []
+    for n, seed in pairs:
+        recipe = Recipe(**{**rows[n].candidate.recipe, "steps": conditions.steps, "seed": seed})
+        calls.append(
+            Call(train_and_score, (rows[n].blueprint.to_json(), conditions.task, recipe, conditions.device))
+        )
+    done = workers.run(calls, lambda *_: on_stage("trained"))
+    for (n, seed), result in zip(pairs, done, strict=True):
+        score, loss = result.value or (None, None)
+        training = Training(seed, score, loss, result.problem)
+        rows[n] = replace(rows[n], trainings=(*rows[n].trainings, training))
+    for n in _still_in(rows):
+        rows[n] = replace(rows[n], note=" ".join(filter(None, [rows[n].note, _failures(rows[n].trainings)])))
+
+
+def _failures(trainings: Sequence[Training]) -> str:
+    """Which trainings failed, and why, in one sentence a reason."""
+    seeds: dict[str, list[int]] = {}
+    for one in trainings:
+        if one.problem:
+            seeds.setdefault(one.problem, []).append(one.seed)
+    if len(trainings) == 1:
+        return next(iter(seeds), "")
+    return " ".join(
+        f"Seed{'s' * (len(those) > 1)} {', '.join(map(str, those))}: {problem}"
+        for problem, those in seeds.items()
+    )
+
+
+def _time(rows: list[Row], conditions: Conditions, on_stage: Callable[[str], object]) -> None:
+    """Fill in the times."""
+    numbers = _still_in(rows)
+    memory = [rows[n].memory_bytes or 0 for n in numbers]
+    blueprints = [rows[n].blueprint for n in numbers]
+    times = measure_times(blueprints, memory, conditions.setting, lambda: on_stage("timed"))
+    for n, one in zip(numbers, times, strict=True):
+        rows[n] = replace(
+            rows[n],
+            forward_s=one.forward_s,
+            step_s=one.step_s,
+            timing_group=one.group,
+            note=" ".join(filter(None, [rows[n].note, one.problem])),
+        )

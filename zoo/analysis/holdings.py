@@ -1,0 +1,58 @@
+"""What a part holds: the names and shapes of its `state_dict`, and how many numbers are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from zoo.core.blueprint import Blueprint
+from zoo.models.external import ExternalEmbeddings, ExternalPart
+from zoo.models.trial import build_on
+
+PLACES = {
+    "attention": "encoder.layers.0.self_attention",
+    "encoding": "src_positions",
+    "norm": "encoder.layers.0.norm",
+    "norm-type": "encoder.final_norm",
+    "feedforward": "encoder.layers.0.feed_forward",
+    "embedding": "embeddings",
+    "head": "head",
+}
+"""Where the first part of an axis stands in a model. On the other axes parts are no part of a model."""
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What the first part of an axis holds in a model.
+
+    Attributes:
+        shapes: by name in the part's `state_dict`, buffers too.
+        parameters: trained numbers of the part.
+        of_model: trained numbers of the whole model.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    parameters: int
+    of_model: int
+
+
+def holdings(blueprint: Blueprint, axis: str) -> Holdings | None:
+    """What the part on `axis` holds in a model; None if it is no part of a model.
+
+    Raises as `zoo.models.trial.build_on` does.
+    """
+    if axis not in PLACES:
+        return None
+    model = build_on(blueprint, torch.device("cpu"), seed=0)
+    part = model.get_submodule(PLACES[axis])
+    if isinstance(part, (ExternalPart, ExternalEmbeddings)):
+        part = part.inner
+    shapes = {name: tuple(value.shape) for name, value in part.state_dict().items()}
+    return Holdings(shapes, _count(part), _count(model))
+
+
+def _count(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)

@@ -1,1 +1,0 @@
-"""The properties that parts should have, one file a kind of part; `zoo.checks.run` looks at all of them."""

@@ -1,0 +1,1 @@
+"""The vocabulary: axes, variants, plugins, blueprints, rules. Imports no torch."""

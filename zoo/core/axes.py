@@ -1,0 +1,151 @@
+"""The axes of the zoo: the kinds of parts that a Transformer is put together from."""
+
+from __future__ import annotations
+
+from zoo.core.registry import Axis, Capability
+
+NEEDS = Capability(
+    "needs", (), "sizes (or `causal`, true on the decoder's side) that its class takes too, by keyword"
+)
+
+AXES = (
+    Axis(
+        "attention",
+        "how positions exchange information",
+        "eager",
+        "Class(d_model, num_heads, dropout=0.0, **options); forward(query [B,Tq,D], key [B,Tk,D], value [B,Tk,D], "
+        "mask=None) -> [B,Tq,D]. The mask broadcasts to [B,H,Tq,Tk], in one of the forms declared. One that "
+        "declares positions, cacheable or packs also takes positions=None, cache=None, packing=None: see "
+        "zoo.parts.attention.base.",
+        (
+            Capability("mask_forms", ("bool", "additive"), "forms of mask it takes, the preferred one first"),
+            Capability("causal", True, "honours any mask over keys, so also a causal one"),
+            Capability("exact", False, "equals softmax(QK^T/sqrt(d))V with the same weights"),
+            Capability("returns_weights", False, "offers forward_with_weights, weights [B,H,Tq,Tk]"),
+            Capability("roles", ("self", "cross"), "where it may stand", ("self", "cross")),
+            Capability("cross", "", "which attention takes its place in cross-attention; itself if empty"),
+            Capability(
+                "positions",
+                (),
+                "where it lets an encoding act: queries-keys, scores",
+                ("queries-keys", "scores"),
+            ),
+            Capability("cacheable", False, "decodes token by token with cached keys and values"),
+            Capability("packs", False, "works on batches without their padding"),
+            Capability("blanks_rows", True, "a fully masked row attends to nothing"),
+            Capability("head_multiple", 1, "the width of a head is a multiple of this"),
+            Capability("max_length", None, "longest sequence it takes, None for any"),
+            Capability("open_lengths", True, "an exported model may leave lengths open"),
+        ),
+    ),
+    Axis(
+        "encoding",
+        "how positions are told apart",
+        "sinusoidal",
+        "Class(d_model, max_len, **options); forward(x [B,T,D], start=0) -> [B,T,D]. More than max_len positions raise "
+        "ValueError. One that acts inside the attention also has positions(num_queries, num_keys, like) (see "
+        "zoo.parts.encoding.base).",
+        (
+            Capability(
+                "positional", True, "tells positions apart; without it a stack is permutation equivariant"
+            ),
+            Capability(
+                "acts_on",
+                "embedding",
+                "embedding, queries-keys or scores",
+                ("embedding", "queries-keys", "scores"),
+            ),
+            Capability("cacheable", False, "places one more token without seeing the others again"),
+            Capability("head_multiple", 1, "the width of a head must be a multiple of this"),
+            NEEDS,
+        ),
+    ),
+    Axis(
+        "norm",
+        "where the norm stands in a residual block",
+        "pre",
+        "Class(make_norm, num_sublayers, dropout=0.0, **options); forward(x [B,T,D], *sublayers) -> [B,T,D], "
+        "each sublayer a function [B,T,D] -> [B,T,D].",
+        (
+            Capability("final_norm", False, "a stack of such layers ends in one more norm"),
+            Capability("cacheable", False, "treats every position by itself"),
+            NEEDS,
+        ),
+    ),
+    Axis(
+        "norm-type",
+        "which norm",
+        "torch-layernorm",
+        "Class(d_model, **options); forward(x [..., D]) -> [..., D].",
+    ),
+    Axis(
+        "feedforward",
+        "the position-wise network of each layer",
+        "relu",
+        "Class(d_model, d_ff, dropout=0.0, **options); forward(x [..., D]) -> [..., D].",
+    ),
+    Axis(
+        "embedding",
+        "how token ids become vectors on both sides",
+        "scaled",
+        "Class(src_vocab, tgt_vocab, d_model, **options); src(tokens [B,S]) -> [B,S,D], tgt(tokens [B,L]) -> [B,L,D].",
+        (
+            Capability("one_vocabulary", False, "needs src_vocab == tgt_vocab"),
+            Capability("tied", False, "its tgt_table [V,D] is the weight of the head too"),
+        ),
+    ),
+    Axis(
+        "head",
+        "how hidden vectors become scores of the next token",
+        "logits",
+        "Class(d_model, tgt_vocab, **options); forward(x [B,L,D]) -> [B,L,V]; with a tied embedding, `weight` [V,D].",
+        (Capability("output", "logits", "logits, log-probs or probs", ("logits", "log-probs", "probs")),),
+    ),
+    Axis(
+        "masking",
+        "which positions are hidden",
+        "full",
+        "Class(pad); src(tokens [B,S]) -> keep [B,1,1,S] or None, for the encoder and for cross-attention; "
+        "tgt(tokens [B,L], num_queries) -> keep [B,1,num_queries,L] or None, for the last num_queries positions.",
+        (Capability("blank_rows", False, "its masks can hide everything from a position"),),
+    ),
+    Axis(
+        "mask",
+        "the form in which masks travel through the model",
+        "bool",
+        "Class(); encode(keep, dtype) -> mask; decode(mask, num_keys) -> keep, where keep is bool, True = may be "
+        "attended to.",
+    ),
+    Axis(
+        "init",
+        "initial weights",
+        "xavier",
+        "Class(**options); matrix(name, value [out,in]), bias(name, value, fan_in) and table(name, value [V,D]) fill "
+        "one parameter in place, from torch's global generator (see zoo.parts.init.base).",
+        (NEEDS,),
+    ),
+    Axis(
+        "loss",
+        "what training minimises",
+        "cross-entropy",
+        "Class(pad, **options); forward(output [B,L,V], labels [B,L]) -> scalar, mean over labels that are not pad.",
+        (
+            Capability(
+                "takes", "logits", "what the head must give: logits or log-probs", ("logits", "log-probs")
+            ),
+        ),
+    ),
+    Axis(
+        "schedule",
+        "how the learning rate changes",
+        "linear",
+        "Class(steps, warmup, **options); __call__(step) -> share of the highest rate, step counted from 0. No torch.",
+    ),
+    Axis(
+        "decoding",
+        "how an answer is chosen, token by token",
+        "greedy",
+        "Class(**options); __call__(stepper, start [B], max_len, eos, pad) -> tokens "
+        "[B, <= max_len] (see zoo.parts.decoding.base).",
+    ),
+)

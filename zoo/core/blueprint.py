@@ -1,0 +1,256 @@
+"""What a model is made of: one choice per axis, and sizes. Metadata only, no torch."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from operator import index
+from typing import Any
+
+from zoo.core.errors import PluginError, ZooError, unknown_name
+from zoo.core.frozen import FrozenMapping
+from zoo.core.plugins import get_plugins, get_registry
+from zoo.core.recipe import Recipe
+from zoo.core.registry import Registry, Variant
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The variant chosen on one axis, with the options given; one that is None is left to the variant.
+
+    `name` is a registered name, or "path/to/file.py:Class".
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
+
+    def __str__(self) -> str:
+        given = (f"{key}={_text(value)}" for key, value in self.options.items() if value is not None)
+        return ":".join([self.name, *given])
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a model. The help texts become the command line's."""
+
+    d_model: int = field(default=512, metadata={"help": "width D of the hidden vectors", "minimum": 1})
+    num_heads: int = field(default=8, metadata={"help": "attention heads H; divides d_model", "minimum": 1})
+    d_ff: int = field(
+        default=2048, metadata={"help": "inner width of the feed-forward network", "minimum": 1}
+    )
+    num_encoder_layers: int = field(default=6, metadata={"help": "layers of the encoder", "minimum": 1})
+    num_decoder_layers: int = field(default=6, metadata={"help": "layers of the decoder", "minimum": 1})
+    dropout: float = field(default=0.1, metadata={"help": "dropout probability, 0 <= p < 1", "minimum": 0})
+    src_vocab: int = field(default=1000, metadata={"help": "source vocabulary", "minimum": 1})
+    tgt_vocab: int = field(default=1000, metadata={"help": "target vocabulary", "minimum": 1})
+    max_len: int = field(default=512, metadata={"help": "longest sequence", "minimum": 1})
+    pad: int = field(default=0, metadata={"help": "token id of padding, on both sides", "minimum": 0})
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value, kind = getattr(self, one.name), float if one.name == "dropout" else int
+            try:
+                if type(value) is bool:
+                    raise TypeError
+                value = index(value) if kind is int else float(value + 0)  # numpy's numbers are numbers too
+            except (TypeError, ValueError, OverflowError):
+                expected = "a number" if kind is float else "a whole number"
+                raise ZooError(f"{one.name}={value!r}: expected {expected}.") from None
+            object.__setattr__(self, one.name, value)
+            if value < one.metadata["minimum"]:
+                raise ZooError(f"{one.name}={value}: expected at least {one.metadata['minimum']}.")
+        if self.dropout >= 1 or math.isnan(self.dropout):
+            raise ZooError(f"dropout={self.dropout}: expected a probability below 1.")
+        if self.pad >= min(self.src_vocab, self.tgt_vocab):
+            raise ZooError(
+                f"pad={self.pad} is no token of the vocabularies (src_vocab={self.src_vocab}, "
+                f"tgt_vocab={self.tgt_vocab}): expected an id below both."
+            )
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """One choice per axis, and sizes: what `build` takes, what is saved beside the weights.
+
+    Every axis has a choice; every option of every choice is filled in, so that a saved blueprint keeps
+    its meaning when a default changes. Make one with `make_blueprint` or `from_json`.
+    """
+
+    choices: Mapping[str, Choice]
+    sizes: Sizes
+
+    def __getitem__(self, axis: str) -> Choice:
+        return self.choices[axis]
+
+    def with_sizes(self, /, **sizes: Any) -> Blueprint:
+        """The same with other sizes. Raises ZooError for a size that is unknown or out of range."""
+        for name in sizes:
+            if name not in (one.name for one in fields(Sizes)):
+                raise unknown_name("size", name, (one.name for one in fields(Sizes)))
+        return replace(self, sizes=replace(self.sizes, **sizes))
+
+    def with_choices(self, registry: Registry | None = None, **choices: str) -> Blueprint:
+        """The same with other variants, as a user types them. Raises UnknownNameError, ZooError."""
+        registry = registry or get_registry()
+        changed = {axis: _choose(registry, axis, text) for axis, text in choices.items()}
+        return replace(self, choices=FrozenMapping({**self.choices, **changed}))
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; `from_json` reads it back to an equal blueprint."""
+        return {
+            "format": FORMAT,
+            "choices": {a: {"name": c.name, "options": dict(c.options)} for a, c in self.choices.items()},
+            "sizes": {one.name: getattr(self.sizes, one.name) for one in fields(Sizes)},
+        }
+
+    @classmethod
+    def from_json(cls, data: object, registry: Registry | None = None) -> Blueprint:
+        """A blueprint from `to_json`'s object (or its text). Raises ZooError for anything else."""
+        registry = registry or get_registry()
+        try:
+            data = json.loads(data) if isinstance(data, str) else data
+        except (ValueError, RecursionError) as error:  # malformed, a number of 5,000 digits, 100,000 brackets
+            raise ZooError(f"This is no blueprint: {error}.") from error
+        if not isinstance(data, dict) or not {"format", "choices", "sizes"} <= data.keys():
+            raise ZooError("This is no blueprint: expected an object with 'format', 'choices' and 'sizes'.")
+        if data["format"] != FORMAT:
+            raise ZooError(
+                f"The blueprint has format {data['format']!r}; this version reads format {FORMAT}."
+            )
+        if not isinstance(data["choices"], dict) or not isinstance(data["sizes"], dict):
+            raise ZooError("This is no blueprint: 'choices' and 'sizes' must be objects.")
+        choices = {axis: _choice_from_json(registry, axis, one) for axis, one in data["choices"].items()}
+        return _complete(registry, choices).with_sizes(**data["sizes"])
+
+
+def _choice_from_json(registry: Registry, axis: str, data: object) -> Choice:
+    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+        raise ZooError(f"This is no blueprint: the choice for '{axis}' has no name.")
+    options = data.get("options", {})
+    if not isinstance(options, dict):
+        raise ZooError(f"This is no blueprint: the options of '{axis}' are not an object.")
+    variant, typed = registry.resolve(axis, data["name"])
+    checked = {key: variant.option(key).check(value) for key, value in options.items()}
+    return _filled(variant, {**typed, **checked})
+
+
+def _filled(variant: Variant, given: Mapping[str, object]) -> Choice:
+    defaults = {option.name: option.default for option in variant.options}
+    name = variant.path if variant.is_file else variant.name
+    return Choice(name, FrozenMapping({**defaults, **given}))
+
+
+def _choose(registry: Registry, axis: str, text: object) -> Choice:
+    if not isinstance(text, str):
+        raise ZooError(f"{axis}={text!r}: expected the name of a variant, as `zoo list {axis}` shows them.")
+    return _filled(*registry.resolve(axis, text))
+
+
+def _complete(registry: Registry, choices: Mapping[str, Choice]) -> Blueprint:
+    rest = {
+        axis.name: _choose(registry, axis.name, axis.default)
+        for axis in registry.axes
+        if axis.name not in choices
+    }
+    ordered = {axis.name: {**rest, **choices}[axis.name] for axis in registry.axes}
+    for axis in choices:
+        registry.axis(axis)
+    return Blueprint(FrozenMapping(ordered), Sizes())
+
+
+def make_blueprint(registry: Registry | None = None, **given: Any) -> Blueprint:
+    """A blueprint from variants as a user types them and sizes; the rest takes its defaults.
+
+    `make_blueprint(attention="fused", norm="pre", d_model=128)`; an axis with a hyphen may be given with
+    an underscore.
+
+    Raises:
+        UnknownNameError: no such axis, size, variant or option.
+        ZooError: a value out of range.
+    """
+    registry = registry or get_registry()
+    axes = {name: axis.name for axis in registry.axes for name in (axis.name.replace("-", "_"), axis.name)}
+    sizes = {one.name for one in fields(Sizes)}
+    for name in given:
+        if name not in axes and name not in sizes:
+            raise unknown_name(
+                "axis or size", name, [*(axis.name for axis in registry.axes), *sizes], "zoo list"
+            )
+    choices = {
+        axes[name]: _choose(registry, axes[name], text) for name, text in given.items() if name in axes
+    }
+    return _complete(registry, choices).with_sizes(**{n: v for n, v in given.items() if n in sizes})
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named blueprint, and how to train it.
+
+    Attributes:
+        name: as it is typed (`--preset`).
+        summary: one line.
+        choices: variants as a user types them, by axis; the rest takes its defaults.
+        sizes: by name; the rest takes its defaults.
+        source: who described it: a paper, an article.
+        recipe: fields of `zoo.core.recipe.Recipe` in which training differs from the default.
+        tasks: fields of a task's own settings (`zoo.training.translation.settings.Settings`, for one), by task.
+        corrected: choices that mend what is a trap in the source (`--corrected`).
+        notes: what one should know, a few sentences each.
+    """
+
+    name: str
+    summary: str
+    choices: Mapping[str, str]
+    sizes: Mapping[str, Any]
+    source: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    corrected: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def blueprint(self, corrected: bool = False) -> Blueprint:
+        """The blueprint it stands for, with its traps mended if `corrected`.
+
+        Raises:
+            ZooError: there is nothing to correct.
+        """
+        if corrected and not self.corrected:
+            raise ZooError(f"Preset '{self.name}' has nothing to correct: leave --corrected out.")
+        choices = {**self.choices, **(self.corrected if corrected else {})}
+        return make_blueprint(**choices, **self.sizes)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raises PluginError if it names what is not there: a variant, a size, a field of the recipe."""
+        try:
+            for corrected in (False, *([True] if self.corrected else [])):
+                self.blueprint(corrected)
+            known = [one.name for one in fields(Recipe)]
+            for name in self.recipe:
+                if name not in known:
+                    raise unknown_name("field of a recipe", name, known)
+            Recipe(**self.recipe)
+        except (ZooError, TypeError) as error:
+            raise PluginError(f"preset '{self.name}': {error}") from error
+
+
+@cache
+def get_presets() -> Mapping[str, Preset]:
+    """All presets of all plugins, by name. A plugin that repeats a name, or names what is not there, is skipped."""
+    get_registry()  # first, so that a plugin whose variants are broken is told of as that
+    return get_plugins().collect("zoo_presets", Preset, Preset.check)
+
+
+def get_preset(name: str) -> Preset:
+    """The preset called `name`. Raises UnknownNameError."""
+    if name not in get_presets():
+        raise unknown_name("preset", name, get_presets(), "zoo list presets")
+    return get_presets()[name]

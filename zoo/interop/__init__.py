@@ -1,6 +1,0 @@
-"""Weights from torch's own Transformer parts, and back."""
-
-from zoo.interop.convert import from_torch, load_torch, to_torch
-from zoo.interop.stacks import Stacks
-
-__all__ = ["Stacks", "from_torch", "load_torch", "to_torch"]

@@ -1,0 +1,275 @@
+"""The encoder-decoder Transformer and its layers, put together from parts by `zoo.models.builder`.
+
+Vaswani et al. 2017, section 3, arXiv:1706.03762. Letters in shapes: B batch, S source length,
+L target length, D d_model, V target vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from torch import Tensor, nn
+
+from zoo.parts.attention.cache import LayerCache
+from zoo.parts.dropout import Dropout
+from zoo.parts.embedding.base import Embeddings
+from zoo.parts.encoding.base import Encoding, Positions
+from zoo.parts.mask.adapter import MaskAdapter
+from zoo.parts.mask.base import MaskForm
+from zoo.parts.masking.base import Masking
+from zoo.parts.packing import Layout, Packing, layout_of
+from zoo.parts.values import readable
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward: section 3.1."""
+
+    def __init__(self, self_attention: nn.Module, feed_forward: nn.Module, norm: nn.Module) -> None:
+        """`norm` is a placement for two sublayers (`zoo.parts.norm.base.NormPlacement`)."""
+        super().__init__()
+        self.self_attention, self.feed_forward, self.norm = self_attention, feed_forward, norm
+
+    def forward(
+        self,
+        x: Tensor,
+        src_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        layout: Layout | None = None,
+    ) -> Tensor:
+        """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D]; with a layout, x is packed."""
+        more = _given(positions, None, layout and Packing(layout, layout))
+        return self.norm(  # type: ignore[no-any-return]
+            x,
+            lambda h: self.self_attention(h, h, h, src_mask, *more),
+            self.feed_forward,
+        )
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, cross-attention over the encoder's memory, feed-forward: section 3.1."""
+
+    def __init__(
+        self, self_attention: nn.Module, cross_attention: nn.Module, feed_forward: nn.Module, norm: nn.Module
+    ) -> None:
+        """`norm` is a placement for three sublayers (`zoo.parts.norm.base.NormPlacement`)."""
+        super().__init__()
+        self.self_attention, self.cross_attention = self_attention, cross_attention
+        self.feed_forward, self.norm = feed_forward, norm
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        cache: LayerCache | None = None,
+        packing: Packing | None = None,
+    ) -> Tensor:
+        """x [B, L, D], memory [B, S, D], masks in the form that the attention takes -> [B, L, D].
+
+        Positions are told apart inside the self-attention only: a distance between a source position and
+        a target position means nothing. With a cache, x holds the new positions alone; with a packing, x
+        and memory are packed.
+        """
+        more = _given(
+            positions, cache and cache.self_attention, packing and Packing(packing.queries, packing.queries)
+        )
+        cross_more = _given(None, cache and cache.cross_attention, packing)
+        return self.norm(  # type: ignore[no-any-return]
+            x,
+            lambda h: self.self_attention(h, h, h, tgt_mask, *more),
+            lambda h: self.cross_attention(h, memory, memory, src_mask, *cross_more),
+            self.feed_forward,
+        )
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers, and a last norm where the placement asks for one."""
+
+    def __init__(self, layers: Iterable[EncoderLayer], final_norm: nn.Module, adapter: MaskAdapter) -> None:
+        super().__init__()
+        self.layers, self.final_norm, self.adapter = nn.ModuleList(layers), final_norm, adapter
+
+    def forward(
+        self,
+        x: Tensor,
+        src_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        layout: Layout | None = None,
+    ) -> Tensor:
+        """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D].
+
+        With a layout, x and what is returned are packed: [1, N, D].
+        """
+        src_mask = self.adapter(src_mask, x.size(1) if layout is None else layout.length, x.dtype)
+        for layer in self.layers:
+            x = layer(x, src_mask, positions, layout)
+        return self.final_norm(x)  # type: ignore[no-any-return]
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers, and a last norm where the placement asks for one."""
+
+    def __init__(
+        self,
+        layers: Iterable[DecoderLayer],
+        final_norm: nn.Module,
+        adapter: MaskAdapter,
+        cross_adapter: MaskAdapter | None = None,
+    ) -> None:
+        """`cross_adapter` is for the cross-attention's masks, where it takes another form."""
+        super().__init__()
+        self.layers, self.final_norm = nn.ModuleList(layers), final_norm
+        self.adapter, self.cross_adapter = adapter, cross_adapter or adapter
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        positions: Positions | None = None,
+        caches: Sequence[LayerCache] | None = None,
+        packing: Packing | None = None,
+    ) -> Tensor:
+        """x [B, L, D], memory [B, S, D] -> [B, L, D].
+
+        src_mask broadcasts to [B, H, L, S], tgt_mask to [B, H, L, L], in the form in which masks travel.
+        With caches, one a layer, x holds the new positions alone, and tgt_mask is [.., L, all so far].
+        With a packing, x, memory and what is returned are packed.
+        """
+        so_far = caches[0].self_attention.length if caches else 0
+        src_len, tgt_len = memory.size(1), so_far + x.size(1)
+        if packing is not None:
+            src_len = packing.keys.length if packing.keys else src_len
+            tgt_len = packing.queries.length if packing.queries else tgt_len
+        src_mask = self.cross_adapter(src_mask, src_len, x.dtype)
+        tgt_mask = self.adapter(tgt_mask, tgt_len, x.dtype)
+        for number, layer in enumerate(self.layers):
+            cache = caches[number] if caches else None
+            x = layer(x, memory, src_mask, tgt_mask, positions, cache, packing)
+        return self.final_norm(x)  # type: ignore[no-any-return]
+
+
+class Transformer(nn.Module):
+    """From token ids to scores of the next token. It makes its own masks.
+
+    Where a good part of a batch is padding, nothing but the attention is computed for it.
+
+    Attributes:
+        cacheable: whether `decode` takes caches.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        embeddings: Embeddings,
+        src_positions: nn.Module,
+        tgt_positions: nn.Module,
+        head: nn.Module,
+        masking: Masking,
+        mask_form: MaskForm,
+        dropout: float = 0.0,
+        cacheable: bool = False,
+        packable: bool = False,
+    ) -> None:
+        """
+        Args:
+            head: hidden vectors [B, L, D] -> [B, L, V], logits or log-probabilities.
+            masking: which positions are hidden.
+            mask_form: the form in which masks travel from here to the stacks.
+            dropout: probability on the sum of embedding and position, in train mode (section 5.4).
+            cacheable: whether all parts can work with cached keys and values.
+            packable: whether they can work without padding.
+        """
+        super().__init__()
+        self.embeddings = embeddings
+        self.src_positions, self.tgt_positions = src_positions, tgt_positions
+        self.encoder, self.decoder, self.head = encoder, decoder, head
+        self.dropout = Dropout(dropout)
+        self.masking, self.mask_form = masking, mask_form
+        self.cacheable, self.packable = cacheable, packable
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> [B, L, V]."""
+        return self.decode(tgt, self.encode(src), src, pack=True)
+
+    def encode(self, src: Tensor) -> Tensor:
+        """src [B, S] -> memory [B, S, D]."""
+        x = self.dropout(self.src_positions(self.embeddings.src(src)))
+        mask, positions = self.src_mask(src, x), _inside(self.src_positions, src.size(1), src.size(1), x)
+        layout = layout_of(self.masking.real(src)) if self.packable else None
+        if layout is None:
+            return self.encoder(x, mask, positions)  # type: ignore[no-any-return]
+        return layout.unpack(self.encoder(layout.pack(x), mask, positions, layout))
+
+    def decode(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        src: Tensor,
+        caches: Sequence[LayerCache] | None = None,
+        pack: bool = False,
+    ) -> Tensor:
+        """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> [B, L, V].
+
+        With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
+        returned: [B, new, V]. With `pack`, nothing but the attention is computed at positions of padding, and
+        what stands there is of no use.
+        """
+        start = caches[0].self_attention.length if caches else 0
+        new = tgt.size(1) - start
+        embedded = self.embeddings.tgt(tgt[:, start:])
+        x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
+        x = self.dropout(x)
+        src_mask, tgt_mask = (
+            self.src_mask(src, x, caches is not None),
+            self.tgt_mask(tgt, x, new, caches is not None),
+        )
+        positions = _inside(self.tgt_positions, new, tgt.size(1), x)
+        if caches is not None or not self.packable:
+            return self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, caches))  # type: ignore[no-any-return]
+        queries, keys = layout_of(self.masking.real(tgt) if pack else None), layout_of(self.masking.real(src))
+        x = x if queries is None else queries.pack(x)
+        memory = memory if keys is None else keys.pack(memory)
+        packing = Packing(queries, keys)
+        out: Tensor = self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, None, packing))
+        return out if queries is None else queries.unpack(out)
+
+    def new_caches(self) -> list[LayerCache]:
+        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
+        return [LayerCache() for _ in self.decoder.layers]
+
+    def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
+        """Who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
+
+        None where nothing is hidden; with `elide`, that is looked for on the CPU, where looking costs
+        next to nothing.
+        """
+        return self._encoded(self.masking.src(src), x, elide)
+
+    def tgt_mask(
+        self, tgt: Tensor, x: Tensor, num_queries: int | None = None, elide: bool = False
+    ) -> Tensor | None:
+        """Who may attend to a target position, for all queries or the last few: [B, 1, Tq, L] as bool."""
+        keep = self.masking.tgt(tgt, tgt.size(1) if num_queries is None else num_queries)
+        return self._encoded(keep, x, elide)
+
+    def _encoded(self, keep: Tensor | None, x: Tensor, elide: bool) -> Tensor | None:
+        if keep is None or (elide and keep.device.type == "cpu" and readable(keep) and bool(keep.all())):
+            return None
+        return self.mask_form.encode(keep, x.dtype)
+
+
+def _given(*arguments: object) -> tuple[object, ...]:
+    """Arguments without those at the end that are None: a user's own attention takes none of them."""
+    while arguments and arguments[-1] is None:
+        arguments = arguments[:-1]
+    return arguments
+
+
+def _inside(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Positions | None:
+    """How an encoding acts inside the attention; a user's own acts at the embedding alone."""
+    return encoding.positions(num_queries, num_keys, like) if isinstance(encoding, Encoding) else None

@@ -1,0 +1,1 @@
+"""The parts, one folder an axis."""

@@ -1,0 +1,63 @@
+"""A model that is decoded from, one token a step: with cached keys and values, or computing all anew."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from zoo.models.transformer import Transformer
+from zoo.parts.attention.cache import LayerCache, select_rows
+
+
+class Stepper:
+    """R rows of tokens that grow by one a step, each an answer to one source.
+
+    Attributes:
+        tokens: all so far, SOS first: [R, L].
+        sources: which of the sources each row answers: [R].
+    """
+
+    def __init__(
+        self, model: Transformer, src: Tensor, cached: bool | None = None, pad: int | None = None
+    ) -> None:
+        """
+        Args:
+            model: in eval mode.
+            src: [B, S].
+            cached: whether keys and values are kept from step to step; by default where all parts of the
+                model can do so.
+            pad: a token that never comes next; padding in an answer would hide the place it stands at.
+
+        Raises:
+            ValueError: asked for by name, and a part of the model cannot.
+        """
+        if cached and not model.cacheable:
+            raise ValueError("A part of this model cannot work with cached keys and values.")
+        self.model, self.src, self.pad = model, src, pad
+        self.memory = model.encode(src)
+        self.sources = torch.arange(src.size(0), device=src.device)
+        self.tokens = src.new_empty(src.size(0), 0)
+        self.caches: list[LayerCache] | None = None
+        if model.cacheable and cached is not False:
+            self.caches = model.new_caches()
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Add tokens [R], and see what comes next: what the model's head gives, [R, V]."""
+        self.tokens = torch.cat((self.tokens, tokens[:, None]), dim=1)  # [R, L] -> [R, L + 1]
+        scores = self.model.decode(self.tokens, self.memory, self.src, self.caches)[
+            :, -1
+        ]  # [R, 1, V] -> [R, V]
+        if self.pad is None:
+            return scores
+        never = torch.arange(scores.size(-1), device=scores.device) == self.pad  # [V]
+        return scores.masked_fill(never, float("-inf"))
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with these rows [R'], in this order; a row may come up several times, or be dropped."""
+        sources = self.sources[rows]
+        moved = sources.shape != self.sources.shape or not torch.equal(sources, self.sources)
+        self.tokens, self.sources = self.tokens[rows], sources
+        if moved:
+            self.src, self.memory = self.src[rows], self.memory[rows]
+        if self.caches is not None:
+            select_rows(self.caches, rows, moved)

@@ -1,0 +1,38 @@
+"""What decodings have in common that settle one token a step and never take it back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from zoo.parts.decoding.base import Decoding
+from zoo.parts.decoding.stepper import Stepper
+
+
+class TokenwiseDecoding(Decoding):
+    """A token for every row at each step, until every row has ended; variants differ in `choose`."""
+
+    @abstractmethod
+    def choose(self, output: Tensor) -> Tensor:
+        """The next tokens: what the model's head gives, [B, V], logits or log-probabilities -> [B]."""
+
+    def allowed(self, output: Tensor, so_far: Tensor, eos: int) -> Tensor:
+        """What may be chosen from: output [B, V], with -inf for what may not come after the tokens so far [B, L]."""
+        return output
+
+    def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
+        """Arguments and result as in `Decoding`."""
+        token, ended = start, torch.zeros_like(start, dtype=torch.bool)
+        chosen = [start.new_empty(start.size(0), 0)]
+        for _ in range(max_len):
+            output = stepper.step(token)  # [B, V]
+            token = self.choose(self.allowed(output, stepper.tokens[:, 1:], eos)).masked_fill(
+                ended, pad
+            )  # [B]
+            chosen.append(token[:, None])
+            ended = ended | (token == eos)
+            if bool(ended.all()):
+                break
+        return torch.cat(chosen, dim=1)  # L x [B, 1] -> [B, L]

@@ -1,0 +1,41 @@
+"""The axis `head`: hidden vectors to scores of the next token. Metadata only; each head is a file of its own."""
+
+from zoo.core.hookspecs import hookimpl
+from zoo.core.registry import Option, Variant
+
+BIAS = Option("bias", bool, True, "whether there is one")
+
+VARIANTS = (
+    Variant(
+        "head",
+        "logits",
+        "zoo.parts.head.logits:LogitsHead",
+        "one linear map; what cross-entropy takes",
+        formula="x W^T + b",
+        paper="Vaswani et al. 2017, section 3.4, arXiv:1706.03762",
+        options=(BIAS,),
+    ),
+    Variant(
+        "head",
+        "log-softmax",
+        "zoo.parts.head.log_softmax:LogSoftmaxHead",
+        "a linear map and a log-softmax: log-probabilities, which the KL loss takes",
+        formula="log softmax(x W^T + b)",
+        options=(BIAS,),
+        capabilities={"output": "log-probs"},
+    ),
+    Variant(
+        "head",
+        "softmax",
+        "zoo.parts.head.softmax:SoftmaxHead",
+        "a linear map and a softmax: probabilities, which no loss takes; a trap",
+        formula="softmax(x W^T + b)",
+        options=(BIAS,),
+        capabilities={"output": "probs"},
+    ),
+)
+
+
+@hookimpl
+def zoo_variants() -> tuple[Variant, ...]:
+    return VARIANTS

@@ -1,0 +1,40 @@
+"""What a norm placement is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from zoo.parts.dropout import Dropout
+
+Sublayer = Callable[[Tensor], Tensor]
+
+
+class NormPlacement(nn.Module):
+    """The residual stream of one layer: how its sublayers, norms and dropout are strung together.
+
+    A layer hands all its sublayers to `forward`, in order; each is a function [B, T, D] -> [B, T, D].
+
+    Attributes:
+        gain: factor on the initial weights of the values, the attention's output and the feed-forward
+            network of this layer; the builder applies it.
+    """
+
+    gain = 1.0
+
+    def __init__(self, make_norm: Callable[[], nn.Module], num_sublayers: int, dropout: float = 0.0) -> None:
+        """
+        Args:
+            make_norm: makes one norm over the last dimension.
+            num_sublayers: how many sublayers `forward` will be given: 2 in an encoder layer, 3 in a decoder's.
+            dropout: probability on each sublayer's output, in train mode (Vaswani et al. 2017, section 5.4).
+        """
+        super().__init__()
+        self.norms = nn.ModuleList(make_norm() for _ in range(num_sublayers))
+        self.dropout = Dropout(dropout)
+
+    @abstractmethod
+    def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
+        """x [B, T, D] -> [B, T, D]."""

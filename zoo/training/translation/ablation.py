@@ -1,0 +1,86 @@
+"""The same training with other parts, to see what a part is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import torch
+
+from zoo.core.blueprint import Blueprint
+from zoo.models.builder import build
+from zoo.models.devices import memory_limit
+from zoo.training.trainer import DivergedError
+from zoo.training.translation.corpus import Corpora
+from zoo.training.translation.dataset import Tokenizers, datasets
+from zoo.training.translation.progress import Progress
+from zoo.training.translation.settings import Settings
+from zoo.training.translation.trainer import Trainer
+from zoo.training.translation.translator import Translator
+from zoo.training.translation.update import Step
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What an epoch came to: mean losses a target token, BLEU of the validation text, wall time since the start."""
+
+    number: int
+    train_loss: float
+    valid_loss: float
+    bleu: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A training: trained numbers, its epochs, and why it has fewer of them than were asked for, if so."""
+
+    blueprint: Blueprint
+    parameters: int
+    epochs: tuple[Epoch, ...]
+    note: str = ""
+
+
+class _Listener:
+    """An observer that keeps the epochs."""
+
+    def __init__(self, on_step: Callable[[], None]) -> None:
+        self.on_any_step, self.epochs = on_step, list[Epoch]()
+
+    def on_step(self, progress: Progress, step: Step) -> None:
+        self.on_any_step()
+
+    def on_epoch(self, progress: Progress, train_loss: float, valid_loss: float, score: float) -> None:
+        self.epochs.append(Epoch(progress.epoch, train_loss, valid_loss, score, progress.seconds))
+
+
+def prepare(
+    blueprint: Blueprint,
+    settings: Settings,
+    corpora: Corpora,
+    tokenizers: Tokenizers,
+    device: torch.device,
+    allow: Collection[str] = (),
+) -> Trainer:
+    """A trainer of a fresh model; `allow` names rules of combination that may be broken.
+
+    Raises ZooError where the parts do not go together, or the text cannot be trained on.
+    """
+    with memory_limit("Take a smaller model."):
+        model = build(blueprint, seed=settings.seed, allow=allow).to(device)
+    max_len = blueprint.sizes.max_len
+    translator = Translator(model, tokenizers, max_len, device)
+    data = datasets(corpora, tokenizers, max_len)
+    return Trainer(model, blueprint, settings, data, translator, device)
+
+
+def outcome(trainer: Trainer, blueprint: Blueprint, on_step: Callable[[], None]) -> Outcome:
+    """Train to the end; nothing is saved. A loss that is not finite ends it, and is noted."""
+    listener, note = _Listener(on_step), ""
+    try:
+        with memory_limit("Take a smaller --tokens, or a smaller model."):
+            trainer.run(listener)
+    except DivergedError as error:
+        note = str(error)
+    count = sum(one.numel() for one in trainer.model.parameters() if one.requires_grad)
+    return Outcome(blueprint, count, tuple(listener.epochs), note)
