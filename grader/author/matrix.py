@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from grader.catalog import CATEGORIES, Exercise, get_mistakes
-from grader.engine.component import Submission
+from grader.core.results import Result
+from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
-from grader.run.results import Result
 from grader.run.session import Session
 
 WITHOUT_TRAINING = tuple(category for category in CATEGORIES if category != "training")

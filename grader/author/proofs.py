@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.author.matrix import Row, graded, idle_tests, matrix
 from grader.catalog import Exercise, get_mistakes
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 from grader.engine.local import LocalSubmission
 from zoo.core.errors import PluginError
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from grader.core.results import clean
 from grader.learner.folder import Folder
-from grader.run.results import clean
 from zoo.cli.text import bold, columns, wrapped
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise
-    from grader.run.results import Grade
+    from grader.core.results import Grade
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,13 +12,13 @@ import click
 
 from grader.cli.options import OneOf, SomeOf
 from grader.cli.output import Reports, UnwrittenError
-from grader.run.results import GraderBrokenError
+from grader.core.results import GraderBrokenError
 from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise
-    from grader.run.results import Grade
+    from grader.core.results import Grade
     from grader.sandbox.sandbox import Asked, Sandbox
 
 UNWRITTEN = 74  # EX_IOERR of sysexits.h, as everywhere in zoo

@@ -6,11 +6,11 @@ import click
 
 from grader.catalog import Exercise
 from grader.cli.exercises import exercise_argument
+from grader.core.results import clean
 from grader.learner import hints as ladder
 from grader.learner.folder import Folder, locate
 from grader.learner.hints import Hint
 from grader.learner.record import Entry, update
-from grader.run.results import clean
 from zoo.cli.text import bold, wrapped
 from zoo.core.errors import ZooError
 

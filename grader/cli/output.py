@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
+    from grader.core.results import Grade
     from grader.reports import Report, ReportFormat
-    from grader.run.results import Grade
 
 
 class UnwrittenError(Exception):

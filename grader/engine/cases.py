@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from grader.engine.component import Outcome, SubmissionError
+from grader.core.submission import Outcome, SubmissionError
 from grader.engine.mistakes import Part
 
 Inputs = tuple[Tensor, Tensor, Tensor]

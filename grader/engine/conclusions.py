@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import torch
 
+from grader.core.failures import Named
 from grader.engine.contrast import differing, same
 from grader.engine.naming import Findings
 from grader.engine.scenario import Scenario, Seen
-from grader.engine.verdict import Named
 
 # What a trait of a scenario means, when exactly the scenarios that have it go wrong: id, a sentence, and a hint if
 # trying it alone is none.

@@ -8,9 +8,9 @@ import re
 import torch
 from torch import Tensor
 
+from grader.core.explain import place
+from grader.core.submission import SubmissionError
 from grader.engine.compare import GRADIENT, UNITS, deviation
-from grader.engine.component import SubmissionError
-from grader.engine.explain import place
 from grader.engine.scenario import Scenario, Seen
 from grader.engine.wording import values_in_words
 

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Function as Callee
-from grader.engine.component import Instance, Outcome, ParameterInfo, Submission, tensors
+from grader.core.submission import Function as Callee
+from grader.core.submission import Instance, Outcome, ParameterInfo, Submission, tensors
 from grader.engine.readings import Reading, Wanted, own_parameters, readings, written
 
 Pick = Callable[[str, Sequence[Reading]], Reading]

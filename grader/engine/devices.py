@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grader.engine.component import Submission
-from grader.engine.verdict import Failed, Named
+from grader.core.failures import Failed, Named
+from grader.core.submission import Submission
 
 FIXED_DEVICE = Named(
     "device-hard-coded",

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, fields, replace
 
 import torch
 
+from grader.core.failures import Named, with_care
 from grader.engine.cases import Case, Observation
 from grader.engine.compare import differences, equal
 from grader.engine.mistakes import Mistake, Part
 from grader.engine.subjects import Patched
-from grader.engine.verdict import Named, with_care
 from grader.exercises.attention.reference import BASES, REFERENCE, Steps
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's

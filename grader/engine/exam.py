@@ -10,19 +10,19 @@ from functools import cache
 
 import torch
 
+from grader.core.explain import same_failure
+from grader.core.failures import Failed, Named, Unexplained
+from grader.core.submission import Instance, Submission, SubmissionError, tensors
 from grader.engine import structure
 from grader.engine.cases import Case, Observation
 from grader.engine.compare import equal
-from grader.engine.component import Instance, Submission, SubmissionError, tensors
 from grader.engine.contrast import alike
 from grader.engine.devices import check_devices
 from grader.engine.diagnose import Diagnostician, Evidence, Explanation, differing, expected
-from grader.engine.explain import same_failure
 from grader.engine.layout import Layout, find_layout
 from grader.engine.mistakes import Mistake, Part
 from grader.engine.properties import by_chance, conclude, nothing_usable, repeats
 from grader.engine.subjects import CLASS, Subject, Submitted
-from grader.engine.verdict import Failed, Named, Unexplained
 from grader.engine.wording import CALLED, compared
 from grader.exercises.attention.reference import ROLES, Steps
 

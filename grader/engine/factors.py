@@ -8,10 +8,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.core.failures import Named
 from grader.engine.cases import Case
 from grader.engine.diagnose import Evidence, expected
 from grader.engine.subjects import Subject
-from grader.engine.verdict import Named
 
 CLOSE = 1e-3  # of the largest number: what is left over when the factor is taken out
 FEW = 2  # cases that have to agree

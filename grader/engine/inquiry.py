@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from grader.catalog import get_exercises, get_mistakes
-from grader.engine.component import Submission, SubmissionError
+from grader.core.failures import Failed, Named, Unexplained
+from grader.core.submission import Submission, SubmissionError
 from grader.engine.conclusions import conclude
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.desk import Desk
@@ -24,7 +25,6 @@ from grader.engine.mistakes import Mistake
 from grader.engine.naming import Account, Findings, Namer
 from grader.engine.readings import Reading
 from grader.engine.scenario import Scenario, Seen, scenarios_of, seen
-from grader.engine.verdict import Failed, Named, Unexplained
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 

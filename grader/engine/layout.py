@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance
+from grader.core.submission import Instance
 from grader.engine.layout_labels import Label, Labels, find_labels
 from grader.engine.layout_names import is_bias, role_of, stem
 from grader.exercises.attention.reference import ROLES

@@ -14,7 +14,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, SubmissionError, tensors
+from grader.core.submission import Instance, SubmissionError, tensors
 
 BATCH, LENGTH = 2, 3
 SOURCES = ("q", "k", "v", "out")

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import FirstCall, Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
+from grader.core.submission import FirstCall, Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
 from grader.worker import calls, compiling, components, failures, parts, source, strays, values
 
 

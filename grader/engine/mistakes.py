@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from grader.engine.verdict import Named
+from grader.core.failures import Named
 
 Part = (
     str  # "function" or "class" in attention, the component's name elsewhere; no part at all means every one

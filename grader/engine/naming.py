@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
-from grader.engine.component import SubmissionError
+from grader.core.failures import Named, with_care
+from grader.core.submission import SubmissionError
 from grader.engine.contrast import same
 from grader.engine.desk import Desk
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.scenario import Scenario, Seen, seen
-from grader.engine.verdict import Named, with_care
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 4000  # asked for to find two mistakes at once: a few seconds, and the same on any machine

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import torch
 
+from grader.core.failures import Named
 from grader.engine.cases import Case
 from grader.engine.compare import equal
 from grader.engine.diagnose import Evidence, Explanation, differing
@@ -18,7 +19,6 @@ from grader.engine.factors import scaled
 from grader.engine.influence import influence
 from grader.engine.stages import class_stage, function_stage
 from grader.engine.subjects import Subject
-from grader.engine.verdict import Named
 
 LOOSE = 3.0
 TINY = 1e-6  # a gradient that is 0 may arrive as what rounding left of it

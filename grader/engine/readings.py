@@ -19,7 +19,7 @@ from itertools import islice, product
 import torch
 from torch import Tensor
 
-from grader.engine.component import ParameterInfo
+from grader.core.submission import ParameterInfo
 
 MOST = 48
 WAYS_TO_JOIN = 32

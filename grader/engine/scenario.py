@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 
 if TYPE_CHECKING:
     from grader.engine.desk import Desk

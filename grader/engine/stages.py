@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from grader.core.failures import Named
 from grader.engine.cases import Case
 from grader.engine.compare import differences
 from grader.engine.diagnose import Evidence
 from grader.engine.factors import factor
 from grader.engine.subjects import Patched, Subject
-from grader.engine.verdict import Named
 from grader.exercises.attention.reference import REFERENCE, Call
 
 FORMULA = "softmax(Q K^T / sqrt(d_k)) V"

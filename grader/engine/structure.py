@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from grader.core.failures import Named
 from grader.engine.layout import Layout
-from grader.engine.verdict import Named
 from grader.exercises.attention.reference import ROLES
 
 WORDS = {"q": "query", "k": "key", "v": "value", "out": "output"}

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from grader.core.submission import Function, Instance, Outcome, Submission, SubmissionError, tensors
 from grader.engine.cases import Case, Observation, described, failed
-from grader.engine.component import Function, Instance, Outcome, Submission, SubmissionError, tensors
 from grader.engine.layout import Layout
 from grader.exercises.attention.reference import INPUTS, Call, Steps
 

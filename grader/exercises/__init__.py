@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 ORDER = (
     "masks",

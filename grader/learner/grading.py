@@ -12,7 +12,7 @@ from grader.learner.record import FILE_NAME, Entry, is_record, update
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise
-    from grader.run.results import Grade
+    from grader.core.results import Grade
 
 
 def home_of(file: Path, exercise: Exercise, *, alone: bool) -> Folder | None:

@@ -12,7 +12,7 @@ from zoo.core.errors import PluginError, unknown_name
 from zoo.core.plugins import get_plugins
 
 if TYPE_CHECKING:
-    from grader.run.results import Grade
+    from grader.core.results import Grade
 
 
 class Report(Protocol):

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
+from grader.core.results import Grade, Result
 from grader.reports.told import number, told
-from grader.run.results import Grade, Result
 
 STATUS = {"passed": "pass", "failed": "fail", "skipped": "fail", "error": "error"}
 _COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from grader.core.results import Grade, Result
 from grader.reports.told import told
-from grader.run.results import Grade, Result
 
 MESSAGE_LIMIT = 65_535  # characters; the interface's own
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from grader.core.results import Grade, Result
 from grader.reports.told import number, told
-from grader.run.results import Grade, Result
 
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from grader.engine.verdict import Named
-from grader.run.results import Grade, Result, clean
+from grader.core.failures import Named
+from grader.core.results import Grade, Result, clean
 
 
 def _mistakes(mistakes: Iterable[Named]) -> list[dict[str, str]]:

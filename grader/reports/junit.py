@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import click
 
-from grader.run.results import Grade, Result, clean
+from grader.core.results import Grade, Result, clean
 
 OUTCOMES = {"failed": "failure", "error": "error", "skipped": "skipped"}
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from grader.core.results import Grade, Result, clean
 from grader.reports.told import told
-from grader.run.results import Grade, Result, clean
 
 SIGNS = {"passed": "passed", "failed": "**failed**", "skipped": "skipped", "error": "**error**"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@:-])")

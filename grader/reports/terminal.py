@@ -14,8 +14,8 @@ import click
 from tabulate import tabulate
 
 from grader.catalog import get_exercises
-from grader.engine.verdict import Named
-from grader.run.results import Grade, Result, clean
+from grader.core.failures import Named
+from grader.core.results import Grade, Result, clean
 
 WIDTH = 80
 _COLOURS = {"passed": "green", "failed": "red", "error": "magenta", "skipped": "yellow"}

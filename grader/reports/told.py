@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from grader.run.results import Result
+from grader.core.results import Result
 
 _NUMBERS = re.compile(
     r"expected .*\bgot\b|\bexpected\b.*\d|equal those of the reference|cases here", re.DOTALL

@@ -5,7 +5,7 @@ A hidden test is a plain function in a plain pytest file:
     @pytest.mark.grade(category="masking", points=2, title="a masked key has weight 0", needs=("test_shape",))
     def test_masked_key(component, reference, device, seed): ...
 
-Fixtures: `component` (a `grader.engine.component.Submission`), `reference` (the exercise's reference
+Fixtures: `component` (a `grader.core.submission.Submission`), `reference` (the exercise's reference
 module), `device` ("cpu" or "cuda"), `seed` (every random draw derives from it), `progress` (shows how a
 long test comes along, see `Progress`).
 """
@@ -20,16 +20,10 @@ from typing import Protocol
 import pytest
 
 from grader.catalog import CATEGORIES
-from grader.engine.component import Submission
-from grader.run.results import GraderBrokenError
+from grader.core.progress import Progress
+from grader.core.results import GraderBrokenError
+from grader.core.submission import Submission
 from grader.run.verdicts import HiddenTest
-
-
-class Progress(Protocol):
-    """How a long test comes along."""
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` steps of `what` are done."""
 
 
 class Bench(Protocol):

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.run.policy import Uses, library_attention, library_attention_seen
-from grader.run.results import Grade
+from grader.core.policy import Uses, library_attention, library_attention_seen
+from grader.core.results import Grade
 from grader.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise
-    from grader.run.pytest_plugin import Progress
+    from grader.core.progress import Progress
     from grader.sandbox.remote import RemoteSubmission
 
 MAX_SOURCE = 1 << 20  # bytes; the longest honest file is a hundredth of it
@@ -45,7 +45,7 @@ class Request:
         categories: of the tests to run.
         strict: refuse a library's own attention, in the source and while it runs.
         sandbox: where submissions are held, which several grades can share; None: one of its own.
-        selection, options: see `grader.run.results.Grade`.
+        selection, options: see `grader.core.results.Grade`.
     """
 
     exercise: Exercise

@@ -14,11 +14,12 @@ from types import ModuleType
 import pytest
 
 from grader.catalog import CATEGORIES, Exercise
-from grader.engine.component import Submission, SubmissionError
-from grader.engine.explain import find_names, find_stubs, same_failure
-from grader.engine.verdict import Failed, Unexplained
-from grader.run.pytest_plugin import Progress, SuiteError, SuitePlugin
-from grader.run.results import Result
+from grader.core.explain import find_names, find_stubs, same_failure
+from grader.core.failures import Failed, Unexplained
+from grader.core.progress import Progress
+from grader.core.results import Result
+from grader.core.submission import Submission, SubmissionError
+from grader.run.pytest_plugin import SuiteError, SuitePlugin
 from grader.run.verdicts import HiddenTest, Verdicts
 
 TIME_BUDGET_S = 300.0  # of all tests; the training test takes some 10 s

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.engine.component import SubmissionError
-from grader.engine.explain import Stub, explain, same_failure
-from grader.engine.verdict import Failed, Named
-from grader.run.results import Result, Status
+from grader.core.explain import Stub, explain, same_failure
+from grader.core.failures import Failed, Named
+from grader.core.results import Result, Status
+from grader.core.submission import SubmissionError
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import time
 import weakref
 from typing import IO, Any
 
-from grader.run.results import GraderBrokenError
+from grader.core.results import GraderBrokenError
 from grader.sandbox.launch import nameless_file, package_paths, start
 from grader.worker import scratch
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from grader.run.results import GraderBrokenError
+from grader.core.results import GraderBrokenError
 from grader.worker import scratch
 from grader.worker.startup import PACKAGES, environment_keeps
 

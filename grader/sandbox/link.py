@@ -9,8 +9,8 @@ from typing import Any, TypeVar, get_args
 import torch
 from torch import Tensor
 
-from grader.engine.component import ErrorKind, Outcome, SubmissionError
-from grader.run.policy import Uses
+from grader.core.policy import Uses
+from grader.core.submission import ErrorKind, Outcome, SubmissionError
 from grader.sandbox.process import Worker
 from grader.worker.library_names import FORBIDDEN
 from grader.worker.values import Packer, unpack_tensors

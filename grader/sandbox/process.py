@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from grader.run.results import GraderBrokenError
+from grader.core.results import GraderBrokenError
 from grader.sandbox.launch import Spawned, nameless_file, package_paths, temporary_folder
 from grader.worker import scratch
 from grader.worker.failures import OUTPUT_LIMIT
 from grader.worker.fork_server import FULL
 
 if TYPE_CHECKING:
-    from grader.engine.component import ErrorKind, SubmissionError
+    from grader.core.submission import ErrorKind, SubmissionError
     from grader.sandbox.fork_server import ForkServer
     from grader.sandbox.frames import Channel
     from grader.sandbox.launch import Launched
@@ -233,7 +233,7 @@ class Worker:
 
     def _lost(self, kind: ErrorKind, message: str) -> SubmissionError:
         """It is gone. The first reason is the true one, which whoever asks later is told as well."""
-        from grader.engine.component import SubmissionError  # imports torch
+        from grader.core.submission import SubmissionError  # imports torch
 
         self._fate = (kind, message)
         return SubmissionError(kind, message, fatal=True)

@@ -1,4 +1,4 @@
-"""Drives a submission in a worker process, through the interface of `grader.engine.component`.
+"""Drives a submission in a worker process, through the interface of `grader.core.submission`.
 
 Nothing that comes back is trusted: every answer is checked here, and what does not fit ends the worker.
 """
@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import (
+from grader.core.policy import Uses
+from grader.core.submission import (
     FirstCall,
     Gradients,
     Opaque,
@@ -21,7 +22,6 @@ from grader.engine.component import (
     SubmissionError,
     tensors,
 )
-from grader.run.policy import Uses
 from grader.sandbox.link import Link
 from grader.sandbox.process import Worker
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named

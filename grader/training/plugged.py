@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from grader.engine.component import Instance, Submission
+from grader.core.failures import Failed
+from grader.core.submission import Instance, Submission
 from grader.engine.readings import Reading, Wanted, readings, written
-from grader.engine.verdict import Failed
 from grader.sandbox.remote import RemoteInstance
 from grader.training.proxy import RemoteModule
 from grader.training.spotcheck import SpotChecked, how_far

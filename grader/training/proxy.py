@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from grader.engine.component import Outcome, SubmissionError, tensors
+from grader.core.submission import Outcome, SubmissionError, tensors
 from grader.sandbox.remote import RemoteInstance
 from grader.training.replay import LiveCall, Notes, by_name, first_of
 

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import SubmissionError, tensors
-from grader.engine.verdict import Failed, Named
+from grader.core.failures import Failed, Named
+from grader.core.submission import SubmissionError, tensors
 from grader.sandbox.remote import RemoteInstance, RemoteSubmission
 from grader.training.spotcheck import how_far
 

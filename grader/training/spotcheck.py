@@ -18,7 +18,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from grader.engine.verdict import Failed, Named
+from grader.core.failures import Failed, Named
 
 SHARE = 0.05
 TOLERANCE = 1e-3  # of the largest number expected; right code was 5e-6 off at most over whole trainings

@@ -12,8 +12,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import Function, Instance, Submission, SubmissionError
-from grader.engine.verdict import Failed
+from grader.core.failures import Failed
+from grader.core.submission import Function, Instance, Submission, SubmissionError
 from grader.sandbox.remote import RemoteInstance
 from grader.training.proxy import RemoteModule
 from grader.training.spotcheck import OTHER_RULE, how_far

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from grader.engine.verdict import Failed
-from grader.run.pytest_plugin import Progress
+from grader.core.failures import Failed
+from grader.core.progress import Progress
 from grader.training.replay import replay
 from grader.training.spotcheck import SpotChecked
 from zoo.core.blueprint import get_preset

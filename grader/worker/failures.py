@@ -18,7 +18,7 @@ _TORCHS_OWN = re.compile(r"Could not run|\"\w+\" not implemented for ")
 
 @dataclass(frozen=True)
 class Failure:
-    """The fields of `grader.engine.component.SubmissionError`, but for `fatal`."""
+    """The fields of `grader.core.submission.SubmissionError`, but for `fatal`."""
 
     kind: str
     message: str

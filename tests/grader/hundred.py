@@ -29,8 +29,8 @@ import torch
 
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import CATEGORIES, get_exercise, get_exercises
+from grader.core.results import GraderBrokenError, Result
 from grader.engine.local import LocalSubmission
-from grader.run.results import GraderBrokenError, Result
 from grader.run.run import Request, grade_file
 from grader.run.session import Session, no_progress
 from grader.sandbox.sandbox import Sandbox

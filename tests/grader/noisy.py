@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import FirstCall, Gradients, Outcome, ParameterInfo
+from grader.core.submission import FirstCall, Gradients, Outcome, ParameterInfo
 from grader.engine.local import LocalFunction, LocalInstance, LocalSubmission
 from tests.grader.noise import Noise
 

@@ -1,6 +1,6 @@
 """Scaled dot-product attention and multi-head attention."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "attention",

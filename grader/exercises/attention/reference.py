@@ -255,7 +255,7 @@ def _first_call(d_model: int, *_rest: Any, **_options: Any) -> list[Tensor]:
 
 
 FIRST_CALLS = {"MultiHeadAttention": _first_call}
-"""Of the classes that have parameters, see `grader.engine.component.Submission`."""
+"""Of the classes that have parameters, see `grader.core.submission.Submission`."""
 
 
 def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, Any]:

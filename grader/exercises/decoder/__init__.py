@@ -1,6 +1,6 @@
 """A decoder layer around its parts, and a stack of layers."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "decoder",

@@ -31,7 +31,7 @@ def _of_stack(
 
 
 FIRST_CALLS = {"DecoderLayer": _of_layer, "Decoder": _of_stack}
-"""Of the classes that have parameters, see `grader.engine.component.Submission`."""
+"""Of the classes that have parameters, see `grader.core.submission.Submission`."""
 
 
 def namespace(steps: Steps) -> dict[str, Any]:

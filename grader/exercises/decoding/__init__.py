@@ -1,6 +1,6 @@
 """Greedy decoding and beam search."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "decoding",

@@ -1,6 +1,6 @@
 """The feed-forward network."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "feedforward",

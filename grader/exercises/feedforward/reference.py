@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.engine.component import one_token
-from grader.engine.readings import Wanted
+from grader.api import Wanted, one_token
 
 
 def wanted(d_model: int, d_ff: int) -> list[Wanted]:
@@ -67,7 +66,7 @@ REFERENCE = Steps()
 
 
 FIRST_CALLS = {"FeedForward": one_token}
-"""Of the classes that have parameters, see `grader.engine.component.Submission`."""
+"""Of the classes that have parameters, see `grader.core.submission.Submission`."""
 
 
 def namespace(steps: Steps) -> dict[str, Any]:

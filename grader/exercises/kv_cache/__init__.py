@@ -1,6 +1,6 @@
 """Attention step by step, with a cache."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "kv_cache",

@@ -86,7 +86,7 @@ def _one_step(d_model: int, *_rest: Any, **_options: Any) -> list[Any]:
 
 
 FIRST_CALLS = {"CachedAttention": _one_step}
-"""Of the classes that have parameters, see `grader.engine.component.Submission`."""
+"""Of the classes that have parameters, see `grader.core.submission.Submission`."""
 
 
 def namespace(steps: Steps) -> dict[str, Any]:

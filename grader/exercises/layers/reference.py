@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.engine.readings import Wanted
+from grader.api import Wanted
 
 GAIN = r"gain|weight|gamma|scale|alpha|a_2|\b[gwa]$"
 SHIFT = r"shift|bias|beta|offset|b_2|\bb$"

@@ -1,6 +1,6 @@
 """The shifted target, and the loss with label smoothing."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "loss",

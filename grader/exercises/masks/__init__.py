@@ -1,6 +1,6 @@
 """Padding masks, causal masks, and the additive form."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "masks",

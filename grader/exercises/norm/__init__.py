@@ -1,6 +1,6 @@
 """Layer norm, and the two places where it can stand."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "norm",

@@ -1,6 +1,6 @@
 """Sinusoidal and learned positions."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "positions",

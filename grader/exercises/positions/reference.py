@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import one_token
+from grader.api import one_token
 
 SINUSOIDAL, LEARNED = "SinusoidalPositions", "LearnedPositions"
 
@@ -70,7 +70,7 @@ REFERENCE = Steps()
 
 
 FIRST_CALLS = {LEARNED: one_token}
-"""Of the classes that have parameters, see `grader.engine.component.Submission`."""
+"""Of the classes that have parameters, see `grader.core.submission.Submission`."""
 
 
 def namespace(steps: Steps) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The learning rate, a training step, the data."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "training",

@@ -1,6 +1,6 @@
 """The whole model: embeddings, masks, encode, decode."""
 
-from grader.catalog import Exercise
+from grader.api import Exercise
 
 EXERCISE = Exercise(
     "transformer",

@@ -14,8 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.engine.readings import Wanted
-from grader.worker.strays import ASKED_FOR
+from grader.api import ASKED_FOR, Wanted
 
 HEAD = r"head|out|proj|vocab|generator|logits|fc|linear|final|unembed"
 PARTS = ("encoder", "decoder", "src_embed", "tgt_embed", "positions")
@@ -168,7 +167,7 @@ def _one_token_each(*_args: Any, pad: int = 0, **_options: Any) -> list[Tensor]:
 
 
 FIRST_CALLS = {"Transformer": _one_token_each}
-"""Of the classes that have parameters, see `grader.engine.component.Submission`."""
+"""Of the classes that have parameters, see `grader.core.submission.Submission`."""
 
 
 def namespace(steps: Steps) -> dict[str, Any]:

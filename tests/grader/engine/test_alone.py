@@ -10,10 +10,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from grader.catalog import MistakeCollection, get_exercise, get_mistakes
+from grader.core.results import Result
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Collection
 from grader.exercises.attention.reference import Steps
-from grader.run.results import Result
 from grader.run.session import Session
 from tests.grader.attention_sources import RIGHT
 from zoo.core.hookspecs import hookimpl

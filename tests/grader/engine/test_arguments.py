@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from grader.engine.component import Submission, SubmissionError
+from grader.core.submission import Submission, SubmissionError
 from grader.engine.contrast import contrast
 from grader.engine.desk import Desk
 from grader.engine.local import LocalSubmission

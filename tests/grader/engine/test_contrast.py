@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 from grader.engine.contrast import contrast
 from grader.engine.scenario import Scenario, Seen
 

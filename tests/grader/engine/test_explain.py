@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 import torch
 
-from grader.engine.component import ErrorKind, SubmissionError
-from grader.engine.explain import Stub, explain, find_names, find_stubs, same_failure
+from grader.core.explain import Stub, explain, find_names, find_stubs, same_failure
+from grader.core.submission import ErrorKind, SubmissionError
 from tests import ROOT
 
 TEMPLATE = ROOT / "exercises" / "attention.py"

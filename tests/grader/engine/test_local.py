@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import Opaque, SubmissionError
+from grader.core.submission import Opaque, SubmissionError
 from grader.engine.local import LocalSubmission
 
 

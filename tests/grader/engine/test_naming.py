@@ -7,8 +7,8 @@ import pytest
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.author.proofs import solution_text
 from grader.catalog import get_exercise
+from grader.core.results import Result
 from grader.engine.local import LocalSubmission
-from grader.run.results import Result
 from grader.run.session import Session
 
 # Half the frequencies, which is no known mistake, beside a class that is right.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from grader.catalog import get_exercise, get_exercises
-from grader.engine.component import Submission
+from grader.core.submission import Submission
 from grader.engine.contrast import same
 from grader.engine.desk import Desk
 from grader.engine.inquiry import run

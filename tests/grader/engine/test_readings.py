@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from grader.engine.component import ParameterInfo
+from grader.core.submission import ParameterInfo
 from grader.engine.readings import Wanted, own_parameters, readings, written
 
 

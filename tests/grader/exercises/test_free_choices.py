@@ -14,7 +14,7 @@ from torch import nn
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.author.proofs import solution_text
 from grader.catalog import get_exercise, get_exercises
-from grader.engine.component import Submission
+from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
 from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission

@@ -9,9 +9,9 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from grader.catalog import get_exercise, get_exercises, get_mistakes
-from grader.engine.component import Submission
+from grader.core.results import Result
+from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
-from grader.run.results import Result
 from grader.run.session import Session
 from tests.grader.right import right_files
 

@@ -8,12 +8,12 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from grader.catalog import get_exercise
-from grader.engine.component import Submission
+from grader.core.results import Result
+from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import REFERENCE, Steps, namespace
-from grader.run.results import Result
 from grader.run.session import Session
 from tests.grader.attention_sources import RIGHT, WRONG, edited
 from tests.grader.right import right_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.catalog import get_exercise, get_exercises
-from grader.run.results import Result
+from grader.core.results import Result
 from grader.run.session import Session
 from grader.sandbox.process import Worker
 from grader.sandbox.remote import RemoteSubmission

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 from grader.sandbox.process import Limits
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox

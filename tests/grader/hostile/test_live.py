@@ -11,7 +11,7 @@ from typing import Literal, cast
 import pytest
 
 from grader.catalog import CATEGORIES, get_exercise
-from grader.run.results import Result
+from grader.core.results import Result
 from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from grader.catalog import Exercise, get_exercise
-from grader.engine.verdict import Named
+from grader.core.failures import Named
+from grader.core.results import Grade, Result
 from grader.learner.grading import after, failed_component, home_of
 from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
-from grader.run.results import Grade, Result
 from grader.run.run import Request
 from tests import solution_file
 from tests.grader.learner.conftest import Run

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.cli.grade import grade
-from grader.engine.verdict import Named
+from grader.core.failures import Named
+from grader.core.results import Grade, Result
 from grader.reports import get_format
 from grader.reports.classroom import uncommanded
 from grader.reports.markdown import escaped
-from grader.run.results import Grade, Result
 
 SECRET = "expected [0.25, 0.5]\n  got      [0.75, 0.5]\nWrong in 2 of 3 cases here."
 NAMED = Named("missing-scale", "The scores are not divided.", "QK/sqrt(d)", "Look under QK.", "section 3")

@@ -9,9 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from grader.engine.verdict import Named
+from grader.core.failures import Named
+from grader.core.results import Grade, Result, clean
 from grader.reports import ReportFormat, get_format, get_formats
-from grader.run.results import Grade, Result, clean
 from zoo.core.errors import PluginError, UnknownNameError
 
 SCALE = Named(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import grader.exercises.attention.solution
-from grader.run.policy import library_attention
+from grader.core.policy import library_attention
 
 
 @pytest.mark.parametrize(

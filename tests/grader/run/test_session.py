@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from grader.catalog import Exercise
-from grader.engine.component import SubmissionError
+from grader.core.results import Result
+from grader.core.submission import SubmissionError
 from grader.run.pytest_plugin import SuiteError
-from grader.run.results import Result
 from grader.run.session import Session
 
 SUITE = """
 import os, warnings
 import pytest
-from grader.engine.component import SubmissionError
-from grader.engine.verdict import Failed, Named
+from grader.core.submission import SubmissionError
+from grader.core.failures import Failed, Named
 
 MISTAKE = Named("no-scale", "The scale is missing.")
 
@@ -84,7 +84,7 @@ def exercise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exercise:
 
 def failed(*ids: str) -> Callable[[], BaseException]:
     def make() -> BaseException:
-        from grader.engine.verdict import Failed, Named
+        from grader.core.failures import Failed, Named
 
         return Failed("expected 1, got 2", mistakes=[Named(one, f"{one} it is") for one in ids])
 
@@ -150,7 +150,7 @@ def test_a_mistake_is_reported_once(exercise: Exercise) -> None:
 
 
 def unexplained(explain: Callable[[float], Exception], message: str = "plain") -> Callable[[], BaseException]:
-    from grader.engine.verdict import Failed, Unexplained
+    from grader.core.failures import Failed, Unexplained
 
     return lambda: Unexplained(explain, lambda: Failed(message))
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine.component import SubmissionError
-from grader.run.results import GraderBrokenError
+from grader.core.results import GraderBrokenError
+from grader.core.submission import SubmissionError
 from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission

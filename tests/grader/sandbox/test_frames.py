@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.engine.component import Opaque
+from grader.core.submission import Opaque
 from grader.sandbox.frames import Channel, DeadlineError, FrameError, StreamEndedError
 from grader.worker import frames
 from grader.worker.values import Packer, unpack, unpack_named, unpack_tensors

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.component import Outcome, SubmissionError
+from grader.core.submission import Outcome, SubmissionError
 from grader.sandbox.frames import Channel
 from grader.sandbox.process import Worker
 from grader.sandbox.remote import RemoteInstance, RemoteSubmission

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import pytest
 
 from grader.catalog import CATEGORIES, get_exercise
+from grader.core.results import Grade, Result
 from grader.reports.terminal import page
-from grader.run.results import Grade, Result
 from grader.run.session import Session
 from grader.sandbox.frames import Channel
 from grader.sandbox.process import Worker

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
 

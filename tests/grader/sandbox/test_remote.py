@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from grader.engine.component import Opaque, SubmissionError
+from grader.core.submission import Opaque, SubmissionError
 from grader.engine.local import LocalSubmission
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.run.results import GraderBrokenError
+from grader.core.results import GraderBrokenError
 from grader.sandbox import sandbox as module
 from grader.sandbox.launch import package_paths
 from grader.sandbox.remote import RemoteSubmission

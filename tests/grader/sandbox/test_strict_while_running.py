@@ -11,9 +11,9 @@ import torch
 
 import grader.exercises.attention.solution
 from grader.catalog import get_exercise
-from grader.engine.component import SubmissionError
-from grader.run.policy import Uses, library_attention, library_attention_seen
-from grader.run.results import Grade
+from grader.core.policy import Uses, library_attention, library_attention_seen
+from grader.core.results import Grade
+from grader.core.submission import SubmissionError
 from grader.run.run import Request, grade_file
 from grader.run.session import no_progress
 from grader.sandbox.remote import RemoteSubmission

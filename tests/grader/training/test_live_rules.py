@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from grader.catalog import CATEGORIES, get_exercise, get_exercises
-from grader.run.results import Result
+from grader.core.results import Result
 from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader.engine.verdict import Failed
+from grader.core.failures import Failed
 from grader.exercises.norm.reference import FIRST_CALLS, REFERENCE, namespace, parameters, wanted
 from grader.exercises.norm.suite.scenarios import NAME
 from grader.sandbox.remote import RemoteSubmission

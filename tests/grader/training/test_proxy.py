@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 from grader.exercises.attention.solution import MultiHeadAttention
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission

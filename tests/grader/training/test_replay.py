@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.engine.verdict import Failed
+from grader.core.failures import Failed
 from grader.sandbox.process import Worker
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.engine.verdict import Failed
+from grader.core.failures import Failed
 from grader.training.spotcheck import SpotChecked
 
 

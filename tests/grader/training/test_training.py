@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader.core.failures import Failed
 from grader.engine.local import LocalSubmission
-from grader.engine.verdict import Failed
 from grader.exercises.attention.reference import FIRST_CALLS, REFERENCE, Call
 from grader.exercises.attention.solution import MultiHeadAttention
 from grader.exercises.attention.suite.plugged import AttentionOracle, layout_of, xavier

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
 from grader.worker.confinement import landlock, reach, seccomp, syscalls

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from zoo.models.transformer import Transformer
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.decoding.stepper import Stepper
 from zoo.parts.fixed_weights import FixedWeights
+
+if TYPE_CHECKING:
+    from zoo.models.transformer import Transformer
 
 
 @torch.no_grad()

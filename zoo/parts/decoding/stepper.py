@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from zoo.models.transformer import Transformer
 from zoo.parts.attention.cache import LayerCache, select_rows
+
+if TYPE_CHECKING:
+    from zoo.models.transformer import Transformer
 
 
 class Stepper:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.catalog import get_mistakes
-from grader.engine.component import Submission
+from grader.core.submission import Submission
 from grader.engine.exam import Exam, exam_of
 from grader.exercises.attention.suite.class_cases import class_cases
 from grader.exercises.attention.suite.function_cases import function_cases

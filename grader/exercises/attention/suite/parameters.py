@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from grader.core.explain import misfit
+from grader.core.failures import Failed, Named, Unexplained
+from grader.core.submission import Submission, SubmissionError
 from grader.engine import structure
-from grader.engine.component import Submission, SubmissionError
 from grader.engine.exam import Exam
-from grader.engine.explain import misfit
 from grader.engine.subjects import CLASS
-from grader.engine.verdict import Failed, Named, Unexplained
 from grader.exercises.attention.mistakes import MISTAKES
 
 NAMED: Mapping[str, Named] = {mistake.id: mistake.named for mistake in MISTAKES}

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
+from grader.core.failures import Failed
+from grader.core.submission import Instance, Submission
 from grader.engine.exam import confirm
 from grader.engine.layout import Layout, find_layout
 from grader.engine.subjects import Submitted
-from grader.engine.verdict import Failed
 from grader.exercises.attention.reference import REFERENCE, ROLES, Call
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.core.submission import Submission
 from grader.engine.exam import is_gradient, is_result, is_shape
 from grader.exercises.attention.suite.alone import forgets, keeps_dtype, stays_finite
 from grader.exercises.attention.suite.exams import exam

@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 import torch
 
-from grader.engine.component import Submission
+from grader.core.progress import Progress
+from grader.core.submission import Submission
 from grader.engine.layout import Layout
 from grader.exercises.attention.suite.plugged import AttentionOracle, layout_of, xavier
-from grader.run.pytest_plugin import Progress
 from grader.sandbox.remote import RemoteInstance
 from grader.training.proxy import RemoteModule
 from grader.training.spotcheck import SpotChecked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.decoder.mistakes import attentions, masks, query, stack, stack_masks, sublayers
 from grader.exercises.decoder.mistakes.collection import mistake
 from grader.exercises.layers.mistakes import COMMON

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.layers.reference import Steps
 
 LAYER, STACK = ("DecoderLayer",), ("Decoder",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.engine.scenario import Scenario
+from grader.api import Scenario
 from grader.exercises.layers.suite import masks, single, stacks
 from grader.exercises.layers.suite.kinds import DECODER, Size, Way
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.engine.component import Submission
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Scenario
+from grader.api import Inquiry, Scenario, Subject, Submission, inquiry_of
 from grader.exercises.decoder.mistakes import MISTAKES
 from grader.exercises.decoder.reference import REFERENCE, namespace
 from grader.exercises.decoder.suite import cross

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import Submission
 from grader.exercises.decoder.suite.scenarios import inquiry, memory
 from grader.exercises.layers.suite import looks
 from grader.exercises.layers.suite.kinds import DECODER

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import D_FF, D_MODEL, NUM_HEADS, load_from, remote, with_stack
-from grader.training.training import require_spelling, reverser, train_model
+from grader.api import (
+    D_FF,
+    D_MODEL,
+    NUM_HEADS,
+    Progress,
+    Submission,
+    load_from,
+    remote,
+    require_spelling,
+    reverser,
+    train_model,
+    with_stack,
+)
 from zoo.training.trainer import Score
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Hypothesis, Request, Steps
 
 mistake: Collection[Steps] = Collection(("beam_search",))

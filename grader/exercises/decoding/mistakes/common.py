@@ -8,8 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
-from grader.engine.mistakes import Collection
+from grader.api import FIXED_DEVICE, Collection
 from grader.exercises.decoding.reference import Request, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection()

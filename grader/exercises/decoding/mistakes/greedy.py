@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.decoding.mistakes.common import RESULT
 from grader.exercises.decoding.reference import Request, Rows, Steps
 

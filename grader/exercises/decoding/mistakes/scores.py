@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Request, Steps, penalty
 
 mistake: Collection[Steps] = Collection(("beam_search",))

@@ -12,7 +12,7 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from grader.engine.draws import Draws
+from grader.api import Draws
 from grader.exercises.decoding.mistakes import scores
 from grader.exercises.decoding.reference import REFERENCE, Request, Steps
 from grader.exercises.decoding.suite.cases import (

@@ -14,10 +14,9 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from grader.engine.draws import Draws
+from grader.api import MEMORY_WIDTH, Draws, Speller
 from grader.exercises.decoding.mistakes import MISTAKES
 from grader.exercises.decoding.reference import REFERENCE, Beam, Request, Steps, normalised
-from grader.worker.parts.spelling import MEMORY_WIDTH, Speller
 
 GREEDY, BEAM = "greedy_decode", "beam_search"
 VOCAB, TABLE = 9, 499  # rows of the table; a prime number mixes the prefixes well

@@ -8,11 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
-from grader.engine.desk import Desk, said
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import Answer, Desk, Draws, Inquiry, Instance, Scenario, Subject, Submission, inquiry_of, said
 from grader.exercises.decoding.mistakes import MISTAKES
 from grader.exercises.decoding.reference import namespace
 from grader.exercises.decoding.suite.balance import balanced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import Submission
 from grader.exercises.decoding.suite.cases import BEAM
 from grader.exercises.decoding.suite.scenarios import changed, content, form, inquiry
 

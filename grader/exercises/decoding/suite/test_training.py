@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 from torch import Tensor
 
-from grader.engine.component import Submission
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import load_from, remote, reverser_part
-from grader.training.training import TASK, WORDS, good_speller, require, reverser, spelled
+from grader.api import (
+    TASK,
+    WORDS,
+    Progress,
+    Submission,
+    good_speller,
+    load_from,
+    remote,
+    require,
+    reverser,
+    reverser_part,
+    spelled,
+)
 from zoo.training.trainer import Score, load_task
 
 BEAM_WORDS = 100

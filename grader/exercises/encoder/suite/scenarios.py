@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.engine.component import Submission
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Scenario
+from grader.api import Inquiry, Scenario, Subject, Submission, inquiry_of
 from grader.exercises.encoder.mistakes import MISTAKES
 from grader.exercises.encoder.reference import REFERENCE, namespace
 from grader.exercises.layers.suite.kinds import ENCODER

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.engine.devices import FIXED_DEVICE
-from grader.engine.mistakes import Collection, Mistake
-from grader.engine.readings import Wanted
+from grader.api import FIXED_DEVICE, Collection, Mistake, Wanted
 from grader.exercises.feedforward.reference import Call, Steps, drop, linear
 
 mistake: Collection[Steps] = Collection()

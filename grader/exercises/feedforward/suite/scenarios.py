@@ -7,11 +7,18 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
-from grader.engine.desk import Desk, parameter_facts
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import (
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Instance,
+    Scenario,
+    Subject,
+    Submission,
+    inquiry_of,
+    parameter_facts,
+)
 from grader.exercises.feedforward.mistakes import MISTAKES
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
 from grader.exercises.feedforward.suite.slope import leaky

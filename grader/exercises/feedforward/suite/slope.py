@@ -6,12 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from grader.engine.contrast import same
-from grader.engine.inquiry import run
-from grader.engine.local import LocalSubmission
-from grader.engine.naming import LOOSE, Findings
-from grader.engine.scenario import Scenario, Seen
-from grader.engine.verdict import Named
+from grader.api import LOOSE, Findings, LocalSubmission, Named, Scenario, Seen, run, same
 from grader.exercises.feedforward.mistakes import MISTAKES, leaking
 from grader.exercises.feedforward.reference import REFERENCE, namespace
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.engine.component import Submission
+from grader.api import Progress, SpotChecked, Submission, plugged, require_spelling, train_to_reverse
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
 from grader.exercises.feedforward.suite.scenarios import NAME
-from grader.run.pytest_plugin import Progress
-from grader.training.plugged import plugged
-from grader.training.spotcheck import SpotChecked
-from grader.training.training import require_spelling, train_to_reverse
 from zoo.training.trainer import Recipe, Score
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.kv_cache.mistakes import attention, cache, devices, projections
 from grader.exercises.kv_cache.mistakes.collection import mistake
 from grader.exercises.kv_cache.reference import Steps

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
+from grader.api import FIXED_DEVICE
 from grader.exercises.attention.reference import Call
 from grader.exercises.kv_cache.mistakes.collection import mistake
 from grader.exercises.kv_cache.reference import Steps

@@ -11,9 +11,7 @@ from itertools import islice, permutations, product
 import torch
 from torch import Tensor
 
-from grader.engine.component import ParameterInfo
-from grader.engine.layout import Layout
-from grader.engine.layout_names import is_bias, role_of
+from grader.api import Layout, ParameterInfo, is_bias, role_of
 from grader.exercises.attention.reference import ROLES
 
 MOST = 48

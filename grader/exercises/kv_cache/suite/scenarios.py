@@ -7,14 +7,20 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.layout import Layout
-from grader.engine.layout_names import is_bias
-from grader.engine.readings import own_parameters
-from grader.engine.scenario import Answer, Scenario
+from grader.api import (
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Instance,
+    Layout,
+    Scenario,
+    Subject,
+    Submission,
+    inquiry_of,
+    is_bias,
+    own_parameters,
+)
 from grader.exercises.attention.reference import ROLES
 from grader.exercises.kv_cache.mistakes import MISTAKES
 from grader.exercises.kv_cache.reference import REFERENCE, namespace

@@ -6,17 +6,27 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import Instance, Submission
-from grader.engine.draws import Draws
-from grader.engine.layout import Layout
-from grader.engine.layout_names import is_bias
-from grader.engine.readings import own_parameters
+from grader.api import (
+    D_MODEL,
+    NUM_HEADS,
+    TASK,
+    WORDS,
+    Draws,
+    Instance,
+    Layout,
+    Progress,
+    StepsInPlace,
+    Submission,
+    good_speller,
+    is_bias,
+    own_parameters,
+    remote,
+    require,
+    reverser,
+)
 from grader.exercises.attention.reference import ROLES
 from grader.exercises.kv_cache.suite.layouts import layouts
 from grader.exercises.kv_cache.suite.scenarios import NAME
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import D_MODEL, NUM_HEADS, StepsInPlace, remote
-from grader.training.training import TASK, WORDS, good_speller, require, reverser
 from zoo.models.transformer import DecoderLayer, Transformer
 from zoo.training.trainer import exact_match, load_task
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.layers.mistakes import devices, dropout, norms, parts, placement, promises, stacks
 from grader.exercises.layers.mistakes.collection import mistake
 from grader.exercises.layers.reference import Steps

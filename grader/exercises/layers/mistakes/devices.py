@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
+from grader.api import FIXED_DEVICE
 from grader.exercises.layers.mistakes.collection import EVERYWHERE, mistake
 from grader.exercises.layers.reference import Call, Steps
 

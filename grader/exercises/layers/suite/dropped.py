@@ -11,11 +11,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from grader.engine.component import Instance
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
-from grader.engine.scenario import Answer
+from grader.api import (
+    Answer,
+    Attention,
+    Desk,
+    Draws,
+    FeedForward,
+    Instance,
+    dropping_facts,
+    no_shape,
+    repeats,
+    together,
+    unaffine,
+)
 from grader.exercises.layers.suite.kinds import (
     Given,
     Kind,
@@ -28,7 +36,6 @@ from grader.exercises.layers.suite.kinds import (
     layer_weights,
     recorded,
 )
-from grader.worker.parts.blocks import Attention, FeedForward
 
 RATE = 0.25
 QUIET = 3  # columns that nothing is added to

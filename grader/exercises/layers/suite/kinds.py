@@ -12,9 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
+from grader.api import Desk, Draws, Instance
 from grader.exercises.layers.reference import wanted
 
 SPREAD = {"q": 0.4, "k": 0.4, "v": 0.6, "a": 0.6, "b": 0.6}  # of weights, by the names that parts give them

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
-from grader.engine.draws import Draws, additive
+from grader.api import Draws, additive
 from grader.exercises.layers.suite.kinds import Kind, Size
 
 Form = Callable[[Draws, int, int, int], Tensor]  # of a batch, so many queries, so many keys

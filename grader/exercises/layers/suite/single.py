@@ -9,12 +9,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, ParameterInfo
-from grader.engine.contrast import alike
-from grader.engine.desk import Desk, parameter_facts
-from grader.engine.draws import Draws
-from grader.engine.readings import own_parameters
-from grader.engine.scenario import LAYER_SLACK, Answer, Scenario
+from grader.api import (
+    LAYER_SLACK,
+    Answer,
+    Desk,
+    Draws,
+    Instance,
+    ParameterInfo,
+    Scenario,
+    alike,
+    own_parameters,
+    parameter_facts,
+)
 from grader.exercises.layers.suite import masks
 from grader.exercises.layers.suite.dropped import RATE, dropped
 from grader.exercises.layers.suite.kinds import (

@@ -6,9 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.scenario import Scenario
+from grader.api import Desk, Draws, Scenario
 from grader.exercises.layers.suite import masks
 from grader.exercises.layers.suite.kinds import (
     PLAIN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.loss.mistakes import behaviour, devices, logarithms, mean, shift, smoothing
 from grader.exercises.loss.mistakes.collection import mistake
 from grader.exercises.loss.reference import Steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.loss.reference import Steps
 
 mistake: Collection[Steps] = Collection()

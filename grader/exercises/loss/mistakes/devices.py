@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
+from grader.api import FIXED_DEVICE
 from grader.exercises.loss.mistakes.collection import mistake
 from grader.exercises.loss.reference import Call, Steps
 

@@ -8,11 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Submission
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import Answer, Desk, Draws, Inquiry, Scenario, Subject, Submission, inquiry_of
 from grader.exercises.loss.mistakes import MISTAKES
 from grader.exercises.loss.reference import REFERENCE, namespace
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import LearnersLoss, Progress, Submission, require_spelling, reverser, train_model
 from grader.exercises.loss.reference import REFERENCE, namespace
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import LearnersLoss
-from grader.training.training import require_spelling, reverser, train_model
 from zoo.training.trainer import Score
 
 NAME = "sequence_loss"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.masks.mistakes import additive, causal, decoder, form, padding
 from grader.exercises.masks.mistakes.collection import mistake
 from grader.exercises.masks.reference import Steps

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.masks.reference import Steps
 
 mistake: Collection[Steps] = Collection()

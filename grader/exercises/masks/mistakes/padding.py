@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.api import ASKED_FOR
 from grader.exercises.masks.mistakes.collection import DECODER, PADDING, in_decoder, in_padding, mistake
 from grader.exercises.masks.reference import Steps, padding
-from grader.worker.strays import ASKED_FOR
 
 
 def tokens_kept(steps: Steps, keep: Callable[[Tensor, int], Tensor]) -> Steps:

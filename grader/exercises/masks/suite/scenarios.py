@@ -8,14 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Submission
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import (
+    ASKED_FOR,
+    RESULT,
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Scenario,
+    Subject,
+    Submission,
+    inquiry_of,
+)
 from grader.exercises.masks.mistakes import MISTAKES
 from grader.exercises.masks.reference import REFERENCE, namespace
-from grader.worker.strays import ASKED_FOR, RESULT
 
 PADDING, CAUSAL, DECODER, ADDITIVE = "padding_mask", "causal_mask", "decoder_mask", "to_additive"
 Ask = Callable[[Desk], Answer]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import Submission
 from grader.exercises.masks.suite.scenarios import ADDITIVE, CAUSAL, DECODER, PADDING, inquiry
 
 CHANGED = "changed in place"

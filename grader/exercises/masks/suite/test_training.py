@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import LearnersMasks, Progress, Submission, require_spelling, reverser, train_model
 from grader.exercises.masks.reference import REFERENCE, namespace
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import LearnersMasks
-from grader.training.training import require_spelling, reverser, train_model
 from zoo.training.trainer import Score
 
 

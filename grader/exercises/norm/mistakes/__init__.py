@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.norm.mistakes import devices, layer_norm, parameters, places, places_parts
 from grader.exercises.norm.mistakes.collection import mistake
 from grader.exercises.norm.reference import Steps

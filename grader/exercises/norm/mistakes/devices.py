@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
+from grader.api import FIXED_DEVICE
 from grader.exercises.norm.mistakes.collection import mistake
 from grader.exercises.norm.reference import Call, Steps
 

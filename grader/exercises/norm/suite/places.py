@@ -8,11 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.dropping import dropping_facts, no_shape, repeats, together
-from grader.engine.scenario import Answer, Scenario
+from grader.api import Answer, Desk, Draws, Instance, Scenario, dropping_facts, no_shape, repeats, together
 
 PRE, POST = "PreNorm", "PostNorm"
 RATE = 0.25

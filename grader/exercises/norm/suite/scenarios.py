@@ -8,11 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
-from grader.engine.desk import Desk, parameter_facts
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import (
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Instance,
+    Scenario,
+    Subject,
+    Submission,
+    inquiry_of,
+    parameter_facts,
+)
 from grader.exercises.norm.mistakes import MISTAKES
 from grader.exercises.norm.reference import REFERENCE, namespace, wanted
 from grader.exercises.norm.suite.places import place_scenarios

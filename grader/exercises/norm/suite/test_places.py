@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import Submission
 from grader.exercises.norm.suite.places import POST, PRE
 from grader.exercises.norm.suite.scenarios import inquiry
 

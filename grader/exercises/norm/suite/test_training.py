@@ -6,13 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import Progress, SpotChecked, Submission, plugged, require_spelling, reverser, train_model
 from grader.exercises.norm.reference import REFERENCE, namespace, parameters, wanted
 from grader.exercises.norm.suite.scenarios import NAME
-from grader.run.pytest_plugin import Progress
-from grader.training.plugged import plugged
-from grader.training.spotcheck import SpotChecked
-from grader.training.training import require_spelling, reverser, train_model
 from zoo.training.trainer import Recipe, Score
 
 STARTS = {"gain": 1.0, "shift": 0.0}  # fixed by the contract, and so the surest way to tell them apart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.positions.mistakes import adding, devices, length, sinusoids, training
 from grader.exercises.positions.mistakes.collection import mistake
 from grader.exercises.positions.reference import Steps

@@ -7,12 +7,19 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
-from grader.engine.contrast import alike
-from grader.engine.desk import Desk, said
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import (
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Instance,
+    Scenario,
+    Subject,
+    Submission,
+    alike,
+    inquiry_of,
+    said,
+)
 from grader.exercises.positions.mistakes import MISTAKES
 from grader.exercises.positions.reference import LEARNED, REFERENCE, SINUSOIDAL, namespace
 from grader.exercises.positions.suite.tables import gradients, load

@@ -8,10 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from grader.engine.component import Instance, ParameterInfo
-from grader.engine.desk import Desk
-from grader.engine.readings import own_parameters
-from grader.engine.scenario import Answer
+from grader.api import Answer, Desk, Instance, ParameterInfo, own_parameters
 from grader.exercises.positions.reference import LEARNED, REFERENCE, namespace
 
 

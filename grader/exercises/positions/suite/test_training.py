@@ -7,14 +7,19 @@ from typing import cast
 import pytest
 import torch
 
-from grader.engine.component import Submission
+from grader.api import (
+    PLACES,
+    Progress,
+    RemoteInstance,
+    RemoteModule,
+    SpotChecked,
+    Submission,
+    require_spelling,
+    reverser,
+    train_model,
+)
 from grader.exercises.positions.reference import LEARNED, SINUSOIDAL
 from grader.exercises.positions.suite.tables import TableOracle, filled
-from grader.run.pytest_plugin import Progress
-from grader.sandbox.remote import RemoteInstance
-from grader.training.proxy import RemoteModule
-from grader.training.spotcheck import SpotChecked
-from grader.training.training import PLACES, require_spelling, reverser, train_model
 from zoo.training.trainer import Recipe, Score
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import Mistake
+from grader.api import Mistake
 from grader.exercises.training.mistakes import devices, rate, step, words
 from grader.exercises.training.reference import Steps
 

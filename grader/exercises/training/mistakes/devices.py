@@ -8,8 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
-from grader.engine.mistakes import Collection
+from grader.api import FIXED_DEVICE, Collection
 from grader.exercises.training.reference import SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.training.reference import Steps
 
 mistake: Collection[Steps] = Collection(("noam",))

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.training.reference import EOS, PAD, SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.engine.mistakes import Collection
+from grader.api import Collection
 from grader.exercises.training.reference import EOS, FIRST_LETTER, PAD, SOS, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection(("reverse_words",))

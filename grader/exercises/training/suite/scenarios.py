@@ -9,11 +9,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Outcome, Submission
-from grader.engine.desk import Desk, in_words
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.scenario import Answer, Scenario
+from grader.api import (
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Instance,
+    Outcome,
+    Scenario,
+    Subject,
+    Submission,
+    in_words,
+    inquiry_of,
+)
 from grader.exercises.training.mistakes import MISTAKES
 from grader.exercises.training.reference import EOS, FIRST_LETTER, PAD, REFERENCE, namespace, rate
 

@@ -7,10 +7,18 @@ import random
 import pytest
 from torch import Tensor
 
-from grader.engine.component import Submission, SubmissionError
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import load_from, remote, reverser_part
-from grader.training.training import TASK, WORDS, require_spelling, reverser
+from grader.api import (
+    TASK,
+    WORDS,
+    Progress,
+    Submission,
+    SubmissionError,
+    load_from,
+    remote,
+    require_spelling,
+    reverser,
+    reverser_part,
+)
 from zoo.parts.schedule.linear import LinearSchedule
 from zoo.training.trainer import Recipe, Score, exact_match, load_task
 

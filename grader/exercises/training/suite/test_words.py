@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.component import Submission
+from grader.api import Submission
 from grader.exercises.training.suite.scenarios import WORDS, content, form, inquiry
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
+from grader.api import FIXED_DEVICE
 from grader.exercises.transformer.mistakes.collection import mistake
 from grader.exercises.transformer.reference import Call, Steps
 

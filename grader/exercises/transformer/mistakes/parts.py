@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from grader.engine.readings import Wanted
+from grader.api import Wanted
 from grader.exercises.transformer.mistakes.collection import DECODE, mistake
 from grader.exercises.transformer.reference import PARTS, Call, Steps, wanted
 

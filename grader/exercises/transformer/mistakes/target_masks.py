@@ -7,9 +7,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.api import ASKED_FOR
 from grader.exercises.transformer.mistakes.collection import MASKS, PAPER_MASKS, mistake
 from grader.exercises.transformer.reference import Call, Steps
-from grader.worker.strays import ASKED_FOR
 
 
 @mistake(

@@ -11,9 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance
-from grader.engine.desk import Desk
-from grader.engine.scenario import Answer
+from grader.api import Answer, Desk, Instance
 
 LENGTH = 5
 WIDTH = 3 * LENGTH  # marks of positions, of what is seen of them, of memory

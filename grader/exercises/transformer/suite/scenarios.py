@@ -13,13 +13,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.component import Instance, Submission
-from grader.engine.contrast import alike
-from grader.engine.desk import Desk
-from grader.engine.draws import Draws
-from grader.engine.inquiry import Inquiry, Subject, inquiry_of
-from grader.engine.readings import own_parameters
-from grader.engine.scenario import LAYER_SLACK, Answer, Scenario
+from grader.api import (
+    LAYER_SLACK,
+    Answer,
+    Desk,
+    Draws,
+    Inquiry,
+    Instance,
+    Scenario,
+    Subject,
+    Submission,
+    alike,
+    inquiry_of,
+    own_parameters,
+)
 from grader.exercises.transformer.mistakes import MISTAKES
 from grader.exercises.transformer.reference import REFERENCE, namespace, wanted
 from grader.exercises.transformer.suite.looks import looks_of_decode, looks_of_encode

@@ -6,19 +6,21 @@ from typing import cast
 
 import pytest
 
-from grader.engine.component import Submission
-from grader.run.pytest_plugin import Progress
-from grader.training.stand_ins import (
+from grader.api import (
     D_FF,
     D_MODEL,
     MAX_LEN,
     NUM_HEADS,
     VOCAB,
+    Progress,
+    Submission,
     WholeModel,
     load_from,
     remote,
+    require_spelling,
+    reverser,
+    train_model,
 )
-from grader.training.training import require_spelling, reverser, train_model
 from zoo.models.transformer import Transformer
 from zoo.training.trainer import Score
 

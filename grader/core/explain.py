@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.engine.component import SubmissionError
+from grader.core.submission import SubmissionError
 
 _CLASS_OR_DEF = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 _STUB = re.compile(r"(\s*)raise\s+NotImplementedError\s*\(\s*f?(?:\"([^\"\n]*)\"|'([^'\n]*)')")

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from grader.engine.verdict import Named
+from grader.core.failures import Named
 
 Status = Literal["passed", "failed", "error", "skipped"]
 

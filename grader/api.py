@@ -1,0 +1,145 @@
+"""Everything that an exercise imports from the grader, and nothing else: `from grader.api import Exercise`.
+
+What is asked for is imported when it is asked for, so an exercise's metadata costs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grader.catalog import Exercise, MistakeCollection
+    from grader.core.failures import Named
+    from grader.core.progress import Progress
+    from grader.core.submission import (
+        Instance,
+        Outcome,
+        ParameterInfo,
+        Submission,
+        SubmissionError,
+        one_token,
+    )
+    from grader.engine.contrast import alike, same
+    from grader.engine.desk import Desk, in_words, parameter_facts, said
+    from grader.engine.devices import FIXED_DEVICE
+    from grader.engine.draws import Draws, additive
+    from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
+    from grader.engine.inquiry import Inquiry, Subject, inquiry_of, run
+    from grader.engine.layout import Layout
+    from grader.engine.layout_names import is_bias, role_of
+    from grader.engine.local import LocalSubmission
+    from grader.engine.mistakes import Collection, Mistake
+    from grader.engine.naming import LOOSE, Findings
+    from grader.engine.readings import Wanted, own_parameters
+    from grader.engine.scenario import LAYER_SLACK, Answer, Scenario, Seen
+    from grader.sandbox.remote import RemoteInstance
+    from grader.training.plugged import plugged
+    from grader.training.proxy import RemoteModule
+    from grader.training.spotcheck import SpotChecked
+    from grader.training.stand_ins import (
+        D_FF,
+        D_MODEL,
+        MAX_LEN,
+        NUM_HEADS,
+        VOCAB,
+        LearnersLoss,
+        LearnersMasks,
+        StepsInPlace,
+        WholeModel,
+        load_from,
+        remote,
+        reverser_part,
+        with_stack,
+    )
+    from grader.training.training import (
+        PLACES,
+        TASK,
+        WORDS,
+        good_speller,
+        require,
+        require_spelling,
+        reverser,
+        spelled,
+        train_model,
+        train_to_reverse,
+    )
+    from grader.worker.parts.blocks import Attention, FeedForward
+    from grader.worker.parts.spelling import MEMORY_WIDTH, Speller
+    from grader.worker.strays import ASKED_FOR, RESULT
+
+_MODULES: dict[str, tuple[str, ...]] = {
+    "grader.catalog": ("Exercise", "MistakeCollection"),
+    "grader.core.failures": ("Named",),
+    "grader.core.progress": ("Progress",),
+    "grader.core.submission": (
+        "Instance",
+        "Outcome",
+        "ParameterInfo",
+        "Submission",
+        "SubmissionError",
+        "one_token",
+    ),
+    "grader.engine.contrast": ("alike", "same"),
+    "grader.engine.desk": ("Desk", "in_words", "parameter_facts", "said"),
+    "grader.engine.devices": ("FIXED_DEVICE",),
+    "grader.engine.draws": ("Draws", "additive"),
+    "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
+    "grader.engine.inquiry": ("Inquiry", "Subject", "inquiry_of", "run"),
+    "grader.engine.layout": ("Layout",),
+    "grader.engine.layout_names": ("is_bias", "role_of"),
+    "grader.engine.local": ("LocalSubmission",),
+    "grader.engine.mistakes": ("Collection", "Mistake"),
+    "grader.engine.naming": ("Findings", "LOOSE"),
+    "grader.engine.readings": ("Wanted", "own_parameters"),
+    "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Seen"),
+    "grader.sandbox.remote": ("RemoteInstance",),
+    "grader.training.plugged": ("plugged",),
+    "grader.training.proxy": ("RemoteModule",),
+    "grader.training.spotcheck": ("SpotChecked",),
+    "grader.training.stand_ins": (
+        "D_FF",
+        "D_MODEL",
+        "LearnersLoss",
+        "LearnersMasks",
+        "MAX_LEN",
+        "NUM_HEADS",
+        "StepsInPlace",
+        "VOCAB",
+        "WholeModel",
+        "load_from",
+        "remote",
+        "reverser_part",
+        "with_stack",
+    ),
+    "grader.training.training": (
+        "PLACES",
+        "TASK",
+        "WORDS",
+        "good_speller",
+        "require",
+        "require_spelling",
+        "reverser",
+        "spelled",
+        "train_model",
+        "train_to_reverse",
+    ),
+    "grader.worker.parts.blocks": ("Attention", "FeedForward"),
+    "grader.worker.parts.spelling": ("MEMORY_WIDTH", "Speller"),
+    "grader.worker.strays": ("ASKED_FOR", "RESULT"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)

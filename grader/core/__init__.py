@@ -1,0 +1,1 @@
+"""What all rooms of the grader share: submissions, failures, results."""
