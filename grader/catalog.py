@@ -187,6 +187,6 @@ def exercise_for(file: Path) -> Exercise:
             return exercises[name]
     known = ", ".join(f"{one.file} (--exercise {one.name})" for one in exercises.values())
     raise ZooError(
-        f"No exercise is called after the file '{file.name}' or its folder. Known: {known}. "
+        f"No exercise has a file called '{file.name}'. Known: {known}. "
         "Rename the file, or name the exercise with --exercise NAME."
     )

@@ -1,23 +1,25 @@
 """`zoo dev check` and `zoo dev new-exercise`."""
 
 import csv
-import importlib
+import itertools
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
 
 from grader.author.matrix import grading_processes, matrix
 from grader.author.proofs import Examined, examine
-from grader.catalog import get_exercise, get_mistakes
+from grader.catalog import Exercise, get_exercise, get_mistakes
 from tests import solution_file
 from zoo.cli.root import make_cli
 from zoo.core.plugins import get_plugins
+
+_numbers = itertools.count()
 
 
 def zoo(*arguments: str) -> Result:
@@ -57,6 +59,14 @@ def test_a_surviving_and_a_misnamed_mistake_are_found(monkeypatch: pytest.Monkey
     assert [row.problem for row in rows] == ["it survives: no test failed", f"it is named {known[1].id}"]
 
 
+def copied(into: Path, monkeypatch: pytest.MonkeyPatch) -> Exercise:
+    """The exercise `feedforward` from a copy of its package, which may be changed."""
+    package = f"odd_{next(_numbers)}"
+    shutil.copytree(solution_file("feedforward").parent, into / package)
+    monkeypatch.syspath_prepend(into)
+    return replace(get_exercise("feedforward"), package=package)
+
+
 def test_a_test_that_kills_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     only = [m for m in get_mistakes("feedforward") if m.id == "bias-missing"]
     monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: only)
@@ -68,20 +78,11 @@ def test_a_test_that_kills_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    real = get_exercise("feedforward")
     monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: ())
-    package = ModuleType("zoo_odd")
-    package.__path__ = [str(tmp_path)]
-    monkeypatch.setitem(sys.modules, "zoo_odd", package)
-    for module in ("solution", "reference", "suite"):
-        monkeypatch.setitem(
-            sys.modules, f"zoo_odd.{module}", importlib.import_module(f"{real.package}.{module}")
-        )
-    (tmp_path / "template.py").write_text(
-        solution_file("feedforward").read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    (tmp_path / "hints.py").write_text("HINTS = {}\n", encoding="utf-8")
-    odd = replace(real, package="zoo_odd")
+    odd = copied(tmp_path, monkeypatch)
+    package = tmp_path / odd.package
+    shutil.copy(package / "solution.py", package / "template.py")
+    (package / "hints.py").write_text("HINTS = {}\n", encoding="utf-8")
     found = failing(examine(odd, seed=0))
     assert any(
         "passes on the untouched template" in problem
@@ -90,8 +91,9 @@ def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
     assert any("FeedForward has 0 hints" in problem for problem in failing(examine(odd, seed=0)).popitem()[1])
 
 
-def test_a_broken_solution_is_found() -> None:
-    odd = replace(get_exercise("feedforward"), solution="grader.exercises.attention.solution")
+def test_a_broken_solution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = copied(tmp_path, monkeypatch)
+    shutil.copy(solution_file("attention"), tmp_path / odd.package / "solution.py")
     assert any("FeedForward" in problem for problem in sum(failing(examine(odd, seed=0)).values(), ()))
 
 

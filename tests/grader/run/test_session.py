@@ -37,7 +37,7 @@ def test_shape(component):
 
 @pytest.mark.grade(category="numerics", points=3, title="equals the reference", needs=("test_shape",))
 def test_numbers(component, seed, device, reference):
-    assert seed == 5 and device == "cpu" and reference.__name__ == "math"
+    assert seed == 5 and device == "cpu" and reference.__name__.endswith(".reference")
     component.do("numbers")
 
 @pytest.mark.grade(category="masking", points=1, title="keeps to the mask")

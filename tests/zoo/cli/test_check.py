@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import solution_file
 from tests.zoo.cli.conftest import ROOT, Zoo
 
 HEAD = "import torch\nfrom torch import nn\n"
@@ -113,7 +114,7 @@ def test_a_stub_is_not_written_yet(zoo: Zoo) -> None:
 
 
 def test_the_model_solution_fits(zoo: Zoo) -> None:
-    done = zoo("check", f"{ROOT / 'grader' / 'solutions' / 'attention.py'}:MultiHeadAttention")
+    done = zoo("check", f"{solution_file('attention')}:MultiHeadAttention")
     assert done.code == 0
 
 

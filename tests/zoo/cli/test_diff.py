@@ -45,7 +45,7 @@ def test_two_columns_then_what_differs_then_the_parameters(zoo: Zoo) -> None:
     lines = done.out.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["eager", "gqa:num_kv_heads=2"]
-    assert lines[1].split()[0] == "zoo.parts.attention.eager:EagerAttention"
+    assert lines[1].startswith("zoo.parts.attention.")
     source = lines[lines.index("-" * 79) + 1 : lines.index("What they declare differently") - 1]
     assert {line[39:40] for line in source} <= {"", " ", "|", "<", ">"}
     words = [" ".join(line.split()) for line in lines]
