@@ -24,14 +24,14 @@ def trained(name: str, text: str) -> Result:
     return result
 
 
-def solution(name: str) -> str:
+def source(name: str) -> str:
     return solution_file(name).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_solution_passes(name: str) -> None:
-    result = trained(name, solution(name))
+    result = trained(name, source(name))
     assert (result.status, result.message) == ("passed", "")
 
 
@@ -45,7 +45,7 @@ def test_solution_passes(name: str) -> None:
     ids=["older-keys-lost", "values-for-keys"],
 )
 def test_wrong_cache_spells_worse(right: str, wrong: str) -> None:
-    text = solution_file("kv_cache")
+    text = source("kv_cache")
     assert text.count(right) == 1
     result = trained("kv_cache", text.replace(right, wrong))
     assert result.status == "failed"
