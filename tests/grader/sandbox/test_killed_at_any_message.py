@@ -79,7 +79,9 @@ class Killer:
 
     def _kill(self) -> None:
         assert self._worker is not None
-        os.kill(self._worker.pid if self.who is None else self.who, signal.SIGKILL)
+        pid = self._worker.pid
+        os.kill(pid if self.who is None else self.who, signal.SIGKILL)
+        assert wait_until(lambda: ended(pid))  # the worker dies of its fork server's death, a little later
 
 
 @dataclasses.dataclass
@@ -133,6 +135,14 @@ def bench(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     killer = Killer()
     killer.install(monkeypatch)
     return Bench(sandbox, killer, tmp_path)
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is gone, or a zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def wait_until(done: Callable[[], bool]) -> bool:
