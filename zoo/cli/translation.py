@@ -124,7 +124,7 @@ def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Setting
     settings = settings_from(
         preset.recipe, preset.tasks.get(TASK, {}), {name: given.pop(name) for name in names}
     )
-    return blueprint_from(given, preset.blueprint()), settings
+    return blueprint_from(given, preset), settings
 
 
 def check_sizes_asked(given: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ def check_sizes_asked(given: Mapping[str, Any]) -> None:
 
 def _begun(folder: Path, given: dict[str, Any]) -> Run:
     """A new run with its folder, as it was asked for."""
-    from zoo.core.plugins import get_registry
+    from zoo.core.plan import make_plan
     from zoo.core.rules import check
     from zoo.training.translation.run import Run, begin, check_vocabulary, make_tokenizers
     from zoo.training.translation.sources import Sources, digest
@@ -151,7 +151,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     tokenizers = make_tokenizers(corpora, settings, path)
     blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)
     check_vocabulary(blueprint, tokenizers)
-    check(blueprint, get_registry())
+    check(make_plan(blueprint))
     run = Run(folder, blueprint, settings, sources, digest(corpora), tokenizers)
     begin(run)
     return run
