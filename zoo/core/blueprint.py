@@ -240,8 +240,9 @@ class Preset:
         """
         if corrected and not self.corrected:
             raise ZooError(f"Preset '{self.name}' has nothing to correct: leave --corrected out.")
+        written = {axis.name.replace("-", "_"): axis.name for axis in get_registry().axes}
         layers = (self.choices, self.corrected if corrected else {}, choices or {})
-        merged = {axis.replace("_", "-"): text for layer in layers for axis, text in layer.items()}
+        merged = {written.get(axis, axis): text for layer in layers for axis, text in layer.items()}
         return make_blueprint(**{**merged, **self.sizes, **(sizes or {})})
 
     def check(self) -> None:
