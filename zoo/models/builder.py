@@ -16,7 +16,7 @@ from zoo.core.plan import Plan, PlannedPart, make_plan, plan_part
 from zoo.core.plugins import DEFAULT_PLUGINS
 from zoo.core.registry import Registry
 from zoo.core.rules import check
-from zoo.models.external import construct_external
+from zoo.models.external import construct_external, missing_methods
 from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.init.base import initialise, scale_branches
@@ -106,7 +106,7 @@ def _factory(part: PlannedPart) -> Factory:
             if variant.origin in DEFAULT_PLUGINS:
                 raise
             what = f"{variant.axis}={variant.name}, of plugin '{variant.origin}', cannot be constructed"
-            raise PluginError(f"{what}: {error}.") from error
+            raise PluginError(f"{what}: {missing_methods(cls) or error}.") from error
 
     return make
 
