@@ -28,8 +28,9 @@ from zoo.core.tasks import get_task
 from zoo.training.translation.settings import settings_from
 
 if TYPE_CHECKING:
+    from zoo.training.trainer import Trainer
     from zoo.training.translation.ablation import Outcome
-    from zoo.training.translation.trainer import Trainer
+    from zoo.training.translation.work import TranslationWork
 
 MISMATCH = "loss-and-head"
 CURVE = 6  # epochs of a loss curve that are shown
@@ -98,7 +99,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
 
 def _prepared(
     given: dict[str, Any], device: str, allow: Sequence[str]
-) -> tuple[list[tuple[Blueprint, Trainer]], list[str]]:
+) -> tuple[list[tuple[Blueprint, Trainer[TranslationWork]]], list[str]]:
     """A trainer for every combination that was asked for, and the axes that tell them apart."""
     from zoo.analysis.compare import Candidate, combinations
     from zoo.models.devices import resolve_device
@@ -133,7 +134,7 @@ def _prepared(
     return trainers, varied or list(choices) or ["attention"]
 
 
-def _trained(trainers: Sequence[tuple[Blueprint, Trainer]]) -> list[Outcome]:
+def _trained(trainers: Sequence[tuple[Blueprint, Trainer[TranslationWork]]]) -> list[Outcome]:
     from tqdm import tqdm
 
     from zoo.training.translation.ablation import outcome

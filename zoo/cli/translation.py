@@ -20,11 +20,12 @@ from zoo.training.translation.settings import Settings, settings_from
 
 if TYPE_CHECKING:
     from zoo.core.blueprint import Blueprint
-    from zoo.training.translation.progress import Progress
+    from zoo.training.progress import Progress
+    from zoo.training.trainer import Trainer
     from zoo.training.translation.run import Run
     from zoo.training.translation.sources import Sources
-    from zoo.training.translation.trainer import Trainer
-    from zoo.training.translation.update import Step
+    from zoo.training.translation.work import TranslationWork
+    from zoo.training.update import Step
 
 TASK = "translate"
 SHOWN = 3  # examples
@@ -163,8 +164,8 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
     from zoo.models.trial import build_on
     from zoo.training.translation.dataset import datasets
     from zoo.training.translation.keeper import Keeper
-    from zoo.training.translation.trainer import Trainer
     from zoo.training.translation.translator import Translator
+    from zoo.training.translation.work import make_trainer
 
     corpora = run.sources.read()
     run.check(corpora)
@@ -173,7 +174,7 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
         click.echo(f"{name} text: {one.corpus.report}", err=True)
     model = build_on(run.blueprint, device, run.settings.seed)
     translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, device)
-    trainer = Trainer(model, run.blueprint, run.settings, data, translator, device)
+    trainer = make_trainer(model, run.blueprint, run.settings, data, translator)
     with (
         memory_limit("Take a smaller --tokens, or a smaller model."),
         Keeper(run, trainer) as keeper,
@@ -203,7 +204,7 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
 class Bar:
     """An observer that hands on to another, with a progress bar where standard error is a terminal."""
 
-    def __init__(self, inner: Any, trainer: Trainer) -> None:
+    def __init__(self, inner: Any, trainer: Trainer[TranslationWork]) -> None:
         """`inner` is told everything first."""
         from tqdm import tqdm
 
