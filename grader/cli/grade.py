@@ -60,12 +60,11 @@ class Choices:
 
     def categories(self) -> frozenset[str]:
         """The categories to run. Raises ZooError if none is left."""
-        chosen = set(self.only.split(",") if self.only else _categories())
-        chosen -= set(self.skip.split(",")) if self.skip else set()
-        chosen -= {"training"} if self.quick else set()
-        if not chosen:
-            raise ZooError("--only, --skip and --quick together leave no test to run.")
-        return frozenset(chosen)
+        from grader.library import categories
+
+        only = self.only.split(",") if self.only else ()
+        skip = self.skip.split(",") if self.skip else []
+        return categories(only, [*skip, *(["training"] if self.quick else [])])
 
     def selection(self) -> str:
         """The options that leave tests out, as typed."""
@@ -184,12 +183,13 @@ def grade(
 
 def _grade_all(files: tuple[Path, ...], report: Reports, choices: Choices) -> bool:
     from grader.cli.exercises import chosen_file, remember
+    from grader.library import read_source
     from grader.sandbox.sandbox import Sandbox
 
     choices.categories()
     files = files or (chosen_file(choices.exercise),)
     report.check(len(files))
-    work = [(file, _read(file), _exercise(file, choices)) for file in files]
+    work = [(file, read_source(file), _exercise(file, choices)) for file in files]
     grades = []
     with Sandbox(choices.sandbox) as sandbox:
         for file, source, exercise in work:
@@ -204,21 +204,6 @@ def _exercise(file: Path, choices: Choices) -> Exercise:
     from grader.catalog import exercise_for, get_exercise
 
     return get_exercise(choices.exercise) if choices.exercise else exercise_for(file)
-
-
-def _read(file: Path) -> bytes:
-    """The file's content. Raises ZooError if there is nothing to read."""
-    if file.is_dir():
-        such = "" if file.suffix == ".py" else f", such as {file / 'attention.py'}"
-        raise ZooError(f"'{file}' is a directory; expected a Python file{such}.")
-    if not file.exists():
-        raise ZooError(f"There is no file '{file}'.")
-    if not file.is_file():
-        raise ZooError(f"'{file}' is not a regular file; expected a Python file.")
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise ZooError(f"'{file}' cannot be read: {error.strerror}.") from error
 
 
 def _grade_one(file: Path, exercise: Exercise, source: bytes, choices: Choices, sandbox: Sandbox) -> Grade:

@@ -17,15 +17,16 @@ import torch
 from tests.bench.measure import Action, Benchmark
 from zoo.models.builder import build
 from zoo.parts.decoding.beam import BeamDecoding
+from zoo.training.progress import Progress
+from zoo.training.trainer import steady
 from zoo.training.translation.dataset import datasets
 from zoo.training.translation.presets import MULTI30K_CPU, NAME, TRANSLATE
-from zoo.training.translation.progress import Progress
 from zoo.training.translation.run import load_translator, make_tokenizers
 from zoo.training.translation.settings import settings_from
 from zoo.training.translation.sources import Sources
-from zoo.training.translation.trainer import Trainer, flushing
 from zoo.training.translation.translator import Translator
-from zoo.training.translation.update import Step
+from zoo.training.translation.work import make_trainer
+from zoo.training.update import Step
 
 SENTENCES, BEAM = 1000, 5
 
@@ -51,11 +52,11 @@ def both() -> tuple[Action, Action]:
     model = build(blueprint, seed=0)
     translator = Translator(model, tokenizers, max_len, cpu)
     data = datasets(corpora, tokenizers, max_len)
-    Trainer(model, blueprint, settings, data, translator, cpu).run(Silent())
+    make_trainer(model, blueprint, settings, data, translator).run(Silent())
     texts = [pair.src for pair in corpora.train.pairs[:SENTENCES]]
 
     def action(cached: bool) -> None:
-        with flushing():
+        with steady(cpu, None):
             Translator(model, tokenizers, max_len, cpu, cached=cached)(texts, BeamDecoding(BEAM))
 
     return partial(action, True), partial(action, False)
@@ -82,7 +83,7 @@ def main(run: Path, file: Path) -> None:
     found, seconds = [], []
     for translator.cached in (True, False):
         start = time.process_time()
-        with flushing():
+        with steady(translator.device, None):
             found.append(translator(texts, BeamDecoding(BEAM)).texts)
         seconds.append(time.process_time() - start)
     differ = sum(one != other for one, other in zip(*found, strict=True))

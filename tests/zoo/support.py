@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoo.core.blueprint import Blueprint, make_blueprint
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.core.rules import problems
@@ -28,11 +29,11 @@ def fitting(choices: Mapping[str, str], **sizes: Any) -> Blueprint:
     given = {axis.replace("-", "_"): name for axis, name in choices.items()}
     blueprint = make_blueprint(**given, **sizes)
     registry = get_registry()
-    broken = problems(blueprint, registry)
+    broken = problems(make_plan(blueprint, registry))
     if "loss-and-head" in broken:
         changed = "loss" if "head" in choices else "head"
         for variant in registry.variants(changed):
             other = make_blueprint(**given, **{changed: variant.name}, **sizes)
-            if "loss-and-head" not in problems(other, registry):
+            if "loss-and-head" not in problems(make_plan(other, registry)):
                 return other
     return blueprint

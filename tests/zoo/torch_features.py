@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tests.zoo.support import accepted, fitting
 from zoo.core.blueprint import Blueprint
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
 from zoo.models.builder import build
@@ -50,7 +51,7 @@ def pairs(first: str, *others: str) -> list[str]:
         for axis in others
         for other in registry.variants(axis)
     ]
-    return [case for case in found if not problems(blueprint_of(case), registry)]
+    return [case for case in found if not problems(make_plan(blueprint_of(case), registry))]
 
 
 def covering(*left_out: str) -> list[str]:
@@ -61,7 +62,7 @@ def covering(*left_out: str) -> list[str]:
         chosen: dict[str, str] = {}
         for axis, names in todo.items():
             for name in names:
-                if not problems(fitting({**chosen, axis: name}, **SIZES), registry):
+                if not problems(make_plan(fitting({**chosen, axis: name}, **SIZES), registry)):
                     chosen[axis] = name
                     break
         assert chosen, f"no model can be built with any of {todo}"

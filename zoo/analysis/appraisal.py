@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
 from zoo.analysis.measure import count_flops, largest_difference, peak_memory, time_interleaved
 from zoo.analysis.workers import Call, attempt
 from zoo.core.blueprint import Blueprint, Choice
+from zoo.core.plan import plan_part
 from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
 from zoo.models.builder import build_decoding, build_loss, build_schedule
@@ -85,14 +85,13 @@ class Trial:
         self.optimizer.step()
 
 
-def measure_once(blueprint_json: Mapping[str, Any], setting: Setting) -> Cost:
+def measure_once(blueprint: Blueprint, setting: Setting) -> Cost:
     """Parameters, FLOPs, memory, and the difference to plain attention.
 
     Raises:
         CombinationError: it cannot be built.
         ZooError: a part fails, or it does not fit into memory.
     """
-    blueprint = Blueprint.from_json(blueprint_json)
     with memory_limit(LESS):
         trial = Trial(blueprint, setting)
         difference, note = _difference(trial)
@@ -108,17 +107,17 @@ def measure_once(blueprint_json: Mapping[str, Any], setting: Setting) -> Cost:
 def _difference(trial: Trial) -> tuple[float | None, str]:
     """The largest difference of outputs to attention=eager with the same weights; or None, and why."""
     blueprint, setting = trial.blueprint, trial.setting
-    registry, chosen = get_registry(), blueprint["attention"]
-    if not registry.resolve("attention", chosen.name)[0].capabilities["exact"]:
+    chosen = blueprint["attention"]
+    if not plan_part("attention", chosen).capabilities["exact"]:
         return None, f"attention={chosen.name} does not declare that it equals eager."
-    known = {option.name for option in registry.get("attention", "eager").options}
+    known = {option.name for option in get_registry().get("attention", "eager").options}
     plain = Choice("eager", {name: value for name, value in chosen.options.items() if name in known})
     other = build_on(blueprint.with_choices(attention=str(plain)), setting.device, setting.seed)
     return largest_difference(trial.model, other, trial.tokens.src, trial.tokens.tgt), ""
 
 
 def train_and_score(
-    blueprint_json: Mapping[str, Any], task: str, recipe: Recipe, device: torch.device
+    blueprint: Blueprint, task: str, recipe: Recipe, device: torch.device
 ) -> tuple[float, float]:
     """Train with the blueprint's loss and schedule, and decode unseen texts as it says.
 
@@ -131,7 +130,7 @@ def train_and_score(
         DivergedError: the loss is not finite.
         ZooError: a part fails, or it does not fit into memory.
     """
-    blueprint, data = Blueprint.from_json(blueprint_json), load_task(task)
+    data = load_task(task)
     with memory_limit(LESS), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         model = build_on(blueprint, device, recipe.seed)
         schedule = build_schedule(blueprint, recipe.steps, recipe.warmup)

@@ -14,7 +14,7 @@ from zoo.analysis.appraisal import ROUNDS, Cost, Setting, measure_once, measure_
 from zoo.analysis.workers import Call, Result, Workers
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError
-from zoo.core.plugins import get_registry
+from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe
 from zoo.core.rules import check
 from zoo.training.tasks.base import TaskData
@@ -196,7 +196,7 @@ def unfit(candidate: Candidate, conditions: Conditions, task: TaskData | None) -
 def _admitted(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> Row:
     """A row that is to be filled, or one that is refused before anything is built."""
     try:
-        check(candidate.blueprint, get_registry())
+        check(make_plan(candidate.blueprint))
     except CombinationError as error:
         return Row(candidate, REFUSED, note=str(error))
     reason = unfit(candidate, conditions, task)
@@ -212,7 +212,7 @@ def _measure(
 ) -> None:
     """Fill in what is measured once."""
     numbers = _still_in(rows)
-    calls = [Call(measure_once, (rows[n].blueprint.to_json(), conditions.setting)) for n in numbers]
+    calls = [Call(measure_once, (rows[n].blueprint, conditions.setting)) for n in numbers]
     for n, result in zip(numbers, workers.run(calls, lambda *_: on_stage("measured")), strict=True):
         rows[n] = _with_cost(rows[n], result)
 
@@ -239,9 +239,7 @@ def _train(
     calls = []
     for n, seed in pairs:
         recipe = Recipe(**{**rows[n].candidate.recipe, "steps": conditions.steps, "seed": seed})
-        calls.append(
-            Call(train_and_score, (rows[n].blueprint.to_json(), conditions.task, recipe, conditions.device))
-        )
+        calls.append(Call(train_and_score, (rows[n].blueprint, conditions.task, recipe, conditions.device)))
     done = workers.run(calls, lambda *_: on_stage("trained"))
     for (n, seed), result in zip(pairs, done, strict=True):
         score, loss = result.value or (None, None)

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from zoo.core.blueprint import Blueprint, Choice
+from zoo.core.plan import make_plan, plan_part
 from zoo.core.registry import Axis, Registry, Variant
 from zoo.core.rules import problems
 from zoo.core.source import Source, find_source
@@ -60,8 +61,9 @@ def side(axis: str, text: str, base: Blueprint, registry: Registry) -> Side:
         UnknownNameError: no such axis, variant or option.
         ZooError: a value that an option does not take, or a file that cannot be read.
     """
-    variant, _ = registry.resolve(axis, text)
-    return Side(variant, base.with_choices(registry, **{axis: text})[axis], find_source(variant))
+    choice = base.with_choices(registry, **{axis: text})[axis]
+    variant = plan_part(axis, choice, registry).variant
+    return Side(variant, choice, find_source(variant))
 
 
 def differences(axis: Axis, left: Side, right: Side) -> list[Difference]:
@@ -167,7 +169,7 @@ def standing(axis: str, texts: Sequence[str], base: Blueprint, registry: Registr
     def first(some: Sequence[str]) -> list[Blueprint] | None:
         for context in contexts:
             found = [context.with_choices(registry, **{axis: text}) for text in some]
-            if not any(problems(one, registry) for one in found):
+            if not any(problems(make_plan(one, registry)) for one in found):
                 return found
         return None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zoo.core.blueprint import Blueprint, Choice
+from zoo.core.plan import make_plan
 from zoo.core.registry import Registry
 from zoo.core.rules import RULES, problems
 
@@ -67,7 +68,7 @@ def explain(blueprint: Blueprint, registry: Registry) -> Explanation:
         UnknownNameError: a variant that is not registered.
         ZooError: a file that is gone.
     """
-    broken = problems(blueprint, registry)
+    broken = problems(make_plan(blueprint, registry))
     axes = tuple(_report(axis.name, blueprint, broken, registry) for axis in registry.axes)
     rules = {rule.__name__.replace("_", "-"): (rule.__doc__ or "").partition("\n")[0] for rule in RULES}
     return Explanation(broken, axes, rules)
@@ -76,9 +77,14 @@ def explain(blueprint: Blueprint, registry: Registry) -> Explanation:
 def _report(axis: str, blueprint: Blueprint, broken: Mapping[str, str], registry: Registry) -> AxisReport:
     chosen = blueprint[axis]
     alternatives = tuple(
-        Alternative(one.name, problems(blueprint.with_choices(registry, **{axis: one.name}), registry))
+        Alternative(one.name, _problems_with(blueprint, axis, one.name, registry))
         for one in registry.variants(axis)
         if one.name != chosen.name
     )
     to_blame = tuple(rule for rule in broken if any(rule not in one.broken for one in alternatives))
     return AxisReport(axis, chosen, to_blame, alternatives)
+
+
+def _problems_with(blueprint: Blueprint, axis: str, name: str, registry: Registry) -> dict[str, str]:
+    """The rules that `blueprint` would break with another variant on one axis."""
+    return problems(make_plan(blueprint.with_choices(registry, **{axis: name}), registry))

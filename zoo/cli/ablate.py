@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,23 +13,24 @@ import click
 from zoo.cli.options import (
     axis_options,
     axis_values,
-    blueprint_from,
     device_option,
     json_option,
     preset_option,
     size_options,
+    sizes_from,
 )
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import print_json, wrapped
 from zoo.cli.translation import TASK, check_sizes_asked, settings_options
-from zoo.core.blueprint import Blueprint, Sizes, get_preset
+from zoo.core.blueprint import Blueprint, get_preset
 from zoo.core.errors import CombinationError
 from zoo.core.tasks import get_task
 from zoo.training.translation.settings import settings_from
 
 if TYPE_CHECKING:
+    from zoo.training.trainer import Trainer
     from zoo.training.translation.ablation import Outcome
-    from zoo.training.translation.trainer import Trainer
+    from zoo.training.translation.work import TranslationWork
 
 MISMATCH = "loss-and-head"
 CURVE = 6  # epochs of a loss curve that are shown
@@ -98,7 +99,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
 
 def _prepared(
     given: dict[str, Any], device: str, allow: Sequence[str]
-) -> tuple[list[tuple[Blueprint, Trainer]], list[str]]:
+) -> tuple[list[tuple[Blueprint, Trainer[TranslationWork]]], list[str]]:
     """A trainer for every combination that was asked for, and the axes that tell them apart."""
     from zoo.analysis.compare import Candidate, combinations
     from zoo.models.devices import resolve_device
@@ -113,12 +114,12 @@ def _prepared(
     preset = get_preset(given.pop("preset") or get_task(TASK).preset)
     check_sizes_asked(given)
     path, choices = given.pop("tokenizer"), axis_values(given)
-    sizes = {one.name: given.pop(one.name) for one in fields(Sizes)}
+    sizes = sizes_from(given)
     settings = settings_from(preset.recipe, preset.tasks.get(TASK, {}), given)
     corpora = sources.read()
     tokenizers = make_tokenizers(corpora, settings, path)
     sizes |= {"src_vocab": tokenizers.src.vocab_size, "tgt_vocab": tokenizers.tgt.vocab_size}
-    base = blueprint_from(sizes, preset.blueprint())
+    base = preset.blueprint(sizes=sizes)
     blueprints = [one.blueprint for one in combinations([Candidate(base)], choices)]
     trainers = []
     for blueprint in blueprints:
@@ -133,7 +134,7 @@ def _prepared(
     return trainers, varied or list(choices) or ["attention"]
 
 
-def _trained(trainers: Sequence[tuple[Blueprint, Trainer]]) -> list[Outcome]:
+def _trained(trainers: Sequence[tuple[Blueprint, Trainer[TranslationWork]]]) -> list[Outcome]:
     from tqdm import tqdm
 
     from zoo.training.translation.ablation import outcome

@@ -21,10 +21,11 @@ from zoo.cli.options import (
     seed_option,
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
-from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.errors import CombinationError, ZooError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
-from zoo.core.rules import check, chosen_variants
+from zoo.core.rules import check
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 NAMED = 4  # parameters named before the rest is counted
 
 
-@click.command(epilog=defaults_text(make_blueprint()))
+@click.command(epilog=defaults_text())
 @blueprint_options
 @seed_option
 @device_option
@@ -127,7 +128,7 @@ def _explain(blueprint: Blueprint, save: Path | None, as_json: bool) -> int:
 def _check(blueprint: Blueprint) -> None:
     """Refuse what breaks a rule, before torch is imported. Raises CombinationError."""
     try:
-        check(blueprint, get_registry())
+        check(make_plan(blueprint))
     except CombinationError as error:
         raise CombinationError(
             f"{error}\nThe same command with --explain says, axis by axis, what would fit."
@@ -137,8 +138,8 @@ def _check(blueprint: Blueprint) -> None:
 def _print(
     blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: torch.device, saved: str | None
 ) -> None:
-    variants = chosen_variants(blueprint, get_registry())
-    rows = [(axis, brief(axis, choice), variants[axis].summary) for axis, choice in blueprint.choices.items()]
+    parts = make_plan(blueprint).parts
+    rows = [(axis, brief(axis, blueprint[axis]), part.variant.summary) for axis, part in parts.items()]
     click.echo(f"{bold('Assembly')}\n{columns(rows)}")
     sizes = ", ".join(f"{one.name} {getattr(blueprint.sizes, one.name)}" for one in fields(Sizes))
     click.echo(wrapped(sizes, "  "))

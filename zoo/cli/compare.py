@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,16 @@ from zoo.cli.bytask import ByTask
 from zoo.cli.options import (
     axis_options,
     axis_values,
-    blueprint_from,
     defaults_text,
     device_option,
     json_option,
     presets_option,
     size_options,
+    sizes_from,
 )
 from zoo.cli.tables import comparison
 from zoo.cli.text import output_alone, print_alone, print_json
-from zoo.core.blueprint import Blueprint, Sizes, get_preset, make_blueprint
+from zoo.core.blueprint import Sizes, get_preset, make_blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.recipe import Recipe
 from zoo.core.tasks import Task, get_task
@@ -36,11 +36,8 @@ BATCH, LENGTH = 8, 32
 STANDARD_OUTPUT = Path("-")
 
 
-def _small() -> Blueprint:
-    """What is compared where nothing is said: quick, yet large enough that a part's cost shows."""
-    return make_blueprint(
-        d_model=128, num_heads=4, d_ff=512, num_encoder_layers=2, num_decoder_layers=2, dropout=0.0
-    )
+SMALL = Sizes(d_model=128, num_heads=4, d_ff=512, num_encoder_layers=2, num_decoder_layers=2, dropout=0.0)
+"""The sizes that are compared by default: quick, yet large enough that a part's cost shows."""
 
 
 def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[int, ...]:
@@ -53,7 +50,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     return seeds
 
 
-@click.command(cls=ByTask, epilog=defaults_text(_small()) + " With a task: its preset.")
+@click.command(cls=ByTask, epilog=defaults_text(SMALL) + " With a task: its preset.")
 @presets_option
 @axis_options(several=True)
 @size_options
@@ -171,14 +168,14 @@ def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
     if text is not None and not names:
         raise ZooError(f"--preset={text}: expected one or more presets, separated by commas.")
     if not names and task is None:
-        found = [Candidate(_small())]
+        found = [Candidate(make_blueprint(**asdict(SMALL)))]
     else:
         presets = [get_preset(name) for name in names or [task.preset if task else ""]]
         found = [
             Candidate(preset.blueprint(), preset.name if names else "", preset.recipe) for preset in presets
         ]
-    sizes = {one.name: given.pop(one.name, None) for one in fields(Sizes)}
-    return [Candidate(blueprint_from(dict(sizes), one.blueprint), one.preset, one.recipe) for one in found]
+    sizes = sizes_from(given)
+    return [replace(one, blueprint=one.blueprint.with_sizes(**sizes)) for one in found]
 
 
 def _columns(bases: Sequence[Candidate], choices: dict[str, list[str]]) -> list[str]:

@@ -27,7 +27,7 @@ from zoo.analysis.diff import (
 )
 from zoo.cli.arguments import complete_axes, complete_names
 from zoo.cli.describe import brief, in_words, variant_json
-from zoo.cli.options import blueprint_from, json_option, size_options
+from zoo.cli.options import json_option, size_options, sizes_from
 from zoo.cli.text import GAP, WIDEST_OF_ALL, bold, colour, print_json, width, wrapped
 from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
 from zoo.core.errors import ZooError
@@ -70,7 +70,7 @@ def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: 
       zoo diff feedforward relu mine.py:FeedForward --unified
     """
     registry = get_registry()
-    kind, base = registry.axis(axis), blueprint_from(given, _small())
+    kind, base = registry.axis(axis), _small().with_sizes(**sizes_from(given))
     left, right = side(axis, a, base, registry), side(axis, b, base, registry)
     found = differences(kind, left, right)
     models = standing(axis, (a, b), base, registry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from zoo.cli.text import output_alone
-from zoo.core.blueprint import Blueprint, Sizes, get_preset, get_presets, make_blueprint
+from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Axis, Variant
@@ -177,25 +177,35 @@ def device_option(command: F) -> F:
     )(command)
 
 
-def blueprint_from(given: dict[str, Any], base: Blueprint | None = None) -> Blueprint:
-    """The blueprint that was asked for; takes its entries out of `given`.
+def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blueprint:
+    """Return the blueprint that was asked for; takes its entries out of `given`.
 
     Args:
         given: the arguments of a command with `blueprint_options`; those that are None were not given.
-        base: what options change where no --preset is given; all defaults if None.
+        default: the preset where no --preset is given; all defaults if None.
 
     Raises:
         UnknownNameError: no such preset, variant or option.
         ZooError: a value out of range.
     """
-    preset, corrected = given.pop("preset", None), given.pop("corrected", False)
-    if corrected and preset is None:
+    name, corrected = given.pop("preset", None), given.pop("corrected", False)
+    if corrected and name is None:
         raise ZooError("--corrected mends the traps of a preset: name one with --preset.")
-    chosen = {axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes}
-    sizes = {one.name: given.pop(one.name, None) for one in fields(Sizes)}
-    blueprint = get_preset(preset).blueprint(corrected) if preset is not None else base or make_blueprint()
-    blueprint = blueprint.with_choices(**{axis: text for axis, text in chosen.items() if text is not None})
-    return blueprint.with_sizes(**{name: value for name, value in sizes.items() if value is not None})
+    choices = _asked({axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes})
+    sizes = sizes_from(given)
+    preset = get_preset(name) if name is not None else default
+    if preset is None:
+        return make_blueprint(**choices, **sizes)
+    return preset.blueprint(corrected, choices, sizes)
+
+
+def sizes_from(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the sizes that were asked for; takes them out of `given`."""
+    return _asked({one.name: given.pop(one.name, None) for one in fields(Sizes)})
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def axis_values(given: dict[str, Any]) -> dict[str, list[str]]:
@@ -215,10 +225,11 @@ def axis_values(given: dict[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def defaults_text(blueprint: Blueprint) -> str:
+def defaults_text(given: Sizes | None = None) -> str:
     """One sentence for a command's help: what is taken where no option is given."""
-    choices = [f"{axis}={choice.name}" for axis, choice in blueprint.choices.items()]
-    sizes = [f"{one.name.replace('_', '-')}={getattr(blueprint.sizes, one.name)}" for one in fields(Sizes)]
+    choices = [f"{axis.name}={axis.default}" for axis in get_registry().axes]
+    values = asdict(given or Sizes())
+    sizes = [f"{name.replace('_', '-')}={value}" for name, value in values.items()]
     return f"Defaults: {', '.join(choices + sizes)}."
 
 

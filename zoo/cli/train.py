@@ -129,7 +129,7 @@ def train(
     """
     preset = get_preset(given["preset"] or get_task(task).preset)
     recipe = _recipe(preset, {name: given.pop(name) for name in ASKED})
-    blueprint = blueprint_from(given, preset.blueprint())
+    blueprint = blueprint_from(given, preset)
 
     from zoo.models.builder import build_decoding
     from zoo.models.checkpoint import check_directory

@@ -48,13 +48,14 @@ def translate(
 
     from zoo.models.builder import build_decoding
     from zoo.models.devices import memory_limit, resolve_device
+    from zoo.training.trainer import steady
     from zoo.training.translation.run import load_translator
-    from zoo.training.translation.trainer import flushing
 
-    translator, blueprint = load_translator(folder, resolve_device(device), allow_code=allow_code)
+    where = resolve_device(device)
+    translator, blueprint = load_translator(folder, where, allow_code=allow_code)
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)
-    with memory_limit("Give fewer or shorter sentences, or a smaller beam."), flushing():
+    with memory_limit("Give fewer or shorter sentences, or a smaller beam."), steady(where, None):
         found = translator(texts, build_decoding(blueprint), seed)
     if found.cut:
         click.echo(wrapped(_cut(found.cut, translator.max_len)), err=True)

@@ -20,11 +20,12 @@ from zoo.training.translation.settings import Settings, settings_from
 
 if TYPE_CHECKING:
     from zoo.core.blueprint import Blueprint
-    from zoo.training.translation.progress import Progress
+    from zoo.training.progress import Progress
+    from zoo.training.trainer import Trainer
     from zoo.training.translation.run import Run
     from zoo.training.translation.sources import Sources
-    from zoo.training.translation.trainer import Trainer
-    from zoo.training.translation.update import Step
+    from zoo.training.translation.work import TranslationWork
+    from zoo.training.update import Step
 
 TASK = "translate"
 SHOWN = 3  # examples
@@ -124,7 +125,7 @@ def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Setting
     settings = settings_from(
         preset.recipe, preset.tasks.get(TASK, {}), {name: given.pop(name) for name in names}
     )
-    return blueprint_from(given, preset.blueprint()), settings
+    return blueprint_from(given, preset), settings
 
 
 def check_sizes_asked(given: Mapping[str, Any]) -> None:
@@ -138,7 +139,7 @@ def check_sizes_asked(given: Mapping[str, Any]) -> None:
 
 def _begun(folder: Path, given: dict[str, Any]) -> Run:
     """A new run with its folder, as it was asked for."""
-    from zoo.core.plugins import get_registry
+    from zoo.core.plan import make_plan
     from zoo.core.rules import check
     from zoo.training.translation.run import Run, begin, check_vocabulary, make_tokenizers
     from zoo.training.translation.sources import Sources, digest
@@ -151,7 +152,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     tokenizers = make_tokenizers(corpora, settings, path)
     blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)
     check_vocabulary(blueprint, tokenizers)
-    check(blueprint, get_registry())
+    check(make_plan(blueprint))
     run = Run(folder, blueprint, settings, sources, digest(corpora), tokenizers)
     begin(run)
     return run
@@ -163,8 +164,8 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
     from zoo.models.trial import build_on
     from zoo.training.translation.dataset import datasets
     from zoo.training.translation.keeper import Keeper
-    from zoo.training.translation.trainer import Trainer
     from zoo.training.translation.translator import Translator
+    from zoo.training.translation.work import make_trainer
 
     corpora = run.sources.read()
     run.check(corpora)
@@ -173,7 +174,7 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
         click.echo(f"{name} text: {one.corpus.report}", err=True)
     model = build_on(run.blueprint, device, run.settings.seed)
     translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, device)
-    trainer = Trainer(model, run.blueprint, run.settings, data, translator, device)
+    trainer = make_trainer(model, run.blueprint, run.settings, data, translator)
     with (
         memory_limit("Take a smaller --tokens, or a smaller model."),
         Keeper(run, trainer) as keeper,
@@ -203,7 +204,7 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
 class Bar:
     """An observer that hands on to another, with a progress bar where standard error is a terminal."""
 
-    def __init__(self, inner: Any, trainer: Trainer) -> None:
+    def __init__(self, inner: Any, trainer: Trainer[TranslationWork]) -> None:
         """`inner` is told everything first."""
         from tqdm import tqdm
 

@@ -23,11 +23,15 @@ FORMAT = 1
 class Choice:
     """The variant chosen on one axis, with the options given; one that is None is left to the variant.
 
-    `name` is a registered name, or "path/to/file.py:Class".
+    Attributes:
+        name: a registered name, or "path/to/file.py:Class".
+        options: by name, all of them, checked.
+        variant: what the name stands for; None in a choice made by hand, and then looked up when it is built.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
+    variant: Variant | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         given = (f"{key}={_text(value)}" for key, value in self.options.items() if value is not None)
@@ -146,7 +150,7 @@ def _choice_from_json(registry: Registry, axis: str, data: object) -> Choice:
 def _filled(variant: Variant, given: Mapping[str, object]) -> Choice:
     defaults = {option.name: option.default for option in variant.options}
     name = variant.path if variant.is_file else variant.name
-    return Choice(name, FrozenMapping({**defaults, **given}))
+    return Choice(name, FrozenMapping({**defaults, **given}), variant)
 
 
 def _choose(registry: Registry, axis: str, text: object) -> Choice:
@@ -217,16 +221,29 @@ class Preset:
     corrected: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def blueprint(self, corrected: bool = False) -> Blueprint:
-        """The blueprint it stands for, with its traps mended if `corrected`.
+    def blueprint(
+        self,
+        corrected: bool = False,
+        choices: Mapping[str, str] | None = None,
+        sizes: Mapping[str, Any] | None = None,
+    ) -> Blueprint:
+        """The blueprint of this preset, with its traps fixed if `corrected`.
+
+        Args:
+            corrected: whether to take the choices of `corrected`.
+            choices: variants as a user types them, by axis, in place of the preset's.
+            sizes: by name, in place of the preset's.
 
         Raises:
-            ZooError: there is nothing to correct.
+            UnknownNameError: no such axis, size, variant or option.
+            ZooError: a value out of range, or there is nothing to correct.
         """
         if corrected and not self.corrected:
             raise ZooError(f"Preset '{self.name}' has nothing to correct: leave --corrected out.")
-        choices = {**self.choices, **(self.corrected if corrected else {})}
-        return make_blueprint(**choices, **self.sizes)  # type: ignore[arg-type]
+        written = {axis.name.replace("-", "_"): axis.name for axis in get_registry().axes}
+        layers = (self.choices, self.corrected if corrected else {}, choices or {})
+        merged = {written.get(axis, axis): text for layer in layers for axis, text in layer.items()}
+        return make_blueprint(**{**merged, **self.sizes, **(sizes or {})})
 
     def check(self) -> None:
         """Raises PluginError if it names what is not there: a variant, a size, a field of the recipe."""

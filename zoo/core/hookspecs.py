@@ -2,7 +2,8 @@
 
 A plugin is a module (or object) with functions of these names, marked with `hookimpl`, and an entry
 point in the group `zoo` that points to it. All results are collected, in the order in which plugins
-were registered: the built-in ones first.
+were registered: the built-in ones first; `tryfirst` and `trylast` change the order, hook wrappers run
+around the call of every plugin.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -106,18 +107,38 @@ class Plugins:
         undo: Callable[[], None] = lambda: None,
         **arguments: object,
     ) -> None:
-        """Call `hook` on one plugin after the other and hand (plugin name, result) to `use`; where the
-        plugin breaks, call `undo` instead and skip it."""
-        implementations = getattr(self.manager.hook, hook).get_hookimpls()
-        for implementation in sorted(
-            implementations, key=lambda one: list(self.loaded).index(one.plugin_name)
-        ):
-            name = implementation.plugin_name
-            try:
-                use(name, implementation.function(*(arguments[a] for a in implementation.argnames)))
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
-                undo()
-                self.skip(name, error, f"{hook}()")
+        """Call `hook` through pluggy on one plugin after the other, and hand (plugin name, result) to `use`.
+
+        First those marked `tryfirst`, last those marked `trylast`, else in the order of registration. Hook
+        wrappers run around each call; its result is a list with the plugin's own, which they may change, and
+        `use` gets every item. Where a plugin breaks, `undo` is called instead and the plugin skipped; where it
+        was a wrapper, the call is made again without it.
+        """
+        every = getattr(self.manager.hook, hook).get_hookimpls()
+        wrappers = [one for one in every if one.wrapper or one.hookwrapper]
+        called = [one for one in every if one not in wrappers]
+        for one in sorted(called, key=self._turn):
+            others, name, done = (
+                [other.plugin for other in called if other is not one],
+                one.plugin_name,
+                False,
+            )
+            while not done and self.manager.has_plugin(name):
+                try:
+                    results = self.manager.subset_hook_caller(hook, others)(**arguments)
+                    for result in results or [() if wrappers else None]:  # pluggy leaves None out
+                        use(name, result)
+                    done = True
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
+                    undo()
+                    self.skip(_culprit(error, one, wrappers).plugin_name, error, f"{hook}()")
+
+    def _turn(self, implementation: pluggy.HookImpl) -> tuple[int, int]:
+        """When an implementation is called, as a key to sort by."""
+        return (
+            implementation.trylast - implementation.tryfirst,
+            list(self.loaded).index(implementation.plugin_name),
+        )
 
     def skip(self, name: str, error: BaseException, where: str) -> None:
         """Report a broken plugin and go on without it; with ZOO_STRICT_PLUGINS=1, raise PluginError."""
@@ -129,6 +150,15 @@ class Plugins:
         if self.manager.has_plugin(name):
             self.manager.unregister(name=name)
         print(f"zoo: plugin '{name}' is broken and skipped. {reason}", file=sys.stderr)
+
+
+def _culprit(
+    error: BaseException, called: pluggy.HookImpl, wrappers: Iterable[pluggy.HookImpl]
+) -> pluggy.HookImpl:
+    """The wrapper that raised `error`, or else the implementation that was called."""
+    codes = {frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)}
+    raised = [one for one in (called, *wrappers) if getattr(one.function, "__code__", None) in codes]
+    return raised[0] if raised else called
 
 
 def strict() -> bool:

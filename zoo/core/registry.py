@@ -278,6 +278,10 @@ class Registry:
             raise unknown_name(axis, name, self._variants[axis], f"zoo list {axis}")
         return self._variants[axis][name]
 
+    def knows(self, variant: Variant) -> bool:
+        """Whether `variant` is one of this registry's, or a user's own file, which needs no registration."""
+        return variant.is_file or self._variants.get(variant.axis, {}).get(variant.name) == variant
+
     def resolve(self, axis: str, text: str) -> tuple[Variant, dict[str, object]]:
         """What a user typed: "name", "name:option=value:..." or "path/to/file.py:Class[:option=value...]".
 

@@ -1,26 +1,23 @@
-"""The rules of combination: which choices and sizes go together. Metadata only, no torch."""
+"""The rules of combination: which parts and sizes of a plan go together. Metadata only, no torch."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection
 
-from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, unknown_name
-from zoo.core.registry import Registry, Variant
+from zoo.core.plan import Plan
 
-Variants = Mapping[str, Variant]
-Rule = Callable[[Blueprint, Variants, Registry], str]
+Rule = Callable[[Plan], str]
 MOST_HEADS = 1024  # that are suggested
 
 
-def heads_divide_width(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
+def heads_divide_width(plan: Plan) -> str:
     """d_model is divisible by num_heads: every head has the same whole width."""
-    width, heads = blueprint.sizes.d_model, blueprint.sizes.num_heads
+    width, heads = plan.sizes.d_model, plan.sizes.num_heads
     if width % heads == 0:
         return ""
-    step, shared = width_multiple(variants), blueprint["attention"].options.get("num_kv_heads")
+    step, shared = width_multiple(plan), plan["attention"].options.get("num_kv_heads")
     shared = shared if isinstance(shared, int) else 1
     whole = [n for n in range(1, min(width, MOST_HEADS) + 1) if width % n == 0]
     fits = [n for n in whole if width // n % step == 0 and n % shared == 0]
@@ -33,33 +30,33 @@ def heads_divide_width(blueprint: Blueprint, variants: Variants, _registry: Regi
     return f"d_model={width} is not divisible by num_heads={heads}. Take {', or '.join(ways)}."
 
 
-def width_multiple(variants: Variants) -> int:
+def width_multiple(plan: Plan) -> int:
     """What the width of a head must be a multiple of, for attention and encoding."""
-    return math.prod(int(variants[axis].capabilities["head_multiple"]) for axis in ("attention", "encoding"))
+    return math.prod(int(plan[axis].capabilities["head_multiple"]) for axis in ("attention", "encoding"))
 
 
-def one_vocabulary(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
+def one_vocabulary(plan: Plan) -> str:
     """A shared table needs the same vocabulary on both sides."""
-    sizes = blueprint.sizes
-    if not variants["embedding"].capabilities["one_vocabulary"] or sizes.src_vocab == sizes.tgt_vocab:
+    sizes = plan.sizes
+    if not plan["embedding"].capabilities["one_vocabulary"] or sizes.src_vocab == sizes.tgt_vocab:
         return ""
     return (
-        f"embedding={variants['embedding'].name} keeps one table for both sides, but src_vocab={sizes.src_vocab} "
+        f"embedding={plan['embedding'].name} keeps one table for both sides, but src_vocab={sizes.src_vocab} "
         f"and tgt_vocab={sizes.tgt_vocab}. Make them equal, or take embedding=scaled or embedding=unscaled."
     )
 
 
-def head_width(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
+def head_width(plan: Plan) -> str:
     """The width of a head is a multiple of what attention and encoding need: pairs to turn, halves to part."""
-    sizes = blueprint.sizes
-    needed = width_multiple(variants)
+    sizes = plan.sizes
+    needed = width_multiple(plan)
     width = sizes.d_model // sizes.num_heads
     if sizes.d_model % sizes.num_heads or width % needed == 0:
         return ""
     who = " with ".join(
-        f"{axis}={variants[axis].name}"
+        f"{axis}={plan[axis].name}"
         for axis in ("attention", "encoding")
-        if variants[axis].capabilities["head_multiple"] > 1
+        if plan[axis].capabilities["head_multiple"] > 1
     )
     step = needed * sizes.num_heads
     return (
@@ -68,9 +65,9 @@ def head_width(blueprint: Blueprint, variants: Variants, _registry: Registry) ->
     )
 
 
-def kv_heads(blueprint: Blueprint, _variants: Variants, _registry: Registry) -> str:
+def kv_heads(plan: Plan) -> str:
     """num_heads is divisible by the number of key and value heads, so that each serves as many query heads."""
-    heads, shared = blueprint.sizes.num_heads, blueprint["attention"].options.get("num_kv_heads")
+    heads, shared = plan.sizes.num_heads, plan["attention"].options.get("num_kv_heads")
     if not isinstance(shared, int) or heads % shared == 0:
         return ""
     fits = [n for n in range(1, min(heads, MOST_HEADS) + 1) if heads % n == 0]
@@ -80,42 +77,23 @@ def kv_heads(blueprint: Blueprint, _variants: Variants, _registry: Registry) -> 
     )
 
 
-def mask_form(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+def mask_form(plan: Plan) -> str:
     """The attention takes masks in the form in which they travel, or in one they can be converted to."""
-    for variant in (variants["attention"], cross_attention(blueprint, registry)[0]):
-        if not mask_form_taken(blueprint, variant, registry):
-            forms = variant.capabilities["mask_forms"]
+    for attention in (plan["attention"], plan.cross):
+        if plan.mask_form(attention) is None:
+            forms = attention.capabilities["mask_forms"]
             return (
-                f"attention={variant.name} takes masks as {', '.join(forms) or 'nothing'}, and the zoo has no "
-                f"such mask to convert mask={blueprint['mask'].name} to. `zoo list mask` shows what there is; "
+                f"attention={attention.name} takes masks as {', '.join(forms) or 'nothing'}, and the zoo has no "
+                f"such mask to convert mask={plan['mask'].name} to. `zoo list mask` shows what there is; "
                 "attention=eager takes bool and additive."
             )
     return ""
 
 
-def mask_form_taken(blueprint: Blueprint, attention: Variant, registry: Registry) -> str:
-    """The form that an attention will be given: the travelling one if it takes it, else its first; "" if none."""
-    known = {variant.name for variant in registry.variants("mask")}
-    forms = [form for form in attention.capabilities["mask_forms"] if form in known]
-    travelling = blueprint["mask"].name
-    return travelling if travelling in forms else next(iter(forms), "")
-
-
-def cross_attention(blueprint: Blueprint, registry: Registry) -> tuple[Variant, dict[str, Any]]:
-    """The attention that stands between decoder and memory, and its options: the chosen one or its stand-in."""
-    choice = blueprint["attention"]
-    variant, _ = registry.resolve("attention", choice.name)
-    if not variant.capabilities["cross"]:
-        return variant, dict(choice.options)
-    other = registry.get("attention", variant.capabilities["cross"])
-    known = {option.name for option in other.options}
-    return other, {name: value for name, value in choice.options.items() if name in known}
-
-
-def roles(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+def roles(plan: Plan) -> str:
     """The attention can stand where the model puts it: self and cross, the decoder's under a causal mask."""
-    attention, name = variants["attention"].capabilities, blueprint["attention"].name
-    cross = cross_attention(blueprint, registry)[0].capabilities
+    attention, name = plan["attention"].capabilities, plan["attention"].name
+    cross = plan.cross.capabilities
     missing = [role for role, one in (("self", attention), ("cross", cross)) if role not in one["roles"]]
     if missing:
         return f"attention={name} cannot be used for {missing[0]}-attention. attention=eager can."
@@ -124,29 +102,29 @@ def roles(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
     return ""
 
 
-def positions(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+def positions(plan: Plan) -> str:
     """An encoding that acts inside the attention (self-attention, never cross) needs one that lets it."""
-    place = variants["encoding"].capabilities["acts_on"]
-    if place == "embedding" or place in variants["attention"].capabilities["positions"]:
+    place = plan["encoding"].capabilities["acts_on"]
+    if place == "embedding" or place in plan["attention"].capabilities["positions"]:
         return ""
     where = place.replace("-", " and ")
     good = next(
-        (v.name for v in registry.variants("attention") if place in v.capabilities["positions"]), "eager"
+        (v.name for v in plan.registry.variants("attention") if place in v.capabilities["positions"]), "eager"
     )
     return (
-        f"encoding={blueprint['encoding'].name} acts on {where} inside self-attention, which attention="
-        f"{blueprint['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
+        f"encoding={plan['encoding'].name} acts on {where} inside self-attention, which attention="
+        f"{plan['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )
 
 
-def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) -> str:
+def loss_and_head(plan: Plan) -> str:
     """The loss takes what the head gives: logits, or log-probabilities."""
-    given, taken = variants["head"].capabilities["output"], variants["loss"].capabilities["takes"]
+    given, taken = plan["head"].capabilities["output"], plan["loss"].capabilities["takes"]
     if given == taken:
         return ""
-    head = next((v.name for v in registry.variants("head") if v.capabilities["output"] == taken), "")
-    loss = next((v.name for v in registry.variants("loss") if v.capabilities["takes"] == given), "")
+    head = next((v.name for v in plan.registry.variants("head") if v.capabilities["output"] == taken), "")
+    loss = next((v.name for v in plan.registry.variants("loss") if v.capabilities["takes"] == given), "")
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
     why = {
         ("logits", "log-probs"): "the loss would fall without end, and nothing be learned",
@@ -155,45 +133,19 @@ def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) 
         ("probs", "logits"): "there would be next to no gradient, and training would stay on a plateau",
     }.get((given, taken), "they do not fit")
     return (
-        f"loss={blueprint['loss'].name} takes {taken}, but head={blueprint['head'].name} gives {given}: {why}. "
+        f"loss={plan['loss'].name} takes {taken}, but head={plan['head'].name} gives {given}: {why}. "
         f"Take {' or '.join(ways)}."
     )
 
 
-def cacheable(blueprint: Blueprint, registry: Registry) -> bool:
-    """Whether decoding can keep keys and values: every part that the decoder is made of declares it, and no
-    position sees what comes later, as it does where its whole row is hidden and filled."""
-    variants = chosen_variants(blueprint, registry)
-    chosen = (
-        variants["attention"],
-        cross_attention(blueprint, registry)[0],
-        variants["encoding"],
-        variants["norm"],
-    )
-    leaks = (
-        variants["masking"].capabilities["blank_rows"]
-        and not variants["attention"].capabilities["blanks_rows"]
-    )
-    return all(variant.capabilities["cacheable"] for variant in chosen) and not leaks
-
-
-def packable(blueprint: Blueprint, registry: Registry) -> bool:
-    """Whether padding can be left out of all but the attention: both attentions declare it, and the rest
-    treats every position by itself. A part from a user's own file is not asked to."""
-    variants = chosen_variants(blueprint, registry)
-    attentions = (variants["attention"], cross_attention(blueprint, registry)[0])
-    able = all(one.capabilities["packs"] for one in attentions) and variants["norm"].capabilities["cacheable"]
-    return able and not any(variant.is_file for variant in variants.values())
-
-
-def length(blueprint: Blueprint, variants: Variants, _registry: Registry) -> str:
+def length(plan: Plan) -> str:
     """max_len is within what the attention takes."""
-    limit = variants["attention"].capabilities["max_length"]
-    if limit is None or blueprint.sizes.max_len <= limit:
+    limit = plan["attention"].capabilities["max_length"]
+    if limit is None or plan.sizes.max_len <= limit:
         return ""
     return (
-        f"attention={blueprint['attention'].name} takes at most {limit} positions, but "
-        f"max_len={blueprint.sizes.max_len}. Take max_len={limit} or less."
+        f"attention={plan['attention'].name} takes at most {limit} positions, but "
+        f"max_len={plan.sizes.max_len}. Take max_len={limit} or less."
     )
 
 
@@ -210,21 +162,13 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def chosen_variants(blueprint: Blueprint, registry: Registry) -> dict[str, Variant]:
-    """The variant behind each choice. Raises UnknownNameError, or ZooError for a file that is gone."""
-    return {axis: registry.resolve(axis, choice.name)[0] for axis, choice in blueprint.choices.items()}
-
-
-def problems(blueprint: Blueprint, registry: Registry) -> dict[str, str]:
-    """The rules that `blueprint` breaks: name of the rule -> why, and what would work."""
-    variants = chosen_variants(blueprint, registry)
-    found: dict[str, Any] = {
-        rule.__name__.replace("_", "-"): rule(blueprint, variants, registry) for rule in RULES
-    }
+def problems(plan: Plan) -> dict[str, str]:
+    """The rules that `plan` breaks: name of the rule -> why, and what would work."""
+    found = {rule.__name__.replace("_", "-"): rule(plan) for rule in RULES}
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
-def check(blueprint: Blueprint, registry: Registry, allow: Collection[str] = ()) -> None:
+def check(plan: Plan, allow: Collection[str] = ()) -> None:
     """Raises CombinationError with the name of each broken rule, the reason, and what would work.
 
     Rules named in `allow` may be broken. Raises UnknownNameError if it names none.
@@ -234,6 +178,6 @@ def check(blueprint: Blueprint, registry: Registry, allow: Collection[str] = ())
     for name in allow:
         if name not in known:
             raise unknown_name("rule", name, known)
-    broken = {name: why for name, why in problems(blueprint, registry).items() if name not in allow}
+    broken = {name: why for name, why in problems(plan).items() if name not in allow}
     if broken:
         raise CombinationError("\n".join(f"{sentence} (rule {name})" for name, sentence in broken.items()))

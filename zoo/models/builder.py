@@ -12,15 +12,17 @@ from torch import nn
 
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, PluginError, ZooError
-from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
-from zoo.core.registry import Registry, Variant
-from zoo.core.rules import cacheable, check, chosen_variants, cross_attention, mask_form_taken, packable
-from zoo.models.external import construct_external
+from zoo.core.plan import Plan, PlannedPart, make_plan, plan_part
+from zoo.core.plugins import DEFAULT_PLUGINS
+from zoo.core.registry import Registry
+from zoo.core.rules import check
+from zoo.models.external import construct_external, missing_methods
 from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.init.base import initialise, scale_branches
 from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.mask.adapter import MaskAdapter
+from zoo.parts.mask.base import MaskForm
 from zoo.parts.schedule.base import Schedule
 
 Factory = Callable[..., Any]
@@ -50,20 +52,20 @@ def build(
         UnknownNameError: `parts` names no axis, or `allow` no rule.
         ZooError: a part from a file is missing, broken or not written yet; `blueprint` is none.
     """
-    registry = registry or get_registry()
     if not isinstance(blueprint, Blueprint):
         advice = "`make_blueprint(...)` makes one, `get_preset(NAME).blueprint()` gives a preset's"
         raise ZooError(f"build: expected a Blueprint, got {type(blueprint).__name__}: {advice}.")
+    plan = make_plan(blueprint, registry)
     for axis in parts or {}:
-        registry.axis(axis)
-    check(blueprint, registry, allow)
-    assembly = _Assembly(blueprint, registry, parts or {})
+        plan.registry.axis(axis)
+    check(plan, allow)
+    assembly = _Assembly(plan, parts or {})
     seed = int(torch.randint(2**62, ())) if seed is None else seed
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = assembly.model()
         torch.manual_seed(seed)
-        tied = assembly.variants["embedding"].capabilities["tied"]
+        tied = plan["embedding"].capabilities["tied"]
         initialise(model, assembly.make("init"), skip=("head.weight", "head.inner.weight") if tied else ())
         for layer in (*model.encoder.layers, *model.decoder.layers):
             scale_branches(layer, getattr(layer.norm, "gain", 1.0))
@@ -72,45 +74,39 @@ def build(
 
 def build_loss(blueprint: Blueprint, registry: Registry | None = None) -> SequenceLoss:
     """The loss that a blueprint names; it takes what the head gives, and labels."""
-    return _part(blueprint, "loss", registry)(blueprint.sizes.pad)  # type: ignore[no-any-return]
+    return _factory(plan_part("loss", blueprint["loss"], registry))(blueprint.sizes.pad)  # type: ignore[no-any-return]
 
 
 def build_schedule(
     blueprint: Blueprint, steps: int, warmup: int, registry: Registry | None = None
 ) -> Schedule:
     """The schedule that a blueprint names, for a training of so many steps."""
-    return _part(blueprint, "schedule", registry)(steps, warmup)  # type: ignore[no-any-return]
+    return _factory(plan_part("schedule", blueprint["schedule"], registry))(steps, warmup)  # type: ignore[no-any-return]
 
 
 def build_decoding(blueprint: Blueprint, registry: Registry | None = None) -> Decoding:
     """The decoding that a blueprint names."""
-    return _part(blueprint, "decoding", registry)()  # type: ignore[no-any-return]
+    return _factory(plan_part("decoding", blueprint["decoding"], registry))()  # type: ignore[no-any-return]
 
 
-def _part(blueprint: Blueprint, axis: str, registry: Registry | None) -> Factory:
-    choice = blueprint[axis]
-    variant, _ = (registry or get_registry()).resolve(axis, choice.name)
-    return _factory(variant, choice.options)
-
-
-def _factory(variant: Variant, options: Mapping[str, Any]) -> Factory:
-    """What makes a part of this kind; options that are None are left to the class."""
+def _factory(part: PlannedPart) -> Factory:
+    """Return a function that makes a part: its class, with its options."""
+    variant, options, cls = part.variant, part.options, part.variant.load()
     if variant.is_file:
-        return partial(construct_external, variant.load(), variant.axis, variant.path)
-    cls, given = variant.load(), {name: value for name, value in options.items() if value is not None}
+        return partial(construct_external, cls, variant.axis, variant.path)
 
     def make(*args: Any, **needs: Any) -> Any:
         try:
-            if "dropout" in given:  # in place of the model's, which comes last
+            if "dropout" in options:  # in place of the model's, which comes last
                 args = args[:-1]
-            return cls(*args, **given, **needs)
+            return cls(*args, **options, **needs)
         except ValueError as error:
             raise CombinationError(f"{variant.axis}={variant.name}: {error}") from error
         except TypeError as error:
             if variant.origin in DEFAULT_PLUGINS:
                 raise
             what = f"{variant.axis}={variant.name}, of plugin '{variant.origin}', cannot be constructed"
-            raise PluginError(f"{what}: {error}.") from error
+            raise PluginError(f"{what}: {missing_methods(cls) or error}.") from error
 
     return make
 
@@ -118,24 +114,17 @@ def _factory(variant: Variant, options: Mapping[str, Any]) -> Factory:
 class _Assembly:
     """The parts of one model, made as they are asked for."""
 
-    def __init__(self, blueprint: Blueprint, registry: Registry, parts: Mapping[str, Factory]) -> None:
-        self.blueprint, self.sizes, self.registry = blueprint, blueprint.sizes, registry
-        self.variants = chosen_variants(blueprint, registry)
-        self.factories: dict[str, Factory] = {
-            axis: _factory(variant, blueprint[axis].options) for axis, variant in self.variants.items()
-        } | dict(parts)
-        self.cross, options = cross_attention(blueprint, registry)
-        self.make_cross = (
-            self.factories["attention"]
-            if self.cross is self.variants["attention"]
-            else _factory(self.cross, options)
-        )
-        self.replaced = parts.keys()
+    def __init__(self, plan: Plan, parts: Mapping[str, Factory]) -> None:
+        self.plan, self.sizes, self.replaced = plan, plan.sizes, parts.keys()
+        self.factories: dict[str, Factory] = {axis: _factory(part) for axis, part in plan.parts.items()}
+        self.factories |= parts
+        own = plan.cross is plan["attention"]
+        self.make_cross = self.factories["attention"] if own else _factory(plan.cross)
 
     def make(self, axis: str, *args: Any, causal: bool = False) -> Any:
         """A part of the chosen kind, with what it needs to know beyond what the axis hands to all."""
         known = {**asdict(self.sizes), "causal": causal}
-        needs = () if axis in self.replaced else self.variants[axis].capabilities.get("needs", ())
+        needs = () if axis in self.replaced else self.plan[axis].capabilities.get("needs", ())
         return self.factories[axis](*args, **{name: known[name] for name in needs})
 
     def model(self) -> Transformer:
@@ -145,16 +134,13 @@ class _Assembly:
         src_positions = self.make("encoding", sizes.d_model, sizes.max_len)
         tgt_positions = self.make("encoding", sizes.d_model, sizes.max_len, causal=True)
         adapter, cross_adapter = (
-            MaskAdapter(travelling, self.registry.get("mask", form).load()())
-            for form in (
-                mask_form_taken(self.blueprint, variant, self.registry)
-                for variant in (self.variants["attention"], self.cross)
-            )
+            MaskAdapter(travelling, self.taken(attention))
+            for attention in (self.plan["attention"], self.plan.cross)
         )
         encoder = [self.encoder_layer() for _ in range(sizes.num_encoder_layers)]
         decoder = [self.decoder_layer() for _ in range(sizes.num_decoder_layers)]
         head = self.make("head", sizes.d_model, sizes.tgt_vocab)
-        if self.variants["embedding"].capabilities["tied"]:
+        if self.plan["embedding"].capabilities["tied"]:
             getattr(head, "inner", head).weight = embeddings.tgt_table.weight  # inside a user's own part
         return Transformer(
             Encoder(encoder, self.final_norm(), adapter),
@@ -166,9 +152,15 @@ class _Assembly:
             self.make("masking", sizes.pad),
             travelling,
             sizes.dropout,
-            cacheable(self.blueprint, self.registry) and not self.replaced,
-            packable(self.blueprint, self.registry) and not self.replaced,
+            self.plan.cacheable and not self.replaced,
+            self.plan.packable and not self.replaced,
         )
+
+    def taken(self, attention: PlannedPart) -> MaskForm:
+        """The form of mask that an attention gets."""
+        form = self.plan.mask_form(attention)
+        assert form is not None  # rule mask-form
+        return form.load()()  # type: ignore[no-any-return]
 
     def encoder_layer(self) -> EncoderLayer:
         return EncoderLayer(self.attention(), self.feed_forward(), self.placement(2))
@@ -190,7 +182,7 @@ class _Assembly:
         return self.make("norm-type", self.sizes.d_model)  # type: ignore[no-any-return]
 
     def final_norm(self) -> nn.Module:
-        return self.norm() if self.variants["norm"].capabilities["final_norm"] else nn.Identity()
+        return self.norm() if self.plan["norm"].capabilities["final_norm"] else nn.Identity()
 
 
 def parameters_by_block(model: Transformer) -> dict[str, int]:

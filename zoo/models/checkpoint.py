@@ -28,9 +28,9 @@ from zoo import __version__
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import UnknownNameError, ZooError
 from zoo.core.files import told, write_whole
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import FILE_SPEC
-from zoo.core.rules import chosen_variants
 from zoo.models.transformer import Transformer
 from zoo.models.trial import build_on
 
@@ -73,7 +73,7 @@ def save_checkpoint(
         "format": FORMAT,
         "version": __version__,
         "blueprint": blueprint.to_json(),
-        "origins": {axis: v.origin for axis, v in chosen_variants(blueprint, get_registry()).items()},
+        "origins": {axis: part.variant.origin for axis, part in make_plan(blueprint).parts.items()},
         "weights": weights,
         "extra": extra,
     }

@@ -132,6 +132,23 @@ class ExternalCallable:
         return lambda *args: _raw_call(self.path, name, method, args)
 
 
+ABSTRACT = "__isabstractmethod__"  # how `abc.abstractmethod` marks a function
+
+
+def missing_methods(cls: Callable[..., Any]) -> str:
+    """A sentence on the abstract methods that a class leaves unwritten; "" if there are none."""
+    names = sorted(getattr(cls, "__abstractmethods__", ()))
+    if not names:
+        return ""
+    first = [one for one in getattr(cls, "__mro__", ()) if getattr(vars(one).get(names[0]), ABSTRACT, False)]
+    base = first[-1]
+    several = "methods" if len(names) > 1 else "method"
+    return (
+        f"class {cls.__name__} has no {several} {' and '.join(map(repr, names))}, which its base "
+        f"{base.__module__}.{base.__name__} leaves to it"
+    )
+
+
 METHODS = {
     "mask": ("encode", "decode"),
     "embedding": ("src", "tgt"),
@@ -147,6 +164,8 @@ PLAIN = ("mask", "masking", "init", "schedule", "decoding")
 
 def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any) -> Any:
     """Construct `cls(*args)` and wrap it. Raises ZooError with a sentence if that fails."""
+    if missing := missing_methods(cls):
+        raise ZooError(f"{path} cannot be constructed: {missing}.")
     called = f"{path.rpartition(':')[2]}({', '.join(map(_shown, args))})"
     try:
         positional, named = _fitted(cls, args)

@@ -1,17 +1,17 @@
-"""Training on a task, and the score: decoding of texts that were not trained on."""
+"""The training loop of all tasks; training on texts with one right answer each, and their score."""
 
 from __future__ import annotations
 
 import importlib
-import math
+import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
 from zoo.core.blueprint import Sizes
 from zoo.core.errors import CombinationError, PluginError, ZooError
@@ -25,17 +25,18 @@ from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.loss.cross_entropy import CrossEntropyLoss
 from zoo.parts.schedule.base import Schedule
 from zoo.parts.schedule.linear import LinearSchedule
+from zoo.training.progress import Progress
 from zoo.training.tasks.base import EOS, PAD, SOS, Batch, TaskData
+from zoo.training.update import DivergedError as DivergedError
+from zoo.training.update import Loss, Step, Updater
+from zoo.training.update import make_optimizer as make_optimizer
+from zoo.training.update import shift_right as shift_right
 
 SCORED = 1000
 CHUNK = 250
 """How many unseen texts are scored, and how many are decoded at a time."""
 
 OnStep = Callable[[int, float], None]
-
-
-class DivergedError(ZooError):
-    """The loss became infinite or NaN."""
 
 
 @dataclass(frozen=True)
@@ -99,20 +100,174 @@ def check_sizes(sizes: Sizes, task: TaskData) -> None:
 
 
 @contextmanager
-def steady(device: torch.device) -> Iterator[None]:
-    """One thread and denormals flushed to zero, which is fastest for small models; then as it was before.
+def steady(device: torch.device, threads: int | None = 1) -> Iterator[None]:
+    """Denormals are flushed to zero and so many threads are used (None: as many as before); then all is as it was.
 
-    torch's global random generators, also that of `device`, come out as they went in.
+    One thread is fastest for small models. torch's global random generators, also that of `device`, come out
+    as they went in.
     """
-    threads, flushing = torch.get_num_threads(), sys.float_info.min / 2 == 0.0
-    torch.set_num_threads(1)
+    before, flushing = torch.get_num_threads(), sys.float_info.min / 2 == 0.0
+    torch.set_num_threads(before if threads is None else threads)
     torch.set_flush_denormal(True)
     try:
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             yield
     finally:
         torch.set_flush_denormal(flushing)
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
+
+
+class Evaluation(NamedTuple):
+    """What an epoch came to: the loss on held-out text, and the score by which the best epoch is chosen."""
+
+    loss: float
+    score: float
+
+
+class Work(Protocol):
+    """What a trainer is given to do: a task's batches, and its evaluation.
+
+    Attributes:
+        epochs: times through the batches.
+        patience: epochs without a better score before it stops; 0 never stops.
+        seed: of dropout.
+    """
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def patience(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+    def batches(self, epoch: int, done: int) -> Iterable[Sequence[Batch]]:
+        """The batches of each step of an epoch, without the first `done` steps."""
+
+    def evaluate(self) -> Evaluation | None:
+        """How good the model is after an epoch; None if that is not looked at during training."""
+
+
+class Observer(Protocol):
+    """Learns how a training goes; what a method raises ends it."""
+
+    def on_step(self, progress: Progress, step: Step) -> None:
+        """A step is done, and counted in `progress`."""
+
+    def on_epoch(self, progress: Progress, train_loss: float, valid_loss: float, score: float) -> None:
+        """An epoch is done and evaluated; it is the best if `progress.best_epoch` says so."""
+
+
+W = TypeVar("W", bound=Work)
+
+
+class Trainer(Generic[W]):
+    """The training loop of every task: epochs of steps, each followed by an evaluation.
+
+    Everything drawn at random follows from the seed, and where a training is from `progress`, the weights, the
+    optimizer's state and torch's random generators: one that is taken up again with these goes on as if it had
+    never stopped, on the CPU bit for bit.
+
+    Attributes:
+        progress: how far it has come; from the start, unless it is set.
+    """
+
+    def __init__(self, work: W, updater: Updater, threads: int | None = None) -> None:
+        """`threads` of the CPU; as many as torch takes now if None."""
+        self.work, self.updater, self.threads, self.progress = work, updater, threads, Progress()
+
+    @property
+    def model(self) -> Transformer:
+        return self.updater.model
+
+    @property
+    def device(self) -> torch.device:
+        return self.updater.loss.device
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole training, about."""
+        return self.updater.steps
+
+    def run(self, observer: Observer) -> Progress:
+        """Train until all epochs are done, or `patience` of them brought no better score.
+
+        Raises:
+            DivergedError: the loss is not finite.
+        """
+        progress = self.progress
+        with steady(self.device, self.threads):
+            if progress.step == 0:
+                torch.manual_seed(self.work.seed)
+            while not progress.finished:
+                self._epoch(observer)
+        return progress
+
+    def _epoch(self, observer: Observer) -> None:
+        """The rest of the present epoch."""
+        progress, start = self.progress, time.perf_counter()
+        before = progress.seconds
+        self.model.train()
+        for batches in self.work.batches(progress.epoch, progress.done):
+            step = self.updater.step(progress.step, batches)
+            progress.step, progress.done = progress.step + 1, progress.done + 1
+            progress.loss, progress.tokens = (
+                progress.loss + step.loss * step.tokens,
+                progress.tokens + step.tokens,
+            )
+            progress.seconds = before + time.perf_counter() - start
+            observer.on_step(progress, step)
+        self.updater.check_weights(progress.step)
+        found = self.work.evaluate()
+        train_loss = progress.loss / progress.tokens
+        progress.epoch, progress.done, progress.loss, progress.tokens = progress.epoch + 1, 0, 0.0, 0
+        if found is not None and found.score > progress.best:
+            progress.best, progress.best_epoch = found.score, progress.epoch
+        waited = progress.epoch - progress.best_epoch
+        enough = 0 < self.work.patience <= waited
+        progress.finished = enough or progress.epoch >= self.work.epochs
+        progress.seconds = before + time.perf_counter() - start
+        if found is not None:
+            observer.on_epoch(progress, train_loss, found.loss, found.score)
+
+
+@dataclass(frozen=True)
+class TextWork:
+    """A task's texts, drawn for as many steps as the recipe says; they are scored afterwards, by `exact_match`."""
+
+    task: TaskData
+    recipe: Recipe
+    epochs: int = 1
+    patience: int = 0
+
+    @property
+    def seed(self) -> int:
+        """That of the recipe."""
+        return self.recipe.seed
+
+    def batches(self, epoch: int, done: int) -> Iterator[Sequence[Batch]]:
+        """One batch a step."""
+        drawn = self.task.batches(torch.Generator().manual_seed(self.seed), self.recipe.batch_size)
+        for batch in itertools.islice(drawn, done, self.recipe.steps):
+            yield [batch]
+
+    def evaluate(self) -> None:
+        """Nothing during training."""
+
+
+@dataclass
+class _Losses:
+    """An observer that keeps the losses."""
+
+    listener: OnStep | None
+    losses: list[float] = field(default_factory=list)
+
+    def on_step(self, progress: Progress, step: Step) -> None:
+        self.losses.append(step.loss)
+        if self.listener is not None:
+            self.listener(progress.step, step.loss)
+
+    def on_epoch(self, progress: Progress, train_loss: float, valid_loss: float, score: float) -> None:
+        pass
 
 
 def train(
@@ -124,6 +279,7 @@ def train(
     schedule: Schedule | None = None,
     device: torch.device | str = "cpu",
     on_step: OnStep | None = None,
+    threads: int | None = 1,
 ) -> list[float]:
     """Train `model` on `task` by teacher forcing, in place, and leave it in train mode on `device`.
 
@@ -136,6 +292,7 @@ def train(
         device: where to train.
         on_step: called after each step with the number of steps done and the batch's loss; what it
             raises ends the training.
+        threads: of the CPU; as many as torch takes now if None.
 
     Returns:
         the loss of each step, before the step: mean over tokens that are not PAD.
@@ -143,72 +300,13 @@ def train(
     Raises:
         DivergedError: the loss is not finite.
     """
-    device = torch.device(device)
-    model.to(device).train()
-    optimizer = make_optimizer(model, recipe)
-    losses: list[float] = []
-    loss = CrossEntropyLoss(PAD) if loss is None else loss
+    device, observer = torch.device(device), _Losses(on_step)
+    model.to(device)
+    measure = Loss(model, CrossEntropyLoss(PAD) if loss is None else loss, device)
     schedule = LinearSchedule(recipe.steps, recipe.warmup) if schedule is None else schedule
-    batches = task.batches(torch.Generator().manual_seed(recipe.seed), recipe.batch_size)
-    with steady(device):
-        torch.manual_seed(recipe.seed)
-        for step in range(recipe.steps):
-            for group in optimizer.param_groups:
-                group["lr"] = recipe.lr * schedule(step)
-            losses.append(_step(model, loss, optimizer, next(batches), device))
-            _check_loss(losses[-1], step, recipe)
-            if on_step is not None:
-                on_step(step + 1, losses[-1])
-    _check_weights(model, recipe)
-    return losses
-
-
-def _check_loss(loss: float, step: int, recipe: Recipe) -> None:
-    if not math.isfinite(loss):
-        raise DivergedError(
-            f"The loss became {loss} at step {step + 1} of {recipe.steps} and training stopped. "
-            f"A lower learning rate (now {recipe.lr:g}) may help, unless a part computes NaN."
-        )
-
-
-def _check_weights(model: nn.Module, recipe: Recipe) -> None:
-    if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
-        raise DivergedError(
-            f"The last step of {recipe.steps} left weights that are not finite. A lower learning rate (now "
-            f"{recipe.lr:g}) may help."
-        )
-
-
-def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """AdamW over all parameters of `model`, as `recipe` says."""
-    return torch.optim.AdamW(
-        model.parameters(),
-        lr=recipe.lr,
-        betas=recipe.betas,
-        eps=recipe.eps,
-        weight_decay=recipe.weight_decay,
-        fused=all(parameter.device.type in ("cpu", "cuda") for parameter in model.parameters()),
-    )
-
-
-def _step(
-    model: Transformer,
-    loss: SequenceLoss,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    device: torch.device,
-) -> float:
-    src, tgt = (side.to(device) for side in batch)
-    value = loss(model(src, shift_right(tgt)), tgt)
-    optimizer.zero_grad()
-    value.backward()
-    optimizer.step()
-    return value.item()  # type: ignore[no-any-return]
-
-
-def shift_right(tgt: Tensor) -> Tensor:
-    """The decoder's input: tgt [B, L] -> [B, L], SOS in front, the last token gone."""
-    return F.pad(tgt[:, :-1], (1, 0), value=SOS)  # [B, L-1] -> [B, L]
+    updater = Updater(measure, recipe, schedule, recipe.steps)
+    Trainer(TextWork(task, recipe), updater, threads).run(observer)
+    return observer.losses
 
 
 def exact_match(
@@ -219,6 +317,7 @@ def exact_match(
     decoding: Decoding | None = None,
     seed: int = 0,
     device: torch.device | str = "cpu",
+    threads: int | None = 1,
 ) -> Score:
     """Let `model` answer `texts`, token after token from its own output.
 
@@ -229,12 +328,13 @@ def exact_match(
         decoding: how tokens are chosen; greedily if not given.
         seed: of what a decoding draws.
         device: where to decode.
+        threads: of the CPU; as many as torch takes now if None.
     """
     device, decoding = torch.device(device), decoding or GreedyDecoding()
     model.to(device)
     texts = task.held_out[:SCORED] if texts is None else texts
     examples: list[Example] = []
-    with steady(device):
+    with steady(device, threads):
         torch.manual_seed(seed)
         for start in range(0, len(texts), CHUNK):
             chunk = texts[start : start + CHUNK]

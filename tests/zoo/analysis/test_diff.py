@@ -25,6 +25,7 @@ from zoo.analysis.diff import (
 from zoo.analysis.holdings import PLACES, holdings
 from zoo.core.blueprint import make_blueprint
 from zoo.core.errors import UnknownNameError, ZooError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
 from zoo.models.builder import build
@@ -108,7 +109,7 @@ class TestStanding:
         first, second = standing("head", ("logits", "log-softmax"), BASE, REGISTRY)
         assert first == BASE
         assert second["head"].name == "log-softmax"
-        assert not problems(second, REGISTRY)
+        assert not problems(make_plan(second, REGISTRY))
 
     def test_what_nothing_helps_is_given_as_it_is(self) -> None:
         odd = BASE.with_sizes(d_model=15)
@@ -120,7 +121,7 @@ class TestStanding:
         axis, name = variant.axis, variant.name  # type: ignore[attr-defined]
         (found,) = standing(axis, (name,), BASE, REGISTRY)
         assert found[axis].name == name
-        assert not problems(found, REGISTRY)
+        assert not problems(make_plan(found, REGISTRY))
 
 
 class TestHoldings:

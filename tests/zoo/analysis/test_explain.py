@@ -7,6 +7,7 @@ import pytest
 from zoo.analysis.explain import explain
 from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.core.errors import CombinationError, UnknownNameError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import RULES, problems
 from zoo.models.builder import build
@@ -32,7 +33,7 @@ def test_every_axis_and_every_other_variant_is_there_and_judged_as_the_builder_d
     registry, blueprint = get_registry(), blueprint_of(case)
     found = explain(blueprint, registry)
     assert found.possible is (case == "possible")
-    assert found.broken == problems(blueprint, registry)
+    assert found.broken == problems(make_plan(blueprint, registry))
     assert [one.axis for one in found.axes] == [axis.name for axis in registry.axes]
     for report in found.axes:
         others = [v.name for v in registry.variants(report.axis) if v.name != report.choice.name]

@@ -11,7 +11,7 @@ from tests.zoo.cli.conftest import Done, Zoo
 from tests.zoo.support import REFUSED, accepted, fitting
 from zoo.cli.options import blueprint_from
 from zoo.core.axes import AXES
-from zoo.core.blueprint import Blueprint, get_preset, make_blueprint
+from zoo.core.blueprint import Blueprint, Preset, get_preset, make_blueprint
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.core.rules import RULES
@@ -244,8 +244,12 @@ class TestBlueprintFrom:
         assert blueprint == expected
         assert given == {"seed": 3}
 
-    def test_the_base_counts_where_there_is_no_preset(self) -> None:
-        base = make_blueprint(attention="loop", d_model=16)
-        assert blueprint_from({}, base) == base
-        assert blueprint_from({"preset": "reverse"}, base) == get_preset("reverse").blueprint()
+    def test_the_default_preset_counts_where_none_is_named(self) -> None:
+        default = Preset("mine", "", {"attention": "loop", "norm_type": "rmsnorm"}, {"d_model": 16})
+        expected = make_blueprint(attention="loop", norm_type="rmsnorm", d_model=16)
+        assert blueprint_from({}, default) == expected
+        assert blueprint_from({"norm_type": "none"}, default) == expected.with_choices(
+            **{"norm-type": "none"}
+        )
+        assert blueprint_from({"preset": "reverse"}, default) == get_preset("reverse").blueprint()
         assert blueprint_from({}) == make_blueprint()

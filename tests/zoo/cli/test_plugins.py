@@ -177,7 +177,10 @@ class Two(MultiHeadAttention):
     def attend(self, q, k, v, mask):
         return q
 
-class Takes(MultiHeadAttention):
+class Takes(Two):
+    pass
+
+class Lacks(MultiHeadAttention):
     pass
 
 class Raises(MultiHeadAttention):
@@ -194,13 +197,16 @@ SHIPPED = (
 def zoo_variants():
     yield Variant("attention", "two", "their_parts:Two", "gives one value for two")
     yield Variant("attention", "takes", "their_parts:Takes", "", options=(Option("odd", int, 1, ""),))
+    yield Variant("attention", "lacks", "their_parts:Lacks", "")
     yield Variant("attention", "raises", "their_parts:Raises", "")
 """
 )
 MISTAKES = {
     "two": "plugin 'parts' is broken (base.py, line",
     "takes": "attention=takes, of plugin 'parts', cannot be constructed: ",
-    "raises": "plugin 'parts' is broken (their_parts.py, line 17): AttributeError: 'Tensor' object has no",
+    "lacks": "attention=lacks, of plugin 'parts', cannot be constructed: class Lacks has no method 'attend', which "
+    "its base zoo.parts.attention.base.MultiHeadAttention leaves to it.",
+    "raises": "plugin 'parts' is broken (their_parts.py, line 20): AttributeError: 'Tensor' object has no",
 }
 
 
@@ -222,6 +228,6 @@ def test_a_mistake_in_a_plugins_part_is_a_sentence_that_names_it(
     assert "Traceback" not in done.err
     assert MISTAKES[name] in " ".join(done.err.split())
     assert max(map(len, done.err.splitlines())) <= 80
-    if name != "takes":
+    if name not in ("takes", "lacks"):
         loud = shell(*arguments, ZOO_STRICT_PLUGINS="1")
         assert "Traceback" in loud.err

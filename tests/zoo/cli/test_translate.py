@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.zoo.cli.conftest import Zoo
-from zoo.training.trainer import DivergedError
-from zoo.training.translation.trainer import Trainer
+from zoo.training.trainer import DivergedError, Trainer
 
 WORDS = {"eins": "one", "zwei": "two", "drei": "three"}
 SMALL = ["--d-model=16", "--num-heads=2", "--d-ff=16", "--num-encoder-layers=1", "--num-decoder-layers=1"]

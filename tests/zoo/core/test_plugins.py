@@ -175,6 +175,77 @@ def test_hooks_run_in_the_order_of_registration_built_ins_first(install: Install
     assert called[:-1] == [name for name in DEFAULT_PLUGINS if name in called]
 
 
+MARKED = GOOD.replace("@hookimpl", "@hookimpl({mark})")
+
+
+def called(plugins: Plugins) -> list[str]:
+    found: list[str] = []
+    plugins.each("zoo_variants", lambda name, _items: found.append(name))
+    return found
+
+
+@pytest.mark.parametrize(("mark", "place"), [("tryfirst=True", 0), ("trylast=True", -1)])
+def test_a_plugin_can_ask_to_be_called_first_or_last(mark: str, place: int, install: Install) -> None:
+    install(marked=MARKED.replace("{mark}", mark), plain=GOOD.replace("mine", "other"))
+    plugins = load()
+    assert called(plugins)[place] == "marked"
+    rest = [name for name in called(plugins) if name != "marked"]
+    assert rest == [name for name in DEFAULT_PLUGINS if name in rest] + ["plain"]
+    assert make_registry(plugins).get("feedforward", "mine").origin == "marked"
+
+
+WRAPPERS = {
+    "new style": "@hookimpl(wrapper=True)\ndef zoo_variants():\n    {before}\n    results = yield\n    {after}\n"
+    "    return [[v for v in one if v.name != 'relu'] for one in results]\n",
+    "old style": "@hookimpl(hookwrapper=True)\ndef zoo_variants():\n    {before}\n    outcome = yield\n    {after}\n"
+    "    outcome.force_result([[v for v in one if v.name != 'relu'] for one in outcome.get_result()])\n",
+}
+
+
+@pytest.mark.parametrize("style", WRAPPERS)
+def test_a_hook_wrapper_runs_around_every_plugin(style: str, install: Install) -> None:
+    install(around=HEAD + WRAPPERS[style].format(before="pass", after="pass"), parts=GOOD)
+    plugins = load()
+    registry = make_registry(plugins)
+    assert registry.get("feedforward", "mine").origin == "parts"
+    assert "relu" not in [variant.name for variant in registry.variants("feedforward")]
+    assert not [one for one in plugins.loaded.values() if one.problem]
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_hook_wrapper_that_breaks_is_skipped_and_what_it_wraps_is_not(where: str, install: Install) -> None:
+    code = WRAPPERS["new style"].format(**{"before": "pass", "after": "pass", where: "1 / 0"})
+    install(around=HEAD + code, parts=GOOD)
+    plugins = load()
+    registry = make_registry(plugins)
+    assert plugins.loaded["around"].problem == "zoo_variants(): ZeroDivisionError: division by zero"
+    assert [one.name for one in plugins.loaded.values() if one.problem] == ["around"]
+    assert registry.get("feedforward", "mine").origin == "parts"
+    assert len(registry.variants()) == len(make_registry(load_plugins(group="none")).variants()) + 1
+
+
+def test_a_plugin_that_breaks_inside_a_wrapper_is_the_one_that_is_skipped(install: Install) -> None:
+    code = WRAPPERS["new style"].format(before="pass", after="pass")
+    install(around=HEAD + code, bad=HEAD + "@hookimpl\ndef zoo_variants():\n    1 / 0")
+    plugins = load()
+    make_registry(plugins)
+    assert [one.name for one in plugins.loaded.values() if one.problem] == ["bad"]
+
+
+def test_call_monitoring_sees_every_call(install: Install) -> None:
+    install(parts=GOOD)
+    plugins, seen = load(), []
+
+    def before(hook: str, implementations: Any, _arguments: Any) -> None:
+        seen.append((hook, [one.plugin_name for one in implementations]))
+
+    undo = plugins.manager.add_hookcall_monitoring(before, lambda *_: None)
+    names_called = called(plugins)
+    undo()
+    assert seen == [("zoo_variants", [name]) for name in names_called]
+    assert "parts" in names_called
+
+
 def test_a_plugin_can_add_hooks_of_its_own(install: Install) -> None:
     specs = "from zoo.core.hookspecs import hookspec\n@hookspec\ndef zoo_snacks():\n    pass\n"
     install(
@@ -210,8 +281,8 @@ def test_the_processs_own_registry_is_made_once() -> None:
         "import zoo.core.plugins as p; p.get_registry().variants(); p.get_plugins().collect('zoo_presets', object)",
         "from zoo.core.tasks import get_tasks; get_tasks()",
         "from zoo.core.blueprint import make_blueprint, get_presets; make_blueprint(attention='fused'); get_presets()",
-        "import zoo.core.blueprint as b, zoo.core.plugins as p, zoo.core.rules as r\n"
-        "r.check(b.make_blueprint(), p.get_registry())",
+        "import zoo.core.blueprint as b, zoo.core.plan as p, zoo.core.rules as r\n"
+        "r.check(p.make_plan(b.make_blueprint()))",
         "import importlib, zoo.core.plugins as p; [importlib.import_module(m) for m in p.DEFAULT_PLUGINS]",
     ],
 )

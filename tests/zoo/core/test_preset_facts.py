@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from zoo.core.blueprint import get_preset
 from zoo.core.errors import CombinationError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
 from zoo.core.rules import problems
@@ -249,7 +250,7 @@ class TestDeepLearningFromScratch:
 
     def test_another_head_is_refused(self) -> None:
         blueprint = get_preset("deep-learning-from-scratch").blueprint().with_choices(head="logits")
-        assert "fall without end" in problems(blueprint, get_registry())["loss-and-head"]
+        assert "fall without end" in problems(make_plan(blueprint))["loss-and-head"]
         with pytest.raises(CombinationError, match="head=log-softmax or loss="):
             build(blueprint)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from zoo.core.blueprint import get_presets
-from zoo.core.plugins import get_registry
+from zoo.core.plan import make_plan
 from zoo.core.rules import problems
 from zoo.core.tasks import get_tasks
 from zoo.models.builder import build
@@ -14,7 +14,7 @@ from zoo.training.trainer import check_sizes, load_task
 def test_it_builds_and_says_what_it_is(name: str) -> None:
     preset = get_presets()[name]
     assert preset.summary
-    assert not problems(preset.blueprint(), get_registry())
+    assert not problems(make_plan(preset.blueprint()))
     build(preset.blueprint(), seed=0)
 
 

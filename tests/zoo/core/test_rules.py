@@ -9,9 +9,10 @@ import pytest
 from zoo.core.axes import AXES
 from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.core.errors import CombinationError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Option, Registry, Variant
-from zoo.core.rules import RULES, cacheable, check, cross_attention, problems
+from zoo.core.rules import RULES, check, problems
 from zoo.models.builder import build
 
 CLASSES = {
@@ -104,12 +105,12 @@ BROKEN = {
 def test_a_broken_rule_says_why_and_what_would_work(name: str) -> None:
     given, message, mended, registry = BROKEN[name]
     blueprint = make_blueprint(registry, **given)
-    assert list(problems(blueprint, registry)) == [name]
+    assert list(problems(make_plan(blueprint, registry))) == [name]
     with pytest.raises(CombinationError) as caught:
         build(blueprint, registry=registry)
     assert message in str(caught.value)
     assert f"(rule {name})" in str(caught.value)
-    assert problems(make_blueprint(registry, **{**given, **mended}), registry) == {}
+    assert problems(make_plan(make_blueprint(registry, **{**given, **mended}), registry)) == {}
 
 
 def test_every_rule_is_tested() -> None:
@@ -120,14 +121,15 @@ def test_every_rule_is_tested() -> None:
 def test_an_attention_that_is_not_causal_is_refused() -> None:
     registry = registry_with(causal=False)
     blueprint = make_blueprint(registry, attention="odd")
-    assert "cannot honour the causal mask" in problems(blueprint, registry)["roles"]
+    assert "cannot honour the causal mask" in problems(make_plan(blueprint, registry))["roles"]
 
 
 def test_an_attention_for_one_side_takes_a_stand_in_for_the_other() -> None:
     registry = registry_with("attention", roles=("self",), cross="fused")
     blueprint = make_blueprint(registry, attention="odd")
-    assert problems(blueprint, registry) == {}
-    assert cross_attention(blueprint, registry) == (registry.get("attention", "fused"), {})
+    assert problems(make_plan(blueprint, registry)) == {}
+    cross = make_plan(blueprint, registry).cross
+    assert (cross.variant, cross.options) == (registry.get("attention", "fused"), {})
     layer = build(blueprint.with_sizes(d_model=8, num_heads=2), registry=registry).decoder.layers[0]
     names = [type(part).__name__ for part in (layer.self_attention, layer.cross_attention)]
     assert names == ["EagerAttention", "FusedAttention"]
@@ -137,13 +139,13 @@ def test_a_stand_in_is_given_the_options_it_knows() -> None:
     bias = Option("bias", bool, True, "")
     registry = registry_with("attention", bias, KV_HEADS, roles=("self",), cross="loop")
     blueprint = make_blueprint(registry, attention="odd:bias=false:num_kv_heads=2", d_model=8, num_heads=2)
-    assert cross_attention(blueprint, registry)[1] == {"bias": False}
+    assert make_plan(blueprint, registry).cross.options == {"bias": False}
 
 
 @pytest.mark.parametrize("axis", ["attention", "encoding"])
 def test_one_part_that_cannot_work_with_a_cache_is_enough(axis: str) -> None:
     def works(registry: Registry) -> bool:
-        return cacheable(make_blueprint(registry, **{axis: "odd"}), registry)
+        return make_plan(make_blueprint(registry, **{axis: "odd"}), registry).cacheable
 
     assert works(registry_with(axis, cacheable=True))
     assert not works(registry_with(axis, cacheable=False))
@@ -151,20 +153,20 @@ def test_one_part_that_cannot_work_with_a_cache_is_enough(axis: str) -> None:
 
 def test_a_row_that_is_filled_whole_is_not_cached() -> None:
     filled = {"attention": "filled", "masking": "blank-rows"}
-    assert not cacheable(make_blueprint(**filled), get_registry())
+    assert not make_plan(make_blueprint(**filled)).cacheable
     for axis, name in (("attention", "eager"), ("masking", "full")):
-        assert cacheable(make_blueprint(**{**filled, axis: name}), get_registry())
+        assert make_plan(make_blueprint(**{**filled, axis: name})).cacheable
 
 
 def test_all_broken_rules_are_told_at_once() -> None:
     blueprint = make_blueprint(d_model=10, num_heads=3, embedding="shared", src_vocab=5, tgt_vocab=6)
     with pytest.raises(CombinationError) as caught:
-        check(blueprint, get_registry())
+        check(make_plan(blueprint))
     assert len(str(caught.value).splitlines()) == 2
 
 
 def heads_advice(blueprint: Blueprint) -> str:
-    return problems(blueprint, get_registry())["heads-divide-width"]
+    return problems(make_plan(blueprint))["heads-divide-width"]
 
 
 @pytest.mark.parametrize(
@@ -183,9 +185,9 @@ def test_the_advice_on_heads_fits_what_turns_pairs() -> None:
     blueprint = make_blueprint(encoding="rotary", d_model=512, num_heads=7)
     assert "or d_model 504 or 518." in heads_advice(blueprint)
     for width in (504, 518):
-        assert problems(blueprint.with_sizes(d_model=width), get_registry()) == {}
+        assert problems(make_plan(blueprint.with_sizes(d_model=width))) == {}
 
 
 def test_good_combinations_break_no_rule() -> None:
-    assert problems(make_blueprint(), get_registry()) == {}
-    check(make_blueprint(embedding="shared", src_vocab=6, tgt_vocab=6), get_registry())
+    assert problems(make_plan(make_blueprint())) == {}
+    check(make_plan(make_blueprint(embedding="shared", src_vocab=6, tgt_vocab=6)))

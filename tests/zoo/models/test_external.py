@@ -98,6 +98,10 @@ def test_a_stub_is_not_written_yet(file: Path) -> None:
         ("def Mine(*args): return 5", "expected a class derived from nn.Module, got int."),
         ("Mine = None", "cannot be constructed"),
         (
+            "from zoo.parts.attention.base import MultiHeadAttention\nclass Mine(MultiHeadAttention): pass",
+            "cannot be constructed: class Mine has no method 'attend', which its base zoo.parts.attention.base.Mu",
+        ),
+        (
             "class Mine:\n    def __init__(self, *args): raise SystemExit(0)",
             "cannot be constructed as Mine(8, 2, 0.0): SystemExit (line 2): 0",
         ),

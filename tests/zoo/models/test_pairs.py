@@ -10,6 +10,7 @@ import torch
 from zoo.core.axes import AXES
 from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.core.errors import CombinationError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
 from zoo.core.rules import problems
@@ -52,7 +53,7 @@ def test_every_pair_works_or_is_refused(first: str, second: str) -> None:
         blueprint = make_blueprint(
             **{first.replace("-", "_"): one.name, second.replace("-", "_"): other.name}, **SIZES
         )
-        refused = problems(blueprint, registry)
+        refused = problems(make_plan(blueprint, registry))
         try:
             if refused:
                 with pytest.raises(CombinationError):

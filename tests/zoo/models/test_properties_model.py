@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tests.zoo.support import fitting
 from zoo.core.blueprint import Blueprint
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
 from zoo.models.builder import build
@@ -44,7 +45,7 @@ every_model = pytest.mark.parametrize(
 def blueprint_of(case: str) -> Blueprint:
     """The default blueprint with these choices, and what goes with them; skipped where a rule refuses it."""
     blueprint = fitting(dict(part.split("=") for part in case.split(",")), **SIZES)
-    refused = problems(blueprint, get_registry())
+    refused = problems(make_plan(blueprint))
     if refused:
         pytest.skip("; ".join(refused.values()))
     return blueprint

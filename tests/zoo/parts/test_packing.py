@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from tests.zoo.support import fitting
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
-from zoo.core.rules import packable, problems
+from zoo.core.rules import problems
 from zoo.models.builder import build
 from zoo.models.transformer import Transformer
 from zoo.parts.packing import Layout, layout_of
@@ -35,7 +36,7 @@ def tokens(rows: int, length: int, hidden: float, seed: int) -> Tensor:
 
 def model(axis: str, name: str) -> Transformer:
     blueprint = fitting({axis: name}, **SIZES)
-    if problems(blueprint, get_registry()):
+    if problems(make_plan(blueprint)):
         pytest.skip("a rule refuses it")
     return build(blueprint, seed=0).double()
 
@@ -108,6 +109,6 @@ def test_nothing_is_left_out_where_padding_is_attended_to() -> None:
 
 
 def test_a_part_that_does_not_declare_it_is_given_padded_batches() -> None:
-    assert packable(fitting({}, **SIZES), get_registry())
-    assert not packable(fitting({"attention": "torch"}, **SIZES), get_registry())
+    assert make_plan(fitting({}, **SIZES)).packable
+    assert not make_plan(fitting({"attention": "torch"}, **SIZES)).packable
     assert not build(fitting({"attention": "torch"}, **SIZES), seed=0).packable

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from tests.zoo.support import accepted, fitting
-from zoo.core.plugins import get_registry
+from zoo.core.plan import make_plan
 from zoo.core.registry import Variant
 from zoo.core.rules import problems
 from zoo.models.builder import build
@@ -44,7 +44,7 @@ slow_rules = pytest.mark.filterwarnings("ignore:There is a performance drop")  #
 
 def model(variant: Variant, dropout: float) -> Transformer:
     blueprint = fitting({variant.axis: variant.name}, **SIZES, dropout=dropout)
-    if problems(blueprint, get_registry()):
+    if problems(make_plan(blueprint)):
         pytest.skip("a rule refuses it")
     return build(blueprint, seed=0).double()
 

@@ -98,6 +98,24 @@ def test_nothing_global_is_changed() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
+def test_more_than_one_thread_is_possible() -> None:
+    before, seen = torch.get_num_threads(), set()
+    train(small(), TASK, SHORT, threads=2, on_step=lambda *_: seen.add(torch.get_num_threads()))
+    assert (seen, torch.get_num_threads()) == ({2}, before)
+
+
+def test_weights_that_are_not_finite_after_the_last_step_are_reported() -> None:
+    class Blow(nn.Module):
+        def forward(self, output: Tensor, labels: Tensor) -> Tensor:
+            return output.sum() * 0 + 1
+
+    model = small()
+    poison = next(model.parameters())
+    poison.register_hook(lambda gradient: gradient * float("inf"))
+    with pytest.raises(DivergedError, match="Step 1 of 1 left weights that are not finite"):
+        train(model, TASK, Recipe(steps=1, batch_size=2), loss=Blow())  # type: ignore[arg-type]
+
+
 def test_steps_are_told_and_what_the_listener_raises_ends_the_training() -> None:
     told: list[int] = []
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from zoo.analysis.checks.base import DoesNotApply
 from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Registry, Variant
 from zoo.core.rules import problems
@@ -134,15 +135,15 @@ class Part:
         """
         argument = {self.axis.replace("-", "_"): self.text}
         blueprint = make_blueprint(self.registry, **argument, **asdict(self.sizes))
-        if not problems(blueprint, self.registry):
+        if not problems(make_plan(blueprint, self.registry)):
             return blueprint
         for variant in self.registry.variants():
             if variant.axis == self.axis:
                 continue
             other = blueprint.with_choices(self.registry, **{variant.axis: variant.name})
-            if not problems(other, self.registry):
+            if not problems(make_plan(other, self.registry)):
                 return other
-        reasons = " ".join(problems(blueprint, self.registry).values())
+        reasons = " ".join(problems(make_plan(blueprint, self.registry)).values())
         raise DoesNotApply(f"It stands in no model that the zoo can build. {reasons}")
 
     def model(self, seed: int = 0) -> Transformer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
@@ -54,7 +54,7 @@ def with_bias(mask: Tensor | None, bias: Tensor) -> Tensor:
     return mask + bias
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(nn.Module, ABC):
     """Multi-head attention, Vaswani et al. 2017, section 3.2.2; `attend` is what variants differ in.
 
     head_h = attend(query W_q^h, key W_k^h, value W_v^h);  out = concat(head_1 .. head_H) W_o

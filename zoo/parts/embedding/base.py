@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
@@ -22,7 +22,7 @@ def check_one_vocabulary(src_vocab: int, tgt_vocab: int) -> None:
         )
 
 
-class Embeddings(nn.Module):
+class Embeddings(nn.Module, ABC):
     """Token ids to vectors, on both sides.
 
     One that declares `tied` keeps the target's table as `tgt_table`, an nn.Embedding: its weight [V, D] is

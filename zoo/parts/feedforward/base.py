@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ from zoo.parts.dropout import Dropout
 from zoo.parts.linear import Linear
 
 
-class FeedForward(nn.Module):
+class FeedForward(nn.Module, ABC):
     """act(x W_1 + b_1) W_2 + b_2 at every position by itself; variants differ in `activate`.
 
     Vaswani et al. 2017, section 3.3, equation 2.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ from zoo.parts.dropout import Dropout
 from zoo.parts.linear import Linear
 
 
-class GatedFeedForward(nn.Module):
+class GatedFeedForward(nn.Module, ABC):
     """(act(x W) * (x V)) W_2 at every position by itself; variants differ in `activate`.
 
     Shazeer 2020, arXiv:2002.05202, with W `gate_proj`, V `up_proj`, W_2 `down_proj`. Three matrices: the

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
 
-class SequenceLoss(nn.Module):
+class SequenceLoss(nn.Module, ABC):
     """A number for a batch of predicted tokens, the mean over labels that are not padding; NaN if all are."""
 
     def __init__(self, pad: int = 0) -> None:

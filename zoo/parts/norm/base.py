@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from zoo.parts.dropout import Dropout
 Sublayer = Callable[[Tensor], Tensor]
 
 
-class NormPlacement(nn.Module):
+class NormPlacement(nn.Module, ABC):
     """The residual stream of one layer: how its sublayers, norms and dropout are strung together.
 
     A layer hands all its sublayers to `forward`, in order; each is a function [B, T, D] -> [B, T, D].

@@ -10,14 +10,14 @@ import torch
 from zoo.core.blueprint import Blueprint
 from zoo.models.builder import build
 from zoo.models.devices import memory_limit
-from zoo.training.trainer import DivergedError
+from zoo.training.progress import Progress
+from zoo.training.trainer import DivergedError, Trainer
 from zoo.training.translation.corpus import Corpora
 from zoo.training.translation.dataset import Tokenizers, datasets
-from zoo.training.translation.progress import Progress
 from zoo.training.translation.settings import Settings
-from zoo.training.translation.trainer import Trainer
 from zoo.training.translation.translator import Translator
-from zoo.training.translation.update import Step
+from zoo.training.translation.work import TranslationWork, make_trainer
+from zoo.training.update import Step
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def prepare(
     tokenizers: Tokenizers,
     device: torch.device,
     allow: Collection[str] = (),
-) -> Trainer:
+    threads: int | None = None,
+) -> Trainer[TranslationWork]:
     """A trainer of a fresh model; `allow` names rules of combination that may be broken.
 
     Raises ZooError where the parts do not go together, or the text cannot be trained on.
@@ -71,10 +72,10 @@ def prepare(
     max_len = blueprint.sizes.max_len
     translator = Translator(model, tokenizers, max_len, device)
     data = datasets(corpora, tokenizers, max_len)
-    return Trainer(model, blueprint, settings, data, translator, device)
+    return make_trainer(model, blueprint, settings, data, translator, threads)
 
 
-def outcome(trainer: Trainer, blueprint: Blueprint, on_step: Callable[[], None]) -> Outcome:
+def outcome(trainer: Trainer[TranslationWork], blueprint: Blueprint, on_step: Callable[[], None]) -> Outcome:
     """Train to the end; nothing is saved. A loss that is not finite ends it, and is noted."""
     listener, note = _Listener(on_step), ""
     try:

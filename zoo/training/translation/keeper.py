@@ -9,12 +9,13 @@ import torch
 from zoo.core.errors import ZooError
 from zoo.core.files import told
 from zoo.models.checkpoint import load_checkpoint, save_checkpoint
+from zoo.training.progress import Progress
+from zoo.training.trainer import Trainer
 from zoo.training.translation.log import Log
-from zoo.training.translation.progress import Progress
 from zoo.training.translation.run import BEST, LAST, TASK, Run
 from zoo.training.translation.state import load_state, remove_states, save_state
-from zoo.training.translation.trainer import Trainer
-from zoo.training.translation.update import Step
+from zoo.training.translation.work import TranslationWork
+from zoo.training.update import Step
 
 STEP_COLUMNS = ("step", "epoch", "loss", "lr", "tokens")
 EPOCH_COLUMNS = ("epoch", "step", "train_loss", "valid_loss", "valid_bleu", "seconds")
@@ -23,12 +24,12 @@ SAVE_EVERY = 200
 
 
 class Keeper:
-    """An observer (`zoo.training.translation.trainer.Observer`) that writes logs and checkpoints of a trainer's run.
+    """An observer (`zoo.training.trainer.Observer`) that writes logs and checkpoints of a trainer's run.
 
     In a `with` statement, the logs are closed at its end.
     """
 
-    def __init__(self, run: Run, trainer: Trainer) -> None:
+    def __init__(self, run: Run, trainer: Trainer[TranslationWork]) -> None:
         """Takes up the run where it was last saved, if it was: the trainer then stands there, and the logs end there.
 
         torch's random generators are set then, too.
@@ -79,7 +80,7 @@ class Keeper:
         self.epochs.close()
 
 
-def restored(run: Run, trainer: Trainer) -> Progress:
+def restored(run: Run, trainer: Trainer[TranslationWork]) -> Progress:
     """Put the last saved step's weights, optimizer state and random numbers back; how far it was."""
     folder = run.folder / LAST
     model, _, extra = load_checkpoint(

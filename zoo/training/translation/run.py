@@ -24,9 +24,8 @@ from zoo import __version__
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.files import told, write_whole
-from zoo.core.plugins import get_registry
+from zoo.core.plan import plan_part
 from zoo.core.registry import FILE_SPEC
-from zoo.core.rules import chosen_variants
 from zoo.models.checkpoint import load_checkpoint
 from zoo.training.translation.corpus import Corpora
 from zoo.training.translation.dataset import Tokenizers
@@ -80,10 +79,10 @@ def make_tokenizers(corpora: Corpora, settings: Settings, path: Path | None = No
 
 def check_vocabulary(blueprint: Blueprint, tokenizers: Tokenizers) -> None:
     """Raises CombinationError if two vocabularies would share a table: same id, different word."""
-    variant = chosen_variants(blueprint, get_registry())["embedding"]
-    if variant.capabilities["one_vocabulary"] and tokenizers.src is not tokenizers.tgt:
+    embedding = plan_part("embedding", blueprint["embedding"])
+    if embedding.capabilities["one_vocabulary"] and tokenizers.src is not tokenizers.tgt:
         raise CombinationError(
-            f"embedding={variant.name} keeps one table for both languages, and each has its own vocabulary. Take one "
+            f"embedding={embedding.name} keeps one table for both languages, and each has its own vocabulary. Take one "
             "vocabulary for both with --joint, or embedding=scaled."
         )
 

@@ -16,6 +16,7 @@ import torch
 from tests.zoo.models.checkpoint.support import TINY, edit, refused, tiny
 from zoo.core.blueprint import make_blueprint
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
 from zoo.models.checkpoint import check_directory, load_checkpoint, save_checkpoint
@@ -77,7 +78,9 @@ def test_choices_and_options_on_every_axis_come_back(tmp_path: Path) -> None:
     for axis in registry.axes:
         for variant in registry.variants(axis.name):
             given = {**choices, axis.name: variant.name}
-            if variant.name != axis.default and not problems(make_blueprint(**given, **TINY), registry):
+            if variant.name != axis.default and not problems(
+                make_plan(make_blueprint(**given, **TINY), registry)
+            ):
                 choices = given
     choices["norm-type"] = "rmsnorm:eps=0.125"
     assert len(choices) >= len(registry.axes) - 2  # head and loss come as a pair

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tests.zoo.parts.decoding.support import DECODINGS, EOS, IDS, PAD, decoding
 from tests.zoo.support import fitting
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
 from zoo.models.builder import build
@@ -33,7 +34,7 @@ every_model = pytest.mark.parametrize("case", CASES)
 def make(case: str, seed: int) -> Transformer:
     """The default model with this choice and what goes with it, float64, far from its initial weights."""
     blueprint = fitting(dict([case.split("=")]), **SIZES)
-    refused = problems(blueprint, get_registry())
+    refused = problems(make_plan(blueprint))
     if refused:
         pytest.skip("; ".join(refused.values()))
     model = build(blueprint, seed=seed).double()

@@ -9,14 +9,15 @@ import torch
 
 from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.models.builder import build
+from zoo.training.trainer import Trainer
 from zoo.training.translation.corpus import Corpora, Corpus, Pair, Report
 from zoo.training.translation.dataset import Tokenizers, datasets
 from zoo.training.translation.keeper import Keeper
 from zoo.training.translation.run import Run, begin, make_tokenizers
 from zoo.training.translation.settings import Settings
 from zoo.training.translation.sources import Sources, digest
-from zoo.training.translation.trainer import Trainer
 from zoo.training.translation.translator import Translator
+from zoo.training.translation.work import TranslationWork, make_trainer
 
 CPU = torch.device("cpu")
 WORDS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five"}
@@ -61,15 +62,15 @@ def make_run(folder: Path, **given: Any) -> Run:
     return run
 
 
-def trainer_of(run: Run) -> Trainer:
+def trainer_of(run: Run) -> Trainer[TranslationWork]:
     """A fresh trainer of a run on `corpora`."""
     model = build(run.blueprint, seed=run.settings.seed)
     data = datasets(corpora(), run.tokenizers, run.blueprint.sizes.max_len)
     translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, CPU)
-    return Trainer(model, run.blueprint, run.settings, data, translator, CPU)
+    return make_trainer(model, run.blueprint, run.settings, data, translator)
 
 
-def train(run: Run) -> Trainer:
+def train(run: Run) -> Trainer[TranslationWork]:
     """Train a run, or what is left of it, to its end."""
     trainer = trainer_of(run)
     with Keeper(run, trainer) as keeper:

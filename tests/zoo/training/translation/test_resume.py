@@ -18,13 +18,13 @@ from tests import ROOT
 from tests.zoo.training.translation.support import corpora, make_run, train, trainer_of
 from zoo.core.errors import ZooError
 from zoo.models.checkpoint import load_checkpoint
+from zoo.training.progress import Progress
 from zoo.training.translation import keeper
 from zoo.training.translation.corpus import Corpora
 from zoo.training.translation.keeper import Keeper
 from zoo.training.translation.log import Log
-from zoo.training.translation.progress import Progress
 from zoo.training.translation.run import Run, check_new, open_run
-from zoo.training.translation.update import Step
+from zoo.training.update import Step
 
 PROCESS = """
 import sys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,17 @@ import torch
 
 from tests.zoo.training.translation.support import CPU, corpora, make_run, settings, small, trainer_of
 from zoo.core.errors import UnknownNameError, ZooError
-from zoo.models.builder import build
+from zoo.models.builder import build, build_loss, build_schedule
 from zoo.models.checkpoint import load_checkpoint
+from zoo.training.progress import Progress
 from zoo.training.tasks.base import PAD
 from zoo.training.trainer import DivergedError
 from zoo.training.translation.dataset import datasets
 from zoo.training.translation.keeper import Keeper
-from zoo.training.translation.progress import Progress
 from zoo.training.translation.run import make_tokenizers
 from zoo.training.translation.settings import Settings, settings_from
-from zoo.training.translation.trainer import Trainer
-from zoo.training.translation.update import Loss, Step, Updater, check_precision
+from zoo.training.translation.work import TranslationWork
+from zoo.training.update import Loss, Step, Updater, check_precision
 
 
 class Told:
@@ -44,7 +45,9 @@ def updater(**given: Any) -> tuple[Updater, Any]:
     tokenizers = make_tokenizers(corpora(), chosen)
     blueprint = small(tokenizers, dropout=0.0)
     data = datasets(corpora(), tokenizers, 32)
-    return Updater(Loss(build(blueprint, seed=0).train(), blueprint, chosen, CPU), 10), data.train
+    loss = Loss(build(blueprint, seed=0).train(), build_loss(blueprint), CPU)
+    schedule = build_schedule(blueprint, 10, chosen.warmup)
+    return Updater(loss, chosen.recipe(), schedule, 10, chosen.clip), data.train
 
 
 def test_accumulated_batches_are_one_big_batch() -> None:
@@ -103,11 +106,11 @@ def test_an_epoch_has_every_pair_once_and_what_is_told_adds_up(tmp_path: Path) -
     run = make_run(tmp_path / "run", epochs=3, accumulate=2)
     trainer, told = trainer_of(run), Told()
     for epoch in range(3):
-        assert sorted(i for group in trainer.groups(epoch) for batch in group for i in batch) == list(
+        assert sorted(i for group in trainer.work.groups(epoch) for batch in group for i in batch) == list(
             range(60)
         )
     progress = trainer.run(told)
-    sizes = [len(trainer.groups(epoch)) for epoch in range(3)]
+    sizes = [len(trainer.work.groups(epoch)) for epoch in range(3)]
     assert [number for number, _ in told.steps] == list(range(1, sum(sizes) + 1))
     assert [epoch for epoch, *_ in told.epochs] == [1, 2, 3]
     assert progress.finished
@@ -122,15 +125,15 @@ def test_the_validation_loss_is_the_mean_over_tokens_whatever_the_batches(tmp_pa
     trainer = trainer_of(run)
     trainer.model.eval()
     with torch.no_grad():
-        whole = trainer.loss(trainer.data.valid.batch(range(10))).item()
-    assert trainer.valid_loss() == pytest.approx(whole, rel=1e-5)
+        whole = trainer.updater.loss(trainer.work.data.valid.batch(range(10))).item()
+    assert trainer.work.valid_loss() == pytest.approx(whole, rel=1e-5)
 
 
 def test_it_stops_when_bleu_has_not_risen_for_so_many_epochs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([10.0, 30.0, 20.0, 30.0, 29.0, 99.0])
-    monkeypatch.setattr(Trainer, "valid_bleu", lambda _: next(scores))
+    monkeypatch.setattr(TranslationWork, "valid_bleu", lambda _: next(scores))
     run = make_run(tmp_path / "run", epochs=9, patience=3)
     trainer = trainer_of(run)
     with Keeper(run, trainer) as keeper:
@@ -141,8 +144,32 @@ def test_it_stops_when_bleu_has_not_risen_for_so_many_epochs(
 
 
 def test_patience_0_never_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trainer, "valid_bleu", lambda _: 1.0)
+    monkeypatch.setattr(TranslationWork, "valid_bleu", lambda _: 1.0)
     assert trainer_of(make_run(tmp_path / "run", epochs=4)).run(Told()).epoch == 4
+
+
+@pytest.mark.parametrize("threads", [None, 2])
+@pytest.mark.parametrize("flush", [True, False])
+def test_nothing_global_is_changed(tmp_path: Path, threads: int | None, flush: bool) -> None:
+    seen: set[tuple[int, bool]] = set()
+
+    class Look(Told):
+        def on_step(self, progress: Progress, step: Step) -> None:
+            seen.add((torch.get_num_threads(), sys.float_info.min / 2 == 0.0))
+
+    before, state = torch.get_num_threads(), torch.get_rng_state()
+    torch.set_num_threads(3)
+    try:
+        supported = torch.set_flush_denormal(flush)
+        trainer = trainer_of(make_run(tmp_path / "run", epochs=1))
+        trainer.threads = threads
+        trainer.run(Look())
+        assert (torch.get_num_threads(), sys.float_info.min / 2 == 0.0) == (3, flush and supported)
+    finally:
+        torch.set_num_threads(before)
+        torch.set_flush_denormal(False)
+    assert seen == {(threads or 3, supported)}
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,141 @@
+"""Plans: every choice is looked up once, and the plan says what the builder builds."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.zoo.support import fitting
+from zoo.core.axes import AXES
+from zoo.core.blueprint import Blueprint, Choice, get_presets, make_blueprint
+from zoo.core.errors import UnknownNameError, ZooError
+from zoo.core.frozen import FrozenMapping
+from zoo.core.plan import make_plan
+from zoo.core.plugins import get_plugins, get_registry
+from zoo.core.registry import Registry, Variant
+from zoo.models.builder import build, build_decoding, build_loss, build_schedule
+
+TINY = {
+    "d_model": 8, "num_heads": 2, "d_ff": 8, "num_encoder_layers": 1, "num_decoder_layers": 1,
+    "src_vocab": 9, "tgt_vocab": 9, "max_len": 8,
+}  # fmt: skip
+VARIANTS = get_registry().variants()
+Calls = Counter[tuple[str, str]]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """How often each (axis, text) was looked up. Presets are checked before, as a process does once."""
+    get_presets()
+    found: Calls = Counter()
+    resolve = Registry.resolve
+
+    def counted(self: Registry, axis: str, text: str) -> Any:
+        found[axis, text] += 1
+        return resolve(self, axis, text)
+
+    monkeypatch.setattr(Registry, "resolve", counted)
+    return found
+
+
+def once_per_axis(calls: Calls, blueprints: int = 1) -> bool:
+    return Counter(axis for axis, _ in calls.elements()) == {axis.name: blueprints for axis in AXES}
+
+
+def test_building_looks_every_choice_up_once(calls: Calls) -> None:
+    build(make_blueprint(**TINY))
+    assert once_per_axis(calls)
+
+
+def test_a_training_looks_every_choice_up_once(calls: Calls) -> None:
+    blueprint = make_blueprint(**TINY)
+    build(blueprint)
+    build_loss(blueprint)
+    build_schedule(blueprint, 10, 2)
+    build_decoding(blueprint)
+    assert once_per_axis(calls)
+
+
+def test_a_blueprint_from_json_looks_every_choice_up_once(calls: Calls) -> None:
+    data = make_blueprint(**TINY).to_json()
+    calls.clear()
+    build(Blueprint.from_json(data))
+    assert once_per_axis(calls)
+
+
+def test_another_choice_is_the_only_one_that_is_looked_up(calls: Calls) -> None:
+    blueprint = make_blueprint(**TINY)
+    calls.clear()
+    build(blueprint.with_choices(attention="fused").with_sizes(d_model=4))
+    assert calls == {("attention", "fused"): 1}
+
+
+@pytest.mark.parametrize("command", [
+    "build --attention=fused --norm=pre",
+    "build --preset=reverse --attention=fused:bias=false",
+    "train --steps=1 --attention=fused",
+    "train --preset=write-your-own --corrected --steps=1 --max-len=16 --d-model=8 --num-heads=2",
+    "train --task=translate {folder}/run --epochs=1 --d-model=8 --d-ff=8 --num-heads=2 --tokens=4096",
+    "compare --attention=fused --d-model=8 --num-heads=2 --batch=1 --length=4",
+])  # fmt: skip
+def test_a_command_looks_every_choice_up_once(command: str, calls: Calls, tmp_path: Path) -> None:
+    from zoo.cli.root import make_cli
+
+    group = make_cli(get_plugins())
+    words = command.format(folder=tmp_path).split()
+    group.resolve_command(group.make_context("zoo", ["list"]), [words[0]])  # imports the command
+    calls.clear()
+    result = CliRunner().invoke(group, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    if words[0] == "compare":  # its own attention is another blueprint, with which outputs are compared
+        calls.subtract({("attention", "eager"): 1, ("attention", "eager:bias=true"): 1})
+    translating = "--task=translate" in words  # to score, it reads run.json and best/zoo.json
+    assert once_per_axis(calls, blueprints=3 if translating else 1)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: f"{v.axis}-{v.name}")
+def test_a_plan_has_the_variants_of_its_blueprint(variant: Variant) -> None:
+    blueprint = fitting({variant.axis: variant.name}, **TINY)
+    plan = make_plan(blueprint)
+    assert plan[variant.axis].variant == variant
+    assert plan.sizes == blueprint.sizes
+    for axis, choice in blueprint.choices.items():
+        assert plan[axis].name == choice.name
+        assert plan[axis].options == {n: value for n, value in choice.options.items() if value is not None}
+
+
+def test_a_blueprint_that_was_pickled_needs_no_look_up(calls: Calls) -> None:
+    blueprint = pickle.loads(pickle.dumps(make_blueprint(**TINY)))
+    calls.clear()
+    make_plan(blueprint)
+    assert not calls
+
+
+def test_a_choice_made_by_hand_is_looked_up_and_checked() -> None:
+    blueprint = make_blueprint(**TINY)
+
+    def with_choice(choice: Choice) -> Blueprint:
+        return replace(blueprint, choices=FrozenMapping({**blueprint.choices, "attention": choice}))
+
+    plan = make_plan(with_choice(Choice("fused", {"bias": False})))
+    assert plan["attention"].variant == get_registry().get("attention", "fused")
+    assert plan["attention"].options == {"bias": False}
+    with pytest.raises(ZooError, match="Option bias=3: expected true or false"):
+        make_plan(with_choice(Choice("fused", {"bias": 3})))
+    with pytest.raises(UnknownNameError, match="There is no attention 'fussed'"):
+        make_plan(with_choice(Choice("fussed")))
+
+
+def test_a_registry_without_the_variant_refuses_it() -> None:
+    registry = Registry(AXES)
+    for variant in VARIANTS:
+        if variant.name != "fused":
+            registry.add(variant, variant.origin)
+    with pytest.raises(UnknownNameError, match="There is no attention 'fused'"):
+        build(make_blueprint(**TINY, attention="fused"), registry=registry)
