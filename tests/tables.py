@@ -68,7 +68,13 @@ def speed_table() -> str:
 
 def _against(row: dict[str, str]) -> str:
     """What stands behind the slash, in short."""
-    for text in ("nn.Transformer", "x-transformers", "everything computed anew", "decoder computed anew"):
+    for text in (
+        "the same model, plain",
+        "nn.Transformer",
+        "x-transformers",
+        "everything computed anew",
+        "decoder computed anew",
+    ):
         if text in row["what"]:
             return text
     raise ValueError(f"{row['name']}: expected a benchmark of models, got {row['what']!r}.")

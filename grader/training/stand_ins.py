@@ -109,12 +109,12 @@ class StepsInPlace(nn.Module):
         _key: Tensor,
         _value: Tensor,
         _mask: Tensor | None,
-        _positions: None,
-        so_far: KeyValueCache,
+        *,
+        cache: KeyValueCache,
     ) -> Tensor:
         """x [B, 1, D] -> [B, 1, D]. Of the zoo's own cache, only the length is used: it stays empty."""
-        outcome = self._stepper.call([x, so_far.length == 0], method="go_on", record=False, watch=False)
-        so_far.length += x.size(1)
+        outcome = self._stepper.call([x, cache.length == 0], method="go_on", record=False, watch=False)
+        cache.length += x.size(1)
         return _tensor(outcome.value, tuple(x.shape), x.dtype)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from zoo.accelerate import accelerate
 from zoo.analysis.measure import count_flops, largest_difference, peak_memory, time_interleaved
 from zoo.analysis.workers import Call, attempt
 from zoo.core.blueprint import Blueprint, Choice
@@ -31,12 +32,14 @@ class Setting:
         length: tokens of its longest row, on both sides.
         seed: of weights and batch.
         device: where it runs.
+        accelerated: whether tricks of `zoo.accelerate` are taken.
     """
 
     batch: int
     length: int
     seed: int
     device: torch.device
+    accelerated: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Trial:
     def __init__(self, blueprint: Blueprint, setting: Setting) -> None:
         self.blueprint, self.setting = blueprint, setting
         self.model = build_on(blueprint, setting.device, setting.seed)
+        if setting.accelerated:
+            accelerate(self.model)
         tokens = padded_tokens(blueprint.sizes, setting.batch, setting.length, setting.seed)
         self.tokens = Tokens(*(side.to(setting.device) for side in tokens))
         self.loss = build_loss(blueprint).to(setting.device)

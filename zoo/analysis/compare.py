@@ -50,6 +50,7 @@ class Conditions:
         task: what to train on, None for no training.
         steps: of the training.
         jobs: processes that measure and train. Times are taken after they have ended, in this one.
+        accelerated: whether what is measured, but not what is trained, takes the tricks of `zoo.accelerate`.
     """
 
     batch: int
@@ -59,11 +60,12 @@ class Conditions:
     task: str | None = None
     steps: int = 0
     jobs: int = 1
+    accelerated: bool = False
 
     @property
     def setting(self) -> Setting:
         """On what a model is measured."""
-        return Setting(self.batch, self.length, self.seeds[0], self.device)
+        return Setting(self.batch, self.length, self.seeds[0], self.device, self.accelerated)
 
 
 @dataclass(frozen=True)

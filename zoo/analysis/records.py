@@ -66,6 +66,7 @@ def records(rows: Iterable[Row], conditions: Conditions) -> list[dict[str, Any]]
             "length": conditions.length,
             "seeds": list(conditions.seeds),
             "jobs": conditions.jobs,
+            "accelerated": conditions.accelerated,
             **_training(row.candidate, conditions),
             "outcome": row.outcome,
             **{name: getattr(row, name) for name in COSTS},

@@ -13,6 +13,7 @@ from zoo.analysis.explain import explain as why
 from zoo.cli.describe import brief
 from zoo.cli.explain import explanation_json, explanation_text
 from zoo.cli.options import (
+    accelerate_option,
     blueprint_from,
     blueprint_options,
     defaults_text,
@@ -39,6 +40,7 @@ NAMED = 4  # parameters named before the rest is counted
 @blueprint_options
 @seed_option
 @device_option
+@accelerate_option
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Save the model there.")
 @click.option(
     "--explain", is_flag=True, help="Build nothing: say why it is possible or not, and what else would be."
@@ -50,6 +52,7 @@ def build(
     /,
     seed: int,
     device: str,
+    accelerate: bool,
     save: Path | None,
     explain: bool,
     as_json: bool,
@@ -77,11 +80,14 @@ def build(
     if explain:
         ctx.exit(_explain(blueprint, save, as_json))
     _check(blueprint)
-    ctx.exit(_build(blueprint, seed, device, save, as_json))
+    ctx.exit(_build(blueprint, seed, device, accelerate, save, as_json))
 
 
-def _build(blueprint: Blueprint, seed: int, device: str, save: Path | None, as_json: bool) -> int:
+def _build(
+    blueprint: Blueprint, seed: int, device: str, faster: bool, save: Path | None, as_json: bool
+) -> int:
     """Build it, run it, and say what came of it; the exit code."""
+    from zoo.accelerate import accelerate, tricks
     from zoo.models.builder import parameters_by_block
     from zoo.models.checkpoint import check_directory, save_checkpoint
     from zoo.models.devices import resolve_device
@@ -92,6 +98,8 @@ def _build(blueprint: Blueprint, seed: int, device: str, save: Path | None, as_j
         check_directory(save)
     model = build_on(blueprint, where, seed)
     blocks = parameters_by_block(model)
+    if faster:
+        accelerate(model)
     trial = try_out(model, blueprint, where, seed)
     if save is not None:
         save_checkpoint(save, model, blueprint, seed=seed)
@@ -105,11 +113,12 @@ def _build(blueprint: Blueprint, seed: int, device: str, save: Path | None, as_j
                 "device": where.type,
                 "seed": seed,
                 "trial": {**asdict(trial), "good": trial.good},
+                "tricks": tricks(model),
                 "saved": saved,
             }
         )
     else:
-        _print(blueprint, blocks, trial, where, saved)
+        _print(blueprint, blocks, trial, where, tricks(model), saved)
     return 0 if trial.good else 1
 
 
@@ -136,7 +145,12 @@ def _check(blueprint: Blueprint) -> None:
 
 
 def _print(
-    blueprint: Blueprint, blocks: dict[str, int], trial: Trial, device: torch.device, saved: str | None
+    blueprint: Blueprint,
+    blocks: dict[str, int],
+    trial: Trial,
+    device: torch.device,
+    tricks: list[str],
+    saved: str | None,
 ) -> None:
     parts = make_plan(blueprint).parts
     rows = [(axis, brief(axis, blueprint[axis]), part.variant.summary) for axis, part in parts.items()]
@@ -154,6 +168,8 @@ def _print(
         ("time", f"{trial.seconds:.3f} s on {device.type}"),
     ]
     click.echo(f"\n{bold('One forward and backward pass')}\n{columns(facts)}")
+    if tricks:
+        click.echo("\n" + wrapped(f"Accelerated: {'; '.join(tricks)}."))
     if saved is not None:
         click.echo(f"\nSaved in {saved}.")
 

@@ -12,6 +12,7 @@ import click
 
 from zoo.cli.bytask import ByTask
 from zoo.cli.options import (
+    accelerate_option,
     axis_options,
     axis_values,
     defaults_text,
@@ -74,6 +75,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that measure and train."
 )
 @device_option
+@accelerate_option
 @click.option(
     "--csv",
     "csv_path",
@@ -139,6 +141,7 @@ def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str
     """What is to be compared, under which conditions, and what tells the rows apart."""
     task, steps, seeds = _training(given)
     batch, length, jobs, device = (given.pop(name) for name in ("batch", "length", "jobs", "device"))
+    accelerated = given.pop("accelerate")
     choices = axis_values(given)
 
     from zoo.analysis.compare import Conditions, combinations
@@ -155,6 +158,7 @@ def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str
         task=task.name if task else None,
         steps=steps,
         jobs=jobs,
+        accelerated=accelerated,
     )
     return candidates, conditions, _columns(bases, choices)
 

@@ -177,6 +177,13 @@ def device_option(command: F) -> F:
     )(command)
 
 
+def accelerate_option(command: F) -> F:
+    """--accelerate."""
+    return click.option(
+        "--accelerate", is_flag=True, help="Take tricks that make it faster on the CPU (zoo.accelerate)."
+    )(command)
+
+
 def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blueprint:
     """Return the blueprint that was asked for; takes its entries out of `given`.
 

@@ -119,6 +119,8 @@ def _scaled(value: float, unit: str, thousand: str) -> str:
 def _under(rows: Sequence[Row], conditions: Conditions) -> str:
     """What the costs have in common."""
     batch = f"Batch of {conditions.batch} x {conditions.length} tokens on {conditions.device.type}"
+    if conditions.accelerated:
+        batch += ", accelerated"
     presets: dict[str, dict[str, None]] = {}
     for row in rows:
         presets.setdefault(_sizes(row.blueprint.sizes), {})[row.candidate.preset] = None

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from zoo.cli.bytask import ByTask
-from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
+from zoo.cli.options import accelerate_option, blueprint_from, blueprint_options, device_option, json_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Preset, get_preset
@@ -104,6 +104,7 @@ class Run:
     help="Of weights, batches and what a decoding draws.",
 )
 @device_option
+@accelerate_option
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
@@ -113,7 +114,14 @@ class Run:
 @json_option
 @click.pass_context
 def train(
-    ctx: click.Context, /, task: str, device: str, save: Path | None, as_json: bool, **given: Any
+    ctx: click.Context,
+    /,
+    task: str,
+    device: str,
+    accelerate: bool,
+    save: Path | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Train a Transformer on a task, and score it.
 
@@ -143,6 +151,10 @@ def train(
     data = load_task(task)
     check_sizes(blueprint.sizes, data)
     model = build_on(blueprint, run.device, recipe.seed)
+    if accelerate:
+        from zoo.accelerate import accelerate as make_faster
+
+        make_faster(model)
     try:
         start = time.perf_counter()
         _train(run, model, data)

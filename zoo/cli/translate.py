@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from zoo.cli.evaluate import DECODING
-from zoo.cli.options import VariantType, device_option, json_option
+from zoo.cli.options import VariantType, accelerate_option, device_option, json_option
 from zoo.cli.sources import FILE
 from zoo.cli.text import print_json, wrapped
 from zoo.core.errors import ZooError
@@ -23,6 +23,7 @@ NAMED = 5  # sentences that were cut
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of decodings that draw.")
 @click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
 @device_option
+@accelerate_option
 @json_option
 def translate(
     folder: Path,
@@ -31,6 +32,7 @@ def translate(
     seed: int,
     allow_code: bool,
     device: str,
+    accelerate: bool,
     as_json: bool,
 ) -> None:
     """Translate with the best model of a run that `zoo train --task=translate RUN` made.
@@ -53,6 +55,10 @@ def translate(
 
     where = resolve_device(device)
     translator, blueprint = load_translator(folder, where, allow_code=allow_code)
+    if accelerate:
+        from zoo.accelerate import accelerate as make_faster
+
+        make_faster(translator.model)
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)
     with memory_limit("Give fewer or shorter sentences, or a smaller beam."), steady(where, None):

@@ -15,8 +15,8 @@ AXES = (
         "eager",
         "Class(d_model, num_heads, dropout=0.0, **options); forward(query [B,Tq,D], key [B,Tk,D], value [B,Tk,D], "
         "mask=None) -> [B,Tq,D]. The mask broadcasts to [B,H,Tq,Tk], in one of the forms declared. One that "
-        "declares positions, cacheable or packs also takes positions=None, cache=None, packing=None: see "
-        "zoo.parts.attention.base.",
+        "declares positions, cacheable or packs also takes positions=None, cache=None, packing=None, handed over by "
+        "keyword: see zoo.parts.attention.base, zoo.accelerate.padding.",
         (
             Capability("mask_forms", ("bool", "additive"), "forms of mask it takes, the preferred one first"),
             Capability("causal", True, "honours any mask over keys, so also a causal one"),
@@ -31,7 +31,9 @@ AXES = (
                 ("queries-keys", "scores"),
             ),
             Capability("cacheable", False, "decodes token by token with cached keys and values"),
-            Capability("packs", False, "works on batches without their padding"),
+            Capability(
+                "packs", False, "works on batches without their padding, which zoo.accelerate leaves out"
+            ),
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
             Capability("head_multiple", 1, "the width of a head is a multiple of this"),
             Capability("max_length", None, "longest sequence it takes, None for any"),

@@ -6,19 +6,21 @@ L target length, D d_model, V target vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from torch import Tensor, nn
 
 from zoo.parts.attention.cache import LayerCache
-from zoo.parts.dropout import Dropout
 from zoo.parts.embedding.base import Embeddings
 from zoo.parts.encoding.base import Encoding, Positions
 from zoo.parts.mask.adapter import MaskAdapter
 from zoo.parts.mask.base import MaskForm
 from zoo.parts.masking.base import Masking
-from zoo.parts.packing import Layout, Packing, layout_of
 from zoo.parts.values import readable
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class EncoderLayer(nn.Module):
@@ -30,17 +32,15 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.feed_forward, self.norm = self_attention, feed_forward, norm
 
     def forward(
-        self,
-        x: Tensor,
-        src_mask: Tensor | None = None,
-        positions: Positions | None = None,
-        layout: Layout | None = None,
+        self, x: Tensor, src_mask: Tensor | None = None, *, to_self: Mapping[str, Any] = NOTHING
     ) -> Tensor:
-        """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D]; with a layout, x is packed."""
-        more = _given(positions, None, layout and Packing(layout, layout))
+        """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D].
+
+        `to_self` is handed to the attention by keyword: positions, if they act there.
+        """
         return self.norm(  # type: ignore[no-any-return]
             x,
-            lambda h: self.self_attention(h, h, h, src_mask, *more),
+            lambda h: self.self_attention(h, h, h, src_mask, **to_self),
             self.feed_forward,
         )
 
@@ -62,24 +62,20 @@ class DecoderLayer(nn.Module):
         memory: Tensor,
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
-        positions: Positions | None = None,
-        cache: LayerCache | None = None,
-        packing: Packing | None = None,
+        *,
+        to_self: Mapping[str, Any] = NOTHING,
+        to_cross: Mapping[str, Any] = NOTHING,
     ) -> Tensor:
         """x [B, L, D], memory [B, S, D], masks in the form that the attention takes -> [B, L, D].
 
-        Positions are told apart inside the self-attention only: a distance between a source position and
-        a target position means nothing. With a cache, x holds the new positions alone; with a packing, x
-        and memory are packed.
+        `to_self` and `to_cross` are handed to the two attentions by keyword: positions to the first alone, as
+        a distance between a source position and a target position means nothing, and a cache to each. With
+        caches, x holds the new positions alone.
         """
-        more = _given(
-            positions, cache and cache.self_attention, packing and Packing(packing.queries, packing.queries)
-        )
-        cross_more = _given(None, cache and cache.cross_attention, packing)
         return self.norm(  # type: ignore[no-any-return]
             x,
-            lambda h: self.self_attention(h, h, h, tgt_mask, *more),
-            lambda h: self.cross_attention(h, memory, memory, src_mask, *cross_more),
+            lambda h: self.self_attention(h, h, h, tgt_mask, **to_self),
+            lambda h: self.cross_attention(h, memory, memory, src_mask, **to_cross),
             self.feed_forward,
         )
 
@@ -92,19 +88,13 @@ class Encoder(nn.Module):
         self.layers, self.final_norm, self.adapter = nn.ModuleList(layers), final_norm, adapter
 
     def forward(
-        self,
-        x: Tensor,
-        src_mask: Tensor | None = None,
-        positions: Positions | None = None,
-        layout: Layout | None = None,
+        self, x: Tensor, src_mask: Tensor | None = None, *, positions: Positions | None = None
     ) -> Tensor:
-        """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D].
-
-        With a layout, x and what is returned are packed: [1, N, D].
-        """
-        src_mask = self.adapter(src_mask, x.size(1) if layout is None else layout.length, x.dtype)
+        """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D]."""
+        src_mask = self.adapter(src_mask, x.size(1), x.dtype)
+        to_self = _given(positions=positions)
         for layer in self.layers:
-            x = layer(x, src_mask, positions, layout)
+            x = layer(x, src_mask, to_self=to_self)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
@@ -129,36 +119,35 @@ class Decoder(nn.Module):
         memory: Tensor,
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
+        *,
         positions: Positions | None = None,
         caches: Sequence[LayerCache] | None = None,
-        packing: Packing | None = None,
     ) -> Tensor:
         """x [B, L, D], memory [B, S, D] -> [B, L, D].
 
         src_mask broadcasts to [B, H, L, S], tgt_mask to [B, H, L, L], in the form in which masks travel.
         With caches, one a layer, x holds the new positions alone, and tgt_mask is [.., L, all so far].
-        With a packing, x, memory and what is returned are packed.
         """
         so_far = caches[0].self_attention.length if caches else 0
-        src_len, tgt_len = memory.size(1), so_far + x.size(1)
-        if packing is not None:
-            src_len = packing.keys.length if packing.keys else src_len
-            tgt_len = packing.queries.length if packing.queries else tgt_len
-        src_mask = self.cross_adapter(src_mask, src_len, x.dtype)
-        tgt_mask = self.adapter(tgt_mask, tgt_len, x.dtype)
+        src_mask = self.cross_adapter(src_mask, memory.size(1), x.dtype)
+        tgt_mask = self.adapter(tgt_mask, so_far + x.size(1), x.dtype)
+        to_self, to_cross = _given(positions=positions), {}
         for number, layer in enumerate(self.layers):
-            cache = caches[number] if caches else None
-            x = layer(x, memory, src_mask, tgt_mask, positions, cache, packing)
+            if caches:
+                to_self["cache"], to_cross["cache"] = (
+                    caches[number].self_attention,
+                    caches[number].cross_attention,
+                )
+            x = layer(x, memory, src_mask, tgt_mask, to_self=to_self, to_cross=to_cross)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
 class Transformer(nn.Module):
     """From token ids to scores of the next token. It makes its own masks.
 
-    Where a good part of a batch is padding, nothing but the attention is computed for it.
-
     Attributes:
         cacheable: whether `decode` takes caches.
+        packable: whether `zoo.accelerate` may leave padding out of all but the attention.
     """
 
     def __init__(
@@ -188,55 +177,44 @@ class Transformer(nn.Module):
         self.embeddings = embeddings
         self.src_positions, self.tgt_positions = src_positions, tgt_positions
         self.encoder, self.decoder, self.head = encoder, decoder, head
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.masking, self.mask_form = masking, mask_form
         self.cacheable, self.packable = cacheable, packable
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> [B, L, V]."""
-        return self.decode(tgt, self.encode(src), src, pack=True)
+        return self.decode(tgt, self.encode(src), src)
 
     def encode(self, src: Tensor) -> Tensor:
         """src [B, S] -> memory [B, S, D]."""
-        x = self.dropout(self.src_positions(self.embeddings.src(src)))
-        mask, positions = self.src_mask(src, x), _inside(self.src_positions, src.size(1), src.size(1), x)
-        layout = layout_of(self.masking.real(src)) if self.packable else None
-        if layout is None:
-            return self.encoder(x, mask, positions)  # type: ignore[no-any-return]
-        return layout.unpack(self.encoder(layout.pack(x), mask, positions, layout))
+        x, more = self.embed_src(src)
+        return self.encoder(x, self.src_mask(src, x), **more)  # type: ignore[no-any-return]
 
     def decode(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        src: Tensor,
-        caches: Sequence[LayerCache] | None = None,
-        pack: bool = False,
+        self, tgt: Tensor, memory: Tensor, src: Tensor, caches: Sequence[LayerCache] | None = None
     ) -> Tensor:
         """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> [B, L, V].
 
         With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
-        returned: [B, new, V]. With `pack`, nothing but the attention is computed at positions of padding, and
-        what stands there is of no use.
+        returned: [B, new, V].
         """
-        start = caches[0].self_attention.length if caches else 0
-        new = tgt.size(1) - start
+        x, more = self.embed_tgt(tgt, caches[0].self_attention.length if caches else 0)
+        cached = caches is not None
+        src_mask, tgt_mask = self.src_mask(src, x, cached), self.tgt_mask(tgt, x, x.size(1), cached)
+        more |= _given(caches=caches)
+        return self.head(self.decoder(x, memory, src_mask, tgt_mask, **more))  # type: ignore[no-any-return]
+
+    def embed_src(self, src: Tensor) -> tuple[Tensor, dict[str, Any]]:
+        """src [B, S] -> [B, S, D], and what the encoder takes beside it: positions that act inside the attention."""
+        x = self.dropout(self.src_positions(self.embeddings.src(src)))
+        return x, _given(positions=_inside(self.src_positions, src.size(1), src.size(1), x))
+
+    def embed_tgt(self, tgt: Tensor, start: int = 0) -> tuple[Tensor, dict[str, Any]]:
+        """tgt [B, L] -> its positions from `start` on [B, new, D], and what the decoder takes beside them."""
         embedded = self.embeddings.tgt(tgt[:, start:])
         x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
         x = self.dropout(x)
-        src_mask, tgt_mask = (
-            self.src_mask(src, x, caches is not None),
-            self.tgt_mask(tgt, x, new, caches is not None),
-        )
-        positions = _inside(self.tgt_positions, new, tgt.size(1), x)
-        if caches is not None or not self.packable:
-            return self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, caches))  # type: ignore[no-any-return]
-        queries, keys = layout_of(self.masking.real(tgt) if pack else None), layout_of(self.masking.real(src))
-        x = x if queries is None else queries.pack(x)
-        memory = memory if keys is None else keys.pack(memory)
-        packing = Packing(queries, keys)
-        out: Tensor = self.head(self.decoder(x, memory, src_mask, tgt_mask, positions, None, packing))
-        return out if queries is None else queries.unpack(out)
+        return x, _given(positions=_inside(self.tgt_positions, x.size(1), tgt.size(1), x))
 
     def new_caches(self) -> list[LayerCache]:
         """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
@@ -263,11 +241,9 @@ class Transformer(nn.Module):
         return self.mask_form.encode(keep, x.dtype)
 
 
-def _given(*arguments: object) -> tuple[object, ...]:
-    """Arguments without those at the end that are None: a user's own attention takes none of them."""
-    while arguments and arguments[-1] is None:
-        arguments = arguments[:-1]
-    return arguments
+def _given(**named: object) -> dict[str, Any]:
+    """Arguments by name without those that are None: a user's own part takes none of them."""
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def _inside(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Positions | None:

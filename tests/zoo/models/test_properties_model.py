@@ -86,7 +86,7 @@ def test_no_gradient_comes_from_later_positions_and_some_from_all_earlier_ones(c
     memory = model.encode(src)
     x = model.tgt_positions(model.embeddings.tgt(tgt)).detach().requires_grad_()
     positions = model.tgt_positions.positions(6, 6, x)
-    hidden = model.decoder(x, memory, model.src_mask(src, x), model.tgt_mask(tgt, x), positions)
+    hidden = model.decoder(x, memory, model.src_mask(src, x), model.tgt_mask(tgt, x), positions=positions)
     cotangent = torch.randn(hidden.size(-1), dtype=hidden.dtype)  # a plain sum is blind behind a norm
     for place in range(6):
         (gradient,) = torch.autograd.grad((hidden[:, place] * cotangent).sum(), x, retain_graph=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from zoo.accelerate.padding import Layout, Packing, UnpaddedAttention, can_pack
+from zoo.accelerate.trick import with_trick
 from zoo.analysis.checks.attention import BATCH, inputs, leaves, masked, run
 from zoo.analysis.checks.attention_masks import causal, closed, padding, queries_of, some
 from zoo.analysis.checks.base import DoesNotApply, DoesNotHold, Properties
@@ -13,7 +15,6 @@ from zoo.analysis.checks.part import Part, stirred
 from zoo.parts.attention.cache import KeyValueCache
 from zoo.parts.attention.eager import EagerAttention
 from zoo.parts.encoding.base import Positions
-from zoo.parts.packing import Layout, Packing
 
 PROPERTIES = holds = Properties()
 
@@ -77,7 +78,7 @@ def cached_self(part: Part) -> None:
         for place in range(length):
             one = x[:, place : place + 1]
             row = mask[:, :, place : place + 1, : place + 1]
-            step = attention(one, one, one, None if row.all() else masked(part, row), None, cache)
+            step = attention(one, one, one, None if row.all() else masked(part, row), cache=cache)
             expected = whole[:, place : place + 1]
             same(tensor(step, part), expected, f"With a cache, position {place} is another")
 
@@ -93,7 +94,7 @@ def cached_cross(part: Part) -> None:
     for place in range(query.size(1)):
         memory = torch.full_like(key, float("nan")) if place else key
         one, mask = query[:, place : place + 1], masked(part, padding())
-        step = tensor(attention(one, memory, memory, mask, None, cache), part)
+        step = tensor(attention(one, memory, memory, mask, cache=cache), part)
         same(step, whole[:, place : place + 1], f"With a cached memory, query {place} is answered otherwise")
 
 
@@ -103,6 +104,8 @@ def packed(part: Part) -> None:
     part.must("packs")
     attention, keep, length = part.module().eval(), padding(), padding().size(-1)
     layout = Layout(keep[:, 0, 0])
+    if can_pack(attention):  # otherwise it takes `packing` itself
+        attention.__class__ = with_trick(UnpaddedAttention, type(attention))
     for role in part.can("roles"):
         key = part.randn(BATCH, length, part.sizes.d_model)
         query = key if role == "self" else part.randn(BATCH, 4, part.sizes.d_model)
@@ -110,7 +113,7 @@ def packed(part: Part) -> None:
         packing, given = Packing(None, layout), [query, short, short]
         if role == "self":
             whole, packing, given = layout.pack(whole), Packing(layout, layout), [short, short, short]
-        got = tensor(attention(*given, masked(part, keep), None, None, packing), part)
+        got = tensor(attention(*given, masked(part, keep), packing=packing), part)
         same(got, whole, f"Packed, it gives something else in {role}-attention")
 
 
@@ -141,8 +144,8 @@ def _positions(part: Part, place: str) -> tuple[Tensor, Tensor, Tensor]:
     x = part.randn(BATCH, 5, part.sizes.d_model)
     acting = _Turned() if place == "queries-keys" else _Pushed()
     without, idle, acted = (
-        tensor(attention(x, x, x, masked(part, causal(5)), *more), part)
-        for more in ((), (Positions(),), (acting,))
+        tensor(attention(x, x, x, masked(part, causal(5)), **more), part)
+        for more in ({}, {"positions": Positions()}, {"positions": acting})
     )
     same(idle, without, "Positions that do nothing changed the output")
     if not moved(acted, without):

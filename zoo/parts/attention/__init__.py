@@ -55,7 +55,7 @@ VARIANTS = (
         "attention",
         "fused",
         "zoo.parts.attention.fused:FusedAttention",
-        "packed projections and torch's fused kernel; fast, never forms the weights",
+        "torch's fused kernel; fast, never forms the weights",
         formula="softmax(Q K^T / sqrt(d)) V, block by block",
         paper="Dao et al. 2022 (FlashAttention), arXiv:2205.14135",
         options=COMMON,

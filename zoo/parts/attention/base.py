@@ -8,10 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.parts.attention.cache import KeyValueCache
-from zoo.parts.dropout import Dropout
 from zoo.parts.encoding.base import Positions
-from zoo.parts.linear import Linear
-from zoo.parts.packing import Packing
 
 
 def check_heads(d_model: int, num_heads: int) -> int:
@@ -77,15 +74,15 @@ class MultiHeadAttention(nn.Module, ABC):
         super().__init__()
         self.head_width = check_heads(d_model, num_heads)
         self.num_heads = num_heads
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.make_projections(d_model, bias)
-        self.out_proj = Linear(d_model, d_model, bias=bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
 
     def make_projections(self, d_model: int, bias: bool) -> None:
         """Create the projections of query, key and value."""
-        self.q_proj = Linear(d_model, d_model, bias=bias)
-        self.k_proj = Linear(d_model, d_model, bias=bias)
-        self.v_proj = Linear(d_model, d_model, bias=bias)
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.v_proj = nn.Linear(d_model, d_model, bias=bias)
 
     def forward(
         self,
@@ -93,9 +90,9 @@ class MultiHeadAttention(nn.Module, ABC):
         key: Tensor,
         value: Tensor,
         mask: Tensor | None = None,
+        *,
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
-        packing: Packing | None = None,
     ) -> Tensor:
         """
         Args:
@@ -107,17 +104,12 @@ class MultiHeadAttention(nn.Module, ABC):
                 self-attention only.
             cache: keys and values of earlier steps, to which those of `key` and `value` are added; a
                 complete one stands in for `key` and `value`. The mask is then one over all of them.
-            packing: how query [1, Nq, D] and key and value [1, Nk, D] are packed, if they are; the mask is
-                that of the padded ones, and hides padding as a key.
 
         Returns:
             [B, Tq, D]. A fully masked row attends to nothing: its heads are 0.
         """
-        heads, _ = self.attend(*self.prepare(query, key, value, mask, positions, cache, packing))
-        merged = self.merge(heads)
-        if packing is not None and packing.queries is not None:
-            merged = packing.queries.pack(merged)
-        return self.out_proj(merged)  # type: ignore[no-any-return]
+        heads, _ = self.attend(*self.prepare(query, key, value, mask, positions=positions, cache=cache))
+        return self.out_proj(self.merge(heads))  # type: ignore[no-any-return]
 
     def prepare(
         self,
@@ -125,19 +117,27 @@ class MultiHeadAttention(nn.Module, ABC):
         key: Tensor,
         value: Tensor,
         mask: Tensor | None,
+        *,
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
-        packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """What `attend` takes, from what `forward` takes."""
         if cache is not None and cache.complete:
             q = self.project_query(query)
             return q, *cache.all(), in_type(mask, q.dtype)
-        q, k, v = self.project(query, key, value)
-        if packing is not None and packing.queries is not None:
-            q = packing.queries.heads(q)
-        if packing is not None and packing.keys is not None:
-            k, v = packing.keys.heads(k), packing.keys.heads(v)
+        return self.place(*self.project(query, key, value), mask, positions=positions, cache=cache)
+
+    def place(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        *,
+        positions: Positions | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Projected q [B, H, Tq, d], k and v [B, Hk, Tk, d] with what positions and earlier steps add to them."""
         if positions is not None:
             q, k = positions.rotate(q, k)
         if cache is not None:
@@ -187,9 +187,10 @@ class WeightedAttention(MultiHeadAttention):
         key: Tensor,
         value: Tensor,
         mask: Tensor | None = None,
+        *,
         positions: Positions | None = None,
     ) -> tuple[Tensor, Tensor]:
         """`forward`, and the weights [B, H, Tq, Tk] it used (before dropout in train mode)."""
-        heads, weights = self.attend(*self.prepare(query, key, value, mask, positions))
+        heads, weights = self.attend(*self.prepare(query, key, value, mask, positions=positions))
         assert weights is not None  # declared by deriving from this class
         return self.out_proj(self.merge(heads)), weights

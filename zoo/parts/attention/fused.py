@@ -1,18 +1,18 @@
-"""Attention with packed projections and torch's fused kernel."""
+"""Attention by torch's fused kernel."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
+from zoo.parts.attention.base import MultiHeadAttention
 from zoo.parts.attention.kernel import fused_heads
-from zoo.parts.attention.projections import PackedAttention
 
 
-class FusedAttention(PackedAttention):
-    """softmax(Q K^T / sqrt(d)) V in one kernel that never forms the weights; one matrix for q, k and v.
+class FusedAttention(MultiHeadAttention):
+    """softmax(Q K^T / sqrt(d)) V in one kernel that never forms the weights.
 
     `F.scaled_dot_product_attention`; FlashAttention, Dao et al. 2022, arXiv:2205.14135. With dropout on
-    the CPU, for which torch has no such kernel, the weights are formed.
+    the CPU, for which torch has no such kernel, it forms the weights.
     """
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.parts.attention.base import check_heads
 from zoo.parts.attention.kernel import fused_heads, written_out
-from zoo.parts.attention.projections import PackedAttention
 from zoo.parts.attention.shown import ShownAttention
 
 
-class GroupedQueryAttention(PackedAttention, ShownAttention):
+class GroupedQueryAttention(ShownAttention):
     """head_h = softmax(Q_h K_g^T / sqrt(d)) V_g with g = floor(h Hk / H), for Hk heads of keys and values.
 
     Heads h of the queries stand in Hk groups of H / Hk neighbours, and each group shares one head of keys
@@ -42,6 +41,13 @@ class GroupedQueryAttention(PackedAttention, ShownAttention):
         if self.num_kv_heads < 1 or num_heads % self.num_kv_heads:
             raise ValueError(f"num_heads={num_heads} is not divisible by num_kv_heads={num_kv_heads}.")
         super().__init__(d_model, num_heads, dropout, bias)
+
+    def make_projections(self, d_model: int, bias: bool) -> None:
+        """Queries [D, D], keys and values [Hk d, D]."""
+        shared = self.num_kv_heads * self.head_width  # Hk * d
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, shared, bias=bias)
+        self.v_proj = nn.Linear(d_model, shared, bias=bias)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
         """heads [B, H, Tq, d], of q [B, H, Tq, d] and k, v [B, Hk, Tk, d]."""

@@ -1,20 +1,19 @@
-"""torch's fused kernel, with fully masked rows made safe and dropout that is cheap on the CPU."""
+"""torch's fused kernel, with fully masked rows made safe."""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.parts.attention.base import masked_softmax
-from zoo.parts.dropout import Dropout
 from zoo.parts.values import readable
 
 
-def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: Dropout) -> Tensor:
+def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: nn.Dropout) -> Tensor:
     """softmax(q k^T / sqrt(d)) v by `F.scaled_dot_product_attention`, which never forms the weights.
 
-    With dropout on the CPU, for which torch has no such kernel, the weights are formed.
+    A dropout of one's own, derived from nn.Dropout, falls on weights that are formed for it.
 
     Args:
         q: [B, H, Tq, d].
@@ -27,8 +26,7 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: D
         [B, H, Tq, d]; a fully masked row is exactly 0.
     """
     p = dropout.p if dropout.training else 0.0
-    if p and q.device.type == "cpu":
-        # No kernel drops weights on the CPU: torch would take these steps itself, with slower dropout.
+    if p and type(dropout) is not nn.Dropout:
         return written_out(q, k, v, mask, dropout)[0]
     if mask is not None and q.device.type != "cpu":  # their kernels with masks take equal numbers of heads
         k, v = repeat_heads(k, q.size(1)), repeat_heads(v, q.size(1))
@@ -39,14 +37,14 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: D
     # everything, and blank it afterwards.
     open_ = (mask if mask.dtype == torch.bool else mask != float("-inf")).any(dim=-1, keepdim=True)
     if q.device.type == "cpu" and readable(open_) and bool(open_.all()):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p, enable_gqa=grouped)
     safe = mask | ~open_ if mask.dtype == torch.bool else mask.masked_fill(~open_, 0.0)
     heads = F.scaled_dot_product_attention(q, k, v, attn_mask=safe, dropout_p=p, enable_gqa=grouped)
     return heads.masked_fill(~open_, 0.0)
 
 
 def written_out(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: Dropout
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: nn.Dropout
 ) -> tuple[Tensor, Tensor]:
     """What `fused_heads` computes, step by step: heads [B, H, Tq, d], and weights [B, H, Tq, Tk]."""
     k, v = repeat_heads(k, q.size(1)), repeat_heads(v, q.size(1))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from zoo.parts.attention.cache import KeyValueCache
 from zoo.parts.attention.shown import ShownAttention
 from zoo.parts.encoding.base import Positions
 
@@ -34,19 +33,19 @@ class LinearAttention(ShownAttention):
         """f(q) alone."""
         return feature_map(super().project_query(query))
 
-    def prepare(
+    def place(
         self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
         mask: Tensor | None,
+        *,
         positions: Positions | None = None,
-        *more: Any,
-        **named: Any,
+        cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """As elsewhere; with positions, q and k are [B, H, T, 2d], as `AlsoTurned` says."""
         turned = None if positions is None else AlsoTurned(positions)
-        return super().prepare(query, key, value, mask, turned, *more, **named)
+        return super().place(q, k, v, mask, positions=turned, cache=cache)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """heads [B, H, Tq, d] of f(q) and f(k)."""

@@ -23,8 +23,9 @@ class ShownAttention(WeightedAttention):
         key: Tensor,
         value: Tensor,
         mask: Tensor | None = None,
+        *,
         positions: Positions | None = None,
     ) -> tuple[Tensor, Tensor]:
         """What `forward` gives, and the weights [B, H, Tq, Tk] behind it (before dropout in train mode)."""
-        heads, weights = self.attend_shown(*self.prepare(query, key, value, mask, positions))
+        heads, weights = self.attend_shown(*self.prepare(query, key, value, mask, positions=positions))
         return self.out_proj(self.merge(heads)), weights

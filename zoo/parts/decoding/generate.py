@@ -9,7 +9,6 @@ from torch import Tensor
 
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.decoding.stepper import Stepper
-from zoo.parts.fixed_weights import FixedWeights
 
 if TYPE_CHECKING:
     from zoo.models.transformer import Transformer
@@ -46,7 +45,6 @@ def generate(
     model.eval()
     try:
         start = src.new_full((src.size(0),), sos)
-        with FixedWeights():
-            return decoding(Stepper(model, src, cached, pad), start, max_len, eos, pad)
+        return decoding(Stepper(model, src, cached, pad), start, max_len, eos, pad)
     finally:
         model.train(was_training)

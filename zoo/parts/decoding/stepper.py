@@ -48,9 +48,8 @@ class Stepper:
     def step(self, tokens: Tensor) -> Tensor:
         """Add tokens [R], and see what comes next: what the model's head gives, [R, V]."""
         self.tokens = torch.cat((self.tokens, tokens[:, None]), dim=1)  # [R, L] -> [R, L + 1]
-        scores = self.model.decode(self.tokens, self.memory, self.src, self.caches)[
-            :, -1
-        ]  # [R, 1, V] -> [R, V]
+        kept = {} if self.caches is None else {"caches": self.caches}
+        scores = self.model.decode(self.tokens, self.memory, self.src, **kept)[:, -1]  # [R, 1, V] -> [R, V]
         if self.pad is None:
             return scores
         never = torch.arange(scores.size(-1), device=scores.device) == self.pad  # [V]

@@ -6,9 +6,6 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
-from zoo.parts.dropout import Dropout
-from zoo.parts.linear import Linear
-
 
 class FeedForward(nn.Module, ABC):
     """act(x W_1 + b_1) W_2 + b_2 at every position by itself; variants differ in `activate`.
@@ -24,9 +21,9 @@ class FeedForward(nn.Module, ABC):
             dropout: probability after the activation, in train mode.
         """
         super().__init__()
-        self.up_proj = Linear(d_model, d_ff)
-        self.down_proj = Linear(d_ff, d_model)
-        self.dropout = Dropout(dropout)
+        self.up_proj = nn.Linear(d_model, d_ff)
+        self.down_proj = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., D]."""

@@ -6,9 +6,6 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
-from zoo.parts.dropout import Dropout
-from zoo.parts.linear import Linear
-
 
 class GatedFeedForward(nn.Module, ABC):
     """(act(x W) * (x V)) W_2 at every position by itself; variants differ in `activate`.
@@ -26,10 +23,10 @@ class GatedFeedForward(nn.Module, ABC):
             bias: whether the three maps have biases; the paper's have none.
         """
         super().__init__()
-        self.gate_proj = Linear(d_model, d_ff, bias=bias)
-        self.up_proj = Linear(d_model, d_ff, bias=bias)
-        self.down_proj = Linear(d_ff, d_model, bias=bias)
-        self.dropout = Dropout(dropout)
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=bias)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=bias)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., D]."""

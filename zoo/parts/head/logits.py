@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from zoo.parts.linear import Linear
+from torch import nn
 
 
-class LogitsHead(Linear):
+class LogitsHead(nn.Linear):
     """x W^T + b: Vaswani et al. 2017, section 3.4. The softmax is left to the loss and to the decoding."""
 
     def __init__(self, d_model: int, tgt_vocab: int, bias: bool = True) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from zoo.parts.dropout import Dropout
-
 Sublayer = Callable[[Tensor], Tensor]
 
 
@@ -33,7 +31,7 @@ class NormPlacement(nn.Module, ABC):
         """
         super().__init__()
         self.norms = nn.ModuleList(make_norm() for _ in range(num_sublayers))
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     @abstractmethod
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:

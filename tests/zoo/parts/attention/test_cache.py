@@ -70,7 +70,7 @@ def stepwise(attention: Any, x: Tensor, steps: list[int], form: str, acts: tuple
         start += step
         mask = in_form(causal_keep(step, start), form)
         positions = Inside(acts, step, start) if acts else None
-        found.append(attention(new, new, new, mask, positions, cache))
+        found.append(attention(new, new, new, mask, positions=positions, cache=cache))
     return torch.cat(found, dim=1)
 
 
@@ -87,7 +87,7 @@ def test_prefill_and_token_by_token_is_the_whole_at_once(
     with torch.set_grad_enabled(training):
         for form in variant.capabilities["mask_forms"]:
             positions = Inside(acts, LENGTH, LENGTH) if acts else None
-            whole = attention(x, x, x, in_form(causal_keep(LENGTH, LENGTH), form), positions)
+            whole = attention(x, x, x, in_form(causal_keep(LENGTH, LENGTH), form), positions=positions)
             for steps in ([1] * LENGTH, [3, 1, 1, 2], [LENGTH]):
                 assert_same(stepwise(attention, x, steps, form, acts), whole)
 
@@ -100,7 +100,7 @@ def test_padding_is_hidden_among_cached_keys_too(variant: Variant) -> None:
     cache = KeyValueCache(grows=True)
     for t in range(4):
         new = x[:, t : t + 1]
-        out = attention(new, new, new, padding[..., : t + 1], None, cache)
+        out = attention(new, new, new, padding[..., : t + 1], cache=cache)
         assert_same(out, whole[:, t : t + 1])
 
 
@@ -112,8 +112,8 @@ def test_a_complete_cache_stands_in_for_the_memory(variant: Variant) -> None:
     keep = keep_mask("padding", 4, 5)
     whole = attention(inputs.query, inputs.key, inputs.value, keep)
     cache, nothing = KeyValueCache(grows=False), inputs.key.new_full(inputs.key.shape, float("nan"))
-    found = [attention(inputs.query[:, :1], inputs.key, inputs.value, keep, None, cache)]
-    found += [attention(inputs.query[:, t : t + 1], nothing, nothing, keep, None, cache) for t in range(1, 4)]
+    found = [attention(inputs.query[:, :1], inputs.key, inputs.value, keep, cache=cache)]
+    found += [attention(inputs.query[:, t : t + 1], nothing, nothing, keep, cache=cache) for t in range(1, 4)]
     assert_same(torch.cat(found, dim=1), whole)
 
 
@@ -126,13 +126,12 @@ def test_rows_of_a_cache_can_be_chosen_and_repeated(variant: Variant) -> None:
         x[:, :3],
         x[:, :3],
         in_form(causal_keep(3, 3), variant.capabilities["mask_forms"][0]),
-        None,
-        cache,
+        cache=cache,
     )
     cache.select(rows)
     last, chosen = x[rows, 3:], x[rows]
     expected = attention(last, chosen, chosen)
-    assert_same(attention(last, last, last, None, None, cache), expected)
+    assert_same(attention(last, last, last, None, cache=cache), expected)
 
 
 ACTING = [(v, act) for v in ATTENTIONS for act in v.capabilities["positions"]]
@@ -145,7 +144,7 @@ def test_positions_inside_the_attention_are_relative(variant: Variant, act: str)
     """Moved by three places, it is the same; without positions, it is not."""
     attention, x = make(variant, WIDTH), make_inputs(4, 4, "self").query
     assert isinstance(attention, MultiHeadAttention)
-    out = attention(x, x, x, None, Inside((act,), 4, 4))
+    out = attention(x, x, x, positions=Inside((act,), 4, 4))
 
     class Moved(Inside):
         def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -155,7 +154,7 @@ def test_positions_inside_the_attention_are_relative(variant: Variant, act: str)
             finally:
                 self.keys -= 3
 
-    assert_same(attention(x, x, x, None, Moved((act,), 4, 4)), out)
+    assert_same(attention(x, x, x, positions=Moved((act,), 4, 4)), out)
     assert not torch.allclose(out, attention(x, x, x))
 
 
@@ -167,8 +166,8 @@ def test_a_bias_of_positions_is_added_to_the_scores(variant: Variant) -> None:
     positions = Inside(("scores",), 4, 4)
     bias = positions.bias(x)
     assert bias is not None
-    assert_same(attention(x, x, x, None, positions), attention(x, x, x, bias))
+    assert_same(attention(x, x, x, positions=positions), attention(x, x, x, bias))
     masked = torch.where(causal_keep(4, 4), bias, float("-inf"))
     for form in variant.capabilities["mask_forms"]:
         mask = in_form(causal_keep(4, 4), form)
-        assert_same(attention(x, x, x, mask, positions), attention(x, x, x, masked))
+        assert_same(attention(x, x, x, mask, positions=positions), attention(x, x, x, masked))

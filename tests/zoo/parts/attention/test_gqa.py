@@ -114,5 +114,5 @@ def test_multi_query_is_one_group() -> None:
 def test_a_cache_holds_the_shared_heads_only() -> None:
     attention, cache = GroupedQueryAttention(16, 8, num_kv_heads=2), KeyValueCache(grows=True)
     x = torch.randn(3, 4, 16)
-    attention(x, x, x, None, None, cache)
+    attention(x, x, x, None, cache=cache)
     assert [part.shape for part in cache.all()] == [(3, 2, 4, 2)] * 2

@@ -83,5 +83,5 @@ def test_positions_turn_the_numerator_and_leave_the_denominator(causal: bool) ->
     above = (turned(q) @ turned(k).mT).masked_fill(~keep, 0)
     below = (q @ k.mT).masked_fill(~keep, 0).sum(-1, keepdim=True)
     expected = attention.out_proj(attention.merge((above / below) @ v))
-    assert_same(attention(x, x, x, keep if causal else None, Turn()), expected)
-    assert_same(attention.forward_with_weights(x, x, x, keep, Turn())[1], above / below)
+    assert_same(attention(x, x, x, keep if causal else None, positions=Turn()), expected)
+    assert_same(attention.forward_with_weights(x, x, x, keep, positions=Turn())[1], above / below)

@@ -40,7 +40,7 @@ class Fake(nn.Module):
         self.encoded.append(src)
         return src.double()[..., None]  # [B, S] -> [B, S, 1]
 
-    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor, caches: None) -> Tensor:
+    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor, caches: None = None) -> Tensor:
         assert not self.training
         assert not torch.is_grad_enabled()
         assert torch.equal(memory[..., 0], src.double())  # they move together

@@ -44,7 +44,7 @@ def attended(encoding: Any, x: Tensor) -> Tensor:
     attention = EagerAttention(D_MODEL, HEADS).double()
     embedded = encoding(x)
     positions = encoding.positions(x.size(1), x.size(1), x)
-    return attention(embedded, embedded, embedded, None, positions)
+    return attention(embedded, embedded, embedded, positions=positions)
 
 
 @every_encoding

@@ -272,7 +272,8 @@ def test_cross_attention_is_told_no_positions(encoding: str) -> None:
     layer = model.decoder.layers[0]
     for name in ("self_attention", "cross_attention"):
         getattr(layer, name).register_forward_pre_hook(
-            lambda _module, args, name=name: told.update({name: args[4] if len(args) > 4 else None})
+            lambda _module, _args, named, name=name: told.update({name: named.get("positions")}),
+            with_kwargs=True,
         )
     model(torch.tensor([[3, 4, 5]]), torch.tensor([[1, 6]]))
     assert told["cross_attention"] is None

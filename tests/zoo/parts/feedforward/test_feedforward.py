@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import Dropout
 
 from tests.zoo.learning import learns
 from zoo.core.blueprint import make_blueprint
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.models.builder import build
-from zoo.parts.dropout import Dropout
 
 NETWORKS = get_registry().variants("feedforward")
 every_network = pytest.mark.parametrize("variant", NETWORKS, ids=lambda v: v.name)

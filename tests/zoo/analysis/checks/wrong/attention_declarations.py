@@ -66,7 +66,7 @@ class DeclaresACache(EagerAttention):
 
 @wrong("attention", CACHED, "With a cache, position 1 is another", cacheable=True)
 class ForgetsTheCache(EagerAttention):
-    def prepare(self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *rest: Any) -> Any:
+    def prepare(self, query: Tensor, key: Tensor, value: Tensor, mask: Any, **_rest: Any) -> Any:
         mask = mask if mask is None else mask[..., -key.size(1) :]
         return super().prepare(query, key, value, mask)
 
@@ -74,31 +74,37 @@ class ForgetsTheCache(EagerAttention):
 @wrong("attention", MEMORY, "NaN", cacheable=True)
 class ProjectsTheMemoryAgain(EagerAttention):
     def prepare(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, positions: Any, cache: Any, *rest: Any
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *, positions: Any, cache: Any
     ) -> Any:
-        return super().prepare(
-            query, key, value, mask, positions, cache if cache is None or cache.grows else None
-        )
+        cache = cache if cache is None or cache.grows else None
+        return super().prepare(query, key, value, mask, positions=positions, cache=cache)
+
+
+@wrong("attention", PACKED, "TypeError", packs=True)
+class TakesNoPacks(EagerAttention):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Any = None) -> Tensor:
+        return super().forward(query, key, value, mask)
 
 
 @wrong("attention", PACKED, "RuntimeError", packs=True)
 class TakesAPackForARow(EagerAttention):
-    def prepare(self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *rest: Any) -> Any:
-        return super().prepare(query, key, value, mask)
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Any = None, **_rest: Any) -> Tensor:
+        return super().forward(query, key, value, mask)
 
 
 @wrong("attention", PACKED, "Packed, it gives something else in self-attention", packs=True)
-class PacksWithoutTheMask(EagerAttention):
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Any = None, *rest: Any) -> Tensor:
-        return super().forward(query, key, value, None if len(rest) == 3 else mask, *rest)
+class SubtractsTheMeanOfTheQueries(EagerAttention):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = super().project(query, key, value)
+        return q - q.mean(2, keepdim=True), k, v
 
 
 @wrong("attention", TURNED, "Positions have no influence", positions=("queries-keys",))
 class TurnsNothing(EagerAttention):
     def prepare(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, positions: Any, cache: Any, *rest: Any
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *, positions: Any, cache: Any
     ) -> Any:
-        return super().prepare(query, key, value, mask, None, cache)
+        return super().prepare(query, key, value, mask, cache=cache)
 
 
 @wrong("attention", TURNED, "TypeError", positions=("queries-keys",))
@@ -110,18 +116,18 @@ class TakesNoPositions(EagerAttention):
 @wrong("attention", SCORED, "Positions have no influence", positions=("scores",))
 class DropsTheBias(EagerAttention):
     def prepare(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, positions: Any, cache: Any, *rest: Any
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *, positions: Any, cache: Any
     ) -> Any:
-        q, k, v, _ = super().prepare(query, key, value, mask, positions, cache)
+        q, k, v, _ = super().prepare(query, key, value, mask, positions=positions, cache=cache)
         return q, k, v, mask
 
 
 @wrong("attention", SCORED, "Positions that do nothing changed the output", positions=("scores",))
 class BiasesAlways(EagerAttention):
     def prepare(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, positions: Any, cache: Any, *rest: Any
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, *, positions: Any, cache: Any
     ) -> Any:
-        q, k, v, mask = super().prepare(query, key, value, mask, positions, cache)
+        q, k, v, mask = super().prepare(query, key, value, mask, positions=positions, cache=cache)
         return (
             q,
             k,

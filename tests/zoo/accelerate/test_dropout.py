@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from zoo.parts.dropout import LEVELS, Dropout
+from zoo.accelerate.dropout import LEVELS
+from zoo.accelerate.dropout import QuickDropout as Dropout
 
 SIZE = 200_000
 

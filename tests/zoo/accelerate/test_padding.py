@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from tests.zoo.support import fitting
+from zoo.accelerate import accelerate, restore, tricks
+from zoo.accelerate.padding import Layout, UnpaddedTransformer, layout_of
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
 from zoo.models.builder import build
 from zoo.models.transformer import Transformer
-from zoo.parts.packing import Layout, layout_of
 
 SIZES = {
     "d_model": 16, "num_heads": 2, "d_ff": 12, "num_encoder_layers": 2, "num_decoder_layers": 2, "dropout": 0.0,
@@ -55,20 +56,20 @@ def run(one: Transformer, src: Tensor, tgt: Tensor) -> tuple[Tensor, dict[str, T
 @pytest.mark.parametrize(("axis", "name"), CASES, ids=lambda one: one)
 @pytest.mark.parametrize("hidden", [(0.5, 0.5), (0.5, 0.0), (0.0, 0.5)], ids=["both", "source", "target"])
 def test_leaving_padding_out_changes_nothing_at_real_positions(
-    axis: str, name: str, hidden: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+    axis: str, name: str, hidden: tuple[float, float]
 ) -> None:
     one = model(axis, name)
     src, tgt = tokens(4, 6, hidden[0], 1), tokens(4, 7, hidden[1], 2)
     if name == "lengths":
         src, tgt = (side.sort(dim=1, descending=True).values for side in (src, tgt))  # padding at the end
-    packed = run(one, src, tgt)
-    monkeypatch.setattr("zoo.models.transformer.layout_of", lambda _real: None)
     padded = run(one, src, tgt)
+    packed = run(accelerate(one), src, tgt)
     torch.testing.assert_close(packed, padded, rtol=1e-9, atol=1e-10)
+    torch.testing.assert_close(run(restore(one), src, tgt), padded, rtol=0, atol=0)
 
 
-def test_the_attention_is_all_that_sees_padding(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, shapes = build(fitting({}, **SIZES), seed=0), []
+def test_the_attention_is_all_that_sees_padding() -> None:
+    one, shapes = accelerate(build(fitting({}, **SIZES), seed=0)), []
     for layer in (*one.encoder.layers, *one.decoder.layers):
         layer.feed_forward.register_forward_pre_hook(
             lambda _module, args: shapes.append(tuple(args[0].shape))
@@ -111,4 +112,12 @@ def test_nothing_is_left_out_where_padding_is_attended_to() -> None:
 def test_a_part_that_does_not_declare_it_is_given_padded_batches() -> None:
     assert make_plan(fitting({}, **SIZES)).packable
     assert not make_plan(fitting({"attention": "torch"}, **SIZES)).packable
-    assert not build(fitting({"attention": "torch"}, **SIZES), seed=0).packable
+    for attention, left_out in (("eager", True), ("torch", False)):
+        one = accelerate(build(fitting({"attention": attention}, **SIZES), seed=0))
+        assert (UnpaddedTransformer.title in tricks(one)) == left_out
+
+
+def test_a_model_whose_parts_were_replaced_stays_padded() -> None:
+    one = build(fitting({}, **SIZES), seed=0)
+    one.encoder = torch.nn.Identity()
+    assert UnpaddedTransformer.title not in tricks(accelerate(one))
