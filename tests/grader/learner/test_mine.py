@@ -26,7 +26,7 @@ def solve(folder: Path, *names: str) -> None:
 
 
 def test_every_part_has_a_place() -> None:
-    built_in = [name for name in get_exercises() if get_exercises()[name].suite.startswith("grader.")]
+    built_in = [name for name in get_exercises() if get_exercises()[name].package.startswith("grader.")]
     assert [name for name in PLACES if name in built_in] == built_in
 
 
