@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# a process for each core
+# one process per core
 PYTEST := $(BIN)/python -m pytest -n auto
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -10,9 +10,9 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all test-elsewhere lint format readme bench clean
+.PHONY: help install grade test test-slow test-all test-elsewhere lint format docs bench clean
 
-help:  ## this list
+help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 $(VENV)/.installed: pyproject.toml constraints.txt tests/plugin_example/pyproject.toml
@@ -22,39 +22,39 @@ $(VENV)/.installed: pyproject.toml constraints.txt tests/plugin_example/pyprojec
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' -e tests/plugin_example
 	@touch $@
 
-install: $(VENV)/.installed  ## .venv with the project and everything it needs
+install: $(VENV)/.installed  ## create .venv with the project and its dependencies
 
 grade: install  ## grade the shipped solution of the attention exercise, then the untouched template
 	$(BIN)/zoo grade grader/exercises/attention/solution.py
 	@echo
 	$(BIN)/zoo grade exercises/attention.py || test $$? -eq 1
 
-test: install  ## the tests that take less than a few seconds each
+test: install  ## run the fast tests
 	$(PYTEST) -m "not slow"
 
-test-slow: install  ## the others
+test-slow: install  ## run the slow tests
 	$(PYTEST) -m slow
 
-test-all: test test-slow  ## all tests
+test-all: test test-slow  ## run all tests
 
-test-elsewhere: install  ## some of the tests as on another machine: other kernels, no oneDNN, a full temporary folder
+test-elsewhere: install  ## run some tests as on other machines: other kernels, no oneDNN, a full temporary directory
 	$(BIN)/python -m tests.elsewhere
 
-lint: install  ## format, lint, types
+lint: install  ## check formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: install  ## let ruff format and mend what it can
+format: install  ## format and apply automatic fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-readme: install  ## run the commands of the README and write their output into it
-	$(BIN)/python -m tests.readme
+docs: install  ## run the commands of README.md and docs/, and write their output and the tables into the pages
+	$(BIN)/python -m tests.docs
 
-bench: install  ## measure speed against the bars; writes tests/bench/results.csv
+bench: install  ## run the benchmarks; writes tests/bench/results.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench
 
-clean:  ## remove what was built
+clean:  ## remove .venv, build files and caches
 	rm -rf $(VENV) build dist *.egg-info tests/plugin_example/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

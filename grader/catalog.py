@@ -176,7 +176,7 @@ def get_exercise(name: str) -> Exercise:
 
 
 def exercise_for(file: Path) -> Exercise:
-    """The exercise that a file belongs to, by the file's name or else its folder's.
+    """Infer the exercise from the file's name, or else from its folder's.
 
     Raises:
         ZooError: no exercise has either name.
@@ -185,8 +185,7 @@ def exercise_for(file: Path) -> Exercise:
     for name in (file.stem if file.suffix == ".py" else "", file.absolute().parent.name):
         if name in exercises:
             return exercises[name]
-    known = ", ".join(f"{one.file} (--exercise {one.name})" for one in exercises.values())
     raise ZooError(
-        f"No exercise has a file called '{file.name}'. Known: {known}. "
-        "Rename the file, or name the exercise with --exercise NAME."
+        f"Cannot infer the exercise from the name of '{file}' or its folder. Rename the file, or use "
+        f"--exercise NAME, where NAME is one of: {', '.join(exercises)}."
     )

@@ -95,7 +95,7 @@ def categories(only: Collection[str] = (), skip: Collection[str] = ()) -> frozen
             raise unknown_name("category", name, CATEGORIES)
     chosen = (frozenset(only) or frozenset(CATEGORIES)) - frozenset(skip)
     if not chosen:
-        raise ZooError("The categories that were chosen, less those skipped, leave no test to run.")
+        raise ZooError("`only` and `skip` exclude all tests.")
     return chosen
 
 
@@ -105,7 +105,7 @@ def read_source(file: Path) -> bytes:
         such = "" if file.suffix == ".py" else f", such as {file / 'attention.py'}"
         raise ZooError(f"'{file}' is a directory; expected a Python file{such}.")
     if not file.exists():
-        raise ZooError(f"There is no file '{file}'.")
+        raise ZooError(f"No such file: '{file}'.")
     if not file.is_file():
         raise ZooError(f"'{file}' is not a regular file; expected a Python file.")
     try:

@@ -51,7 +51,12 @@ def zoo_reports() -> Iterable[ReportFormat]:
     from grader.reports import ReportFormat
 
     return [
-        ReportFormat("terminal", "a page for people", "grader.reports.terminal:TerminalReport"),
+        ReportFormat(
+            "terminal",
+            "a readable page",
+            "grader.reports.terminal:TerminalReport",
+            takes=("show_all",),
+        ),
         ReportFormat(
             "json", "one JSON object (an array for several files)", "grader.reports.json:JsonReport"
         ),

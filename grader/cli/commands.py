@@ -8,12 +8,12 @@ from zoo.cli.root import LazyCommand
 
 COMMANDS = {
     "start": "Copy the exercises to a folder of your own.",
-    "grade": "Grade a learner's file, and name its mistakes.",
-    "watch": "Grade a file each time it is saved.",
-    "progress": "Which exercises are solved, and which is next.",
-    "hint": "What to look at next, a little more each time.",
-    "reset": "A fresh copy of an exercise; the old file is kept.",
-    "solution": "The solution of an exercise that you have solved.",
+    "grade": "Grade a file and name its mistakes.",
+    "watch": "Grade a file on every save.",
+    "progress": "Show which exercises are solved and which is next.",
+    "hint": "Show a hint; each call reveals more.",
+    "reset": "Replace your file by a fresh copy; yours is renamed.",
+    "solution": "Show our solution of an exercise you have solved.",
 }
 """Name and short help; the command is `grader.cli.NAME:NAME`."""
 

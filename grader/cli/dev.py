@@ -1,4 +1,4 @@
-"""`zoo dev`: for people who write exercises."""
+"""`zoo dev`: commands for exercise authors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def dev() -> None:
-    """For people who write exercises: prove one, begin a new one."""
+    """For exercise authors: verify or scaffold an exercise."""
 
 
 def _names() -> list[str]:
@@ -31,26 +31,26 @@ def _names() -> list[str]:
 
 @dev.command()
 @click.argument("exercises", type=SomeOf("exercise", _names), required=False, metavar="[EXERCISE,...]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the tests' draws.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes that grade side by side, for machines with several cores.",
+    help="Number of processes that grade in parallel.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the kill matrix as CSV: mistake, killed by, named, problem.",
+    help="Write the kill matrix as CSV, one row per mistake.",
 )
 @click.pass_context
 def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, output: Path | None) -> None:
-    """Prove exercises, all of them or those named: built in, or of a plugin.
+    """Verify exercises (default: all), built-in or from plugins.
 
-    Each must fail as shipped and pass with its solution; each known mistake must be killed by exactly one
-    test, under its own name; each test must kill a mistake; each part must have its hints. Training tests are
-    left out. Exit code: 0 if all holds, 1 if something does not.
+    The template must fail and the solution must pass; each known mistake must be caught by exactly one test,
+    which names it; each test must catch a mistake; each component must have its hints. Training tests are
+    skipped. Exit code 1 if a check failed.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, outpu
 
     wanted = [get_exercise(name) for name in (exercises.split(",") if exercises else _names())]
     if output is not None and not output.absolute().parent.is_dir():
-        raise click.UsageError(f"There is no folder '{output.parent}' to write '{output.name}' to.")
+        raise click.UsageError(f"Cannot write '{output.name}': there is no directory '{output.parent}'.")
     from tqdm import tqdm
 
     examined = []
@@ -84,24 +84,24 @@ def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, outpu
     failed = [one.exercise for one in examined if not one.holds]
     rows = sum(len(one.rows) for one in examined)
     count = f"{len(wanted)} exercise{'s' if len(wanted) > 1 else ''}"
-    click.echo(wrapped(f"{count}, {total} known mistakes written in {rows} ways."))
+    click.echo(wrapped(f"{count}, {total} known mistakes in {rows} variants."))
     if failed:
-        click.echo(click.style(wrapped(f"Something does not hold in: {', '.join(failed)}."), fg="red"))
+        click.echo(click.style(wrapped(f"Checks failed for: {', '.join(failed)}."), fg="red"))
         ctx.exit(1)
-    click.echo(click.style("All of it holds.", fg="green"))
+    click.echo(click.style("All checks passed.", fg="green"))
 
 
 def _page(one: Examined) -> Iterator[str]:
     yield click.style(one.exercise, bold=True)
     for proof in one.proofs:
-        mark = click.style("fails", fg="red") if proof.problems else click.style("holds", fg="green")
+        mark = click.style("failed", fg="red") if proof.problems else click.style("ok    ", fg="green")
         yield f"  {mark}  {proof.claim}"
         for problem in proof.problems:
-            yield wrapped(problem, indent="         ")
+            yield wrapped(problem, indent="          ")
 
 
 def _write(output: Path, examined: list[Examined]) -> None:
-    """The matrix, written beside its place and then moved there."""
+    """Write the matrix, atomically."""
     fields = ("exercise", "mistake", "variant", "killed_by", "named", "seen_by", "problem")
     beside = output.with_name(f".{output.name}.part")
     try:
@@ -116,7 +116,7 @@ def _write(output: Path, examined: list[Examined]) -> None:
         beside.replace(output)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise ZooError(f"The kill matrix cannot be written to '{output}': {error.strerror}.") from error
+        raise ZooError(f"Cannot write '{output}': {error.strerror}.") from error
 
 
 @dev.command("new-exercise")
@@ -125,17 +125,17 @@ def _write(output: Path, examined: list[Examined]) -> None:
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    show_default="the current folder",
-    help="Folder in which the package's folder is made.",
+    show_default="the current directory",
+    help="Directory to create the package in.",
 )
 def new_exercise(name: str, into: Path) -> None:
-    """Write a package with an exercise called NAME, complete and working, to be changed into your own.
+    """Create a package with a small working exercise called NAME, for you to change.
 
-    NAME is a Python name in small letters, such as rms_norm. The package brings template, solution, reference,
-    mistakes, hidden tests and hints of a small exercise; `zoo dev check NAME` proves it from the start.
+    NAME is a lower-case Python name, such as rms_norm. The package has a template, solution, reference,
+    mistakes, hidden tests and hints, and passes `zoo dev check NAME`.
     """
     from grader.author.skeleton import write
 
     folder = write(name, into)
-    click.echo(wrapped(f"Wrote '{folder}'. Install it, and prove it:"))
+    click.echo(wrapped(f"Created '{folder}'. Install and verify it:"))
     click.echo(f"  pip install -e {folder}\n  zoo dev check {name}")

@@ -1,4 +1,4 @@
-"""What the commands of a learner share: the argument EXERCISE, the list of exercises, the record after a grade."""
+"""Shared by the learner's commands: the argument EXERCISE, the list of exercises, recording a grade."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MOST_MISTAKES = 2  # named in a list
+MOST_MISTAKES = 2  # listed per exercise
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -35,13 +35,13 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 
 def exercise_argument(required: bool) -> Callable[[F], F]:
-    """The argument EXERCISE: a name, or the file."""
+    """Add the argument EXERCISE: a name, or a file."""
     metavar = "EXERCISE" if required else "[EXERCISE]"
     return click.argument("exercise", metavar=metavar, required=required, shell_complete=_complete)
 
 
 def overview(folder: Folder) -> str:
-    """All exercises of a folder with what is known of them. Raises ZooError if the record cannot be read."""
+    """Format the progress in all exercises of a folder. Raises ZooError if it cannot be read."""
     from grader.catalog import get_exercises
 
     record, exercises = folder.record(), list(get_exercises().values())
@@ -57,28 +57,27 @@ def overview(folder: Folder) -> str:
         rows.append((mark, one.file, state, clean(entry.points), clean(named)))
     solved = sum(record.entry(one.name).state == "solved" for one in exercises)
     where = "this folder" if folder.path == Path() else str(folder.path)
-    head = wrapped(f"{solved} of {len(exercises)} exercises in {where} are solved.")
-    header = ("", "exercise", "", "points", "last mistakes")
+    head = wrapped(f"{solved} of {len(exercises)} exercises in {where} solved.")
+    header = ("", "exercise", "state", "points", "mistakes in the last grade")
     return f"{bold(head)}\n\n{columns([header, *rows])}"
 
 
-def remember(file: Path, exercise: Exercise, grade: Grade, *, alone: bool) -> None:
-    """Write a grade into the learner's record, if the file lies in a learner's folder.
-
-    Where that fails, one sentence on standard error says why; the grade itself was shown.
-    """
+def remember(file: Path, exercise: Exercise, grade: Grade) -> None:
+    """Record a grade if the file's folder has a progress file; if that fails, say why on standard error."""
     from grader.learner.grading import home_of, keep
 
     try:
-        folder = home_of(file, exercise, alone=alone)
+        folder = home_of(file, exercise)
         if folder is not None:
             keep(folder, grade)
     except ZooError as error:
-        click.echo(wrapped(f"The grade is as shown, but your progress was not written. {error}"), err=True)
+        click.echo(
+            wrapped(f"Your progress was not saved; the grade itself is not affected. {error}"), err=True
+        )
 
 
 def chosen_file(exercise: str | None) -> Path:
-    """The file to grade where none was named: of the exercise `exercise`, or of the current one.
+    """Return the default file to grade: that of the exercise `exercise`, or of the current one.
 
     Raises:
         ZooError: there are no exercises here, or all are solved.
@@ -87,4 +86,7 @@ def chosen_file(exercise: str | None) -> Path:
     from grader.learner.folder import need_folder
 
     folder = need_folder()
+    if not folder.keeps_progress():
+        text = f"{folder.path} has no progress file, so grades are not recorded. `zoo start {folder.path}` adds one."
+        click.echo(wrapped(text), err=True)
     return folder.file(get_exercise(exercise) if exercise else folder.current())

@@ -47,7 +47,7 @@ def _formats() -> Iterable[str]:
 
 @dataclass(frozen=True)
 class Choices:
-    """What was asked for on the command line, beside the files."""
+    """The options of the command line."""
 
     exercise: str | None
     seed: int
@@ -59,7 +59,7 @@ class Choices:
     quick: bool
 
     def categories(self) -> frozenset[str]:
-        """The categories to run. Raises ZooError if none is left."""
+        """Return the categories to run. Raises ZooError if none is left."""
         from grader.library import categories
 
         only = self.only.split(",") if self.only else ()
@@ -67,54 +67,69 @@ class Choices:
         return categories(only, [*skip, *(["training"] if self.quick else [])])
 
     def selection(self) -> str:
-        """The options that leave tests out, as typed."""
+        """Return the options that select tests, as typed."""
         given = (f" --only {self.only}" if self.only else "") + (f" --skip {self.skip}" if self.skip else "")
         return given + (" --quick" if self.quick else "")
 
     def others(self) -> str:
-        """The options that any further grade of the file needs, as typed."""
+        """Return the other options that a further grade of the file needs, as typed."""
         given = f" --exercise {self.exercise}" if self.exercise else ""
         return (
             given
             + (f" --device {self.device}" if self.device != "auto" else "")
             + (f" --sandbox {self.sandbox}" if self.sandbox != "auto" else "")
-            + (" --strict" * self.strict)
+            + (" --no-library-attention" * self.strict)
         )
 
 
-@click.command(short_help="Grade a learner's file, and name its mistakes.")
+@click.command(short_help="Grade a file and name its mistakes.")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option(
     "--exercise",
     type=OneOf("exercise", _exercises),
     metavar="NAME",
-    help="Which exercise; told by the file name else.",
+    help="Exercise to grade (default: inferred from the name of the file, or of its folder).",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Replay the grade that printed this seed.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), help="Random seed; repeats the grade that printed it."
+)
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
     default="auto",
     show_default=True,
-    help="Where it runs.",
+    help="Device to run on; `auto` is cpu.",
 )
 @click.option(
-    "--only", type=SomeOf("category", _categories), metavar="CATEGORIES", help="Only these, comma-separated."
+    "--only",
+    type=SomeOf("category", _categories),
+    metavar="CATEGORIES",
+    help="Run only these test categories (comma-separated).",
 )
-@click.option("--skip", type=SomeOf("category", _categories), metavar="CATEGORIES", help="All but these.")
-@click.option("--quick", is_flag=True, help="Leave out the training test.")
+@click.option(
+    "--skip", type=SomeOf("category", _categories), metavar="CATEGORIES", help="Skip these categories."
+)
+@click.option("--quick", is_flag=True, help="Skip the training test.")
+@click.option(
+    "--all",
+    "show_all",
+    is_flag=True,
+    help="List passed tests too, and print each diagnosis in full.",
+)
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "strict", "process"]),
     default="auto",
     show_default=True,
-    help="How the process of the file's code is confined, not what the code may call; auto: the best that holds here.",
+    help="Sandbox level; `auto` picks the strictest one available.",
 )
 @click.option(
-    "--strict",
+    "--no-library-attention",
+    "strict",
     is_flag=True,
-    help="Refuse files that call a library's own attention; it confines nothing, --sandbox does.",
+    help="Reject files that call a built-in attention, such as nn.MultiheadAttention.",
 )
+@click.option("--strict", "old_strict", is_flag=True, hidden=True)  # the former --no-library-attention
 @click.option(
     "--format",
     "format_name",
@@ -122,18 +137,19 @@ class Choices:
     default="terminal",
     show_default=True,
     metavar="NAME",
-    help="terminal, json, junit, markdown, gradescope, github-classroom, exercism, or a plugin's.",
+    help="Report format: terminal, json, junit, markdown, gradescope, github-classroom, exercism, or a plugin's.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the report there, whole or not at all, and the page for people to standard output.",
+    help="Write the report to FILE (atomically) and print the readable one.",
+    metavar="FILE",
 )
 @click.option(
     "--visibility",
     type=click.Choice(["visible", "hidden", "after_due_date", "after_published"]),
-    help="Who sees the hidden tests, with --format gradescope.",
+    help="Visibility of the tests on Gradescope (only with --format gradescope).",
 )
 @click.pass_context
 def grade(
@@ -143,29 +159,35 @@ def grade(
     format_name: str,
     output: Path | None,
     visibility: str | None,
+    show_all: bool,
+    strict: bool,
+    old_strict: bool,
     seed: int | None,
     **options: Any,
 ) -> None:
-    """Grade FILE against the hidden tests of its exercise, and name the mistakes in it.
+    """Run the hidden tests of an exercise on FILE and name the mistakes in it.
 
-    Without FILE, the first exercise that is not solved is graded, in the current directory, its exercises/, or
-    a folder above. What is solved is noted in progress.txt beside the exercises.
+    Without FILE, grades your first unsolved exercise (in the current directory, its exercises/, or a parent
+    directory that holds a progress.txt). In a folder made by `zoo start`, the result is saved in its progress.txt.
 
     Categories: shape, masking, numerics, gradients, parameters, behaviour, training.
 
-    Exit code: 0 all passed, 1 something failed (also when the file cannot be loaded, or its code has to be
-    stopped), 2 wrong usage, 3 the grader itself is broken, 130 interrupted.
+    Exit codes: 0 all tests passed, 1 a test failed (or the file could not be loaded, or had to be stopped),
+    2 usage error, 3 internal error of the grader, 74 the report could not be written, 130 interrupted.
 
     \b
     Examples:
       zoo grade
       zoo grade exercises/attention.py
+      zoo grade attention/anna.py
       zoo grade exercises/attention.py --quick --only masking,numerics
       zoo grade anna.py ben.py --exercise attention --format json
     """
-    choices = Choices(seed=secrets.randbelow(2**31) if seed is None else seed, **options)
+    choices = Choices(
+        seed=secrets.randbelow(2**31) if seed is None else seed, strict=strict or old_strict, **options
+    )
     try:
-        reports = Reports.of(format_name, output, visibility)
+        reports = Reports.of(format_name, output, visibility, show_all)
         ctx.exit(0 if _grade_all(files, reports, choices) else 1)
     except UnwrittenError as error:
         click.echo(wrapped(str(error)), err=True)
@@ -173,11 +195,11 @@ def grade(
     except ZooError as error:
         raise click.UsageError(wrapped(f"{START}{error}").removeprefix(START), ctx) from error
     except GraderBrokenError as error:
-        said = f"The grader itself is broken, which says nothing about your code. {error}"
-        click.echo(wrapped(said), err=True)
+        message = f"Internal error of the grader; your code is not at fault. {error}"
+        click.echo(wrapped(message), err=True)
         ctx.exit(GRADER_BROKEN)
     except KeyboardInterrupt:
-        click.echo("\nInterrupted: the grade is not finished, and nothing is left running.", err=True)
+        click.echo("\nInterrupted.", err=True)
         ctx.exit(INTERRUPTED)
 
 
@@ -195,7 +217,7 @@ def _grade_all(files: tuple[Path, ...], report: Reports, choices: Choices) -> bo
         for file, source, exercise in work:
             grades.append(_grade_one(file, exercise, source, choices, sandbox))
             report.add(grades[-1])
-            remember(file, exercise, grades[-1], alone=len({one.parent for one in files}) == 1)
+            remember(file, exercise, grades[-1])
     report.close(grades)
     return all(one.passed for one in grades)
 

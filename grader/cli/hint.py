@@ -17,13 +17,13 @@ from zoo.core.errors import ZooError
 
 @click.command()
 @exercise_argument(required=False)
-@click.option("--all", "everything", is_flag=True, help="All hints at once.")
+@click.option("--all", "everything", is_flag=True, help="Show all hints at once.")
 def hint(exercise: str | None, everything: bool) -> None:
-    """What to look at next, and a little more each time you ask.
+    """Show the next hint for an exercise; each call reveals more.
 
-    First comes the hint on the mistake that the last grade named, then those on the function or class that
-    failed, from gentle to plain, then those on the rest of the exercise. EXERCISE is a name or a file; the
-    current exercise else.
+    The first hint is about the mistake named in the last grade. The next ones are about the function or class
+    that failed, from vague to explicit, then about the rest of the exercise. EXERCISE is a name or a file
+    (default: the current exercise).
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def hint(exercise: str | None, everything: bool) -> None:
 
 
 def show_hint(folder: Folder | None, exercise: Exercise, everything: bool = False) -> None:
-    """Print the next hint, or all, and note in the folder's record what was shown.
+    """Print the next hint, or all, and record which were shown.
 
     Raises:
         ZooError: the hints are not installed, or the record cannot be read.
@@ -53,24 +53,26 @@ def show_hint(folder: Folder | None, exercise: Exercise, everything: bool = Fals
         _show_one(folder, exercise, entry, found, following)
     else:
         again = f"`zoo hint {exercise.name} --all`"
-        click.echo(wrapped(f"All hints for {exercise.name} were shown; {again} repeats them."))
+        click.echo(wrapped(f"You have seen all hints for {exercise.name}; {again} repeats them."))
 
 
 def _show_one(folder: Folder | None, exercise: Exercise, entry: Entry, hints: list[Hint], one: Hint) -> None:
-    """Print `one` of `hints`, and how to get further."""
+    """Print `one` of `hints` and what to do next."""
     if entry.state == "solved":
-        click.echo(f"{exercise.name} is solved. A hint all the same:\n")
+        click.echo(f"{exercise.name} is already solved. Here is a hint anyway:\n")
     _print(one)
     noted = _note(folder, exercise, [one])
     if ladder.next_hint(hints, ladder.shown(entry, one)) is None:
-        click.echo("That was the last one.")
+        click.echo("This was the last hint.")
     elif not noted:
         again = f"`zoo hint {exercise.name} --all`"
         click.echo(
-            wrapped(f"No progress is kept here, so this one comes first each time. {again} shows all.")
+            wrapped(
+                f"This folder has no progress file, so you will always get the first hint. {again} shows all."
+            )
         )
     elif entry.state != "solved":
-        click.echo("Try it, and grade again. `zoo hint` says more.")
+        click.echo("Apply it and grade again. The next `zoo hint` reveals more.")
 
 
 def _print(one: Hint) -> None:
@@ -79,12 +81,12 @@ def _print(one: Hint) -> None:
 
 
 def _note(folder: Folder | None, exercise: Exercise, hints: list[Hint]) -> bool:
-    """Write into the record that these were shown; whether that was possible."""
-    if folder is None:
+    """Record that these were shown; return whether that was possible."""
+    if folder is None or not folder.keeps_progress():
         return False
     try:
         update(folder.path, exercise.name, lambda entry: ladder.shown(entry, *hints))
     except ZooError as error:
-        click.echo(wrapped(f"It was not noted that you saw this. {error}"), err=True)
+        click.echo(wrapped(f"Your progress was not saved. {error}"), err=True)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Where a report of `zoo grade` goes: to standard output, or to a file with the page for people beside it."""
+"""Write the report of `zoo grade` to standard output, or to a file and the readable page to standard output."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class UnwrittenError(Exception):
-    """The report could not be written; the grade itself is on standard output."""
+    """The report could not be written; the grade itself was printed."""
 
 
 @dataclass(frozen=True)
 class Reports:
-    """The report that was asked for, and the page for people where the report goes to a file."""
+    """The requested report, and the readable page that is printed when the report goes to a file."""
 
     format: ReportFormat
     shown: Report
@@ -30,33 +30,36 @@ class Reports:
     output: Path | None
 
     @classmethod
-    def of(cls, name: str, output: Path | None, visibility: str | None) -> Reports:
-        """From the command line. Raises ZooError for an unknown format, or an option that it does not take."""
+    def of(cls, name: str, output: Path | None, visibility: str | None, show_all: bool) -> Reports:
+        """Build from the command line. Raises ZooError for an unknown format, or an option it does not take."""
         from grader.reports import get_format
 
         chosen = get_format(name)
         if visibility is not None and "visibility" not in chosen.takes:
-            raise ZooError(f"--visibility means nothing to --format {name}; it is for gradescope.")
-        report = chosen.load(**({} if visibility is None else {"visibility": visibility}))
+            raise ZooError(f"--visibility has no effect with --format {name}; it is for gradescope.")
+        if show_all and output is None and "show_all" not in chosen.takes:
+            raise ZooError(f"--all has no effect with --format {name}; it is for terminal.")
+        given: dict[str, str | bool] = {"visibility": visibility or "", "show_all": show_all}
+        report = chosen.load(**{key: value for key, value in given.items() if value and key in chosen.takes})
         if output is None:
             return cls(chosen, report, None, None)
         if not output.absolute().parent.is_dir():
-            raise ZooError(f"There is no folder '{output.parent}' to write '{output.name}' to.")
-        return cls(chosen, get_format("terminal").load(), report, output)
+            raise ZooError(f"Cannot write '{output.name}': there is no directory '{output.parent}'.")
+        return cls(chosen, get_format("terminal").load(show_all=show_all), report, output)
 
     def check(self, files: int) -> None:
-        """Raise ZooError if the format is for one file, and there are more."""
+        """Raise ZooError if the format takes a single file and several were given."""
         if self.format.single and files > 1:
             raise ZooError(
-                f"--format {self.format.name} is for one file, and {files} were given. Grade them one by one."
+                f"--format {self.format.name} takes a single file, got {files}. Grade them one at a time."
             )
 
     def add(self, grade: Grade) -> None:
-        """A file is graded."""
+        """Add the grade of one file."""
         self.shown.add(grade)
 
     def close(self, grades: Sequence[Grade]) -> None:
-        """All files are graded. Raises UnwrittenError if the file cannot be written; the old one is left as it was."""
+        """Finish the report. Raises UnwrittenError if the file cannot be written; an existing one is unchanged."""
         self.shown.close(grades)
         if self.written is None or self.output is None:
             return

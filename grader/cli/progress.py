@@ -15,9 +15,9 @@ from zoo.core.errors import ZooError
 @click.command()
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 def progress(directory: Path | None) -> None:
-    """Which exercises are solved, and which is next.
+    """Show which exercises are solved and which one is next.
 
-    Looks in DIR, else in the current directory, in its exercises/, and the same in the folders above.
+    Looks in DIR (default: the current directory, its exercises/, and the same in each parent directory).
 
     \b
     Examples:
@@ -31,4 +31,4 @@ def progress(directory: Path | None) -> None:
     except ZooError as error:
         click.echo(f"\n{wrapped(str(error))}")
         return
-    click.echo(f"\nNext: `zoo grade {folder.file(current)}`. Stuck? `zoo hint {folder.file(current)}`")
+    click.echo(f"\nNext: zoo grade {folder.file(current)}\nHint: zoo hint {folder.file(current)}")

@@ -15,10 +15,9 @@ from zoo.core.errors import ZooError
 @click.command()
 @exercise_argument(required=True)
 def reset(exercise: str) -> None:
-    """Put a fresh copy of an exercise in place of your file.
+    """Replace your file by a fresh copy of the exercise.
 
-    Your file is kept beside it under another name, so nothing is lost. The exercise counts as new again.
-    EXERCISE is a name or a file.
+    Your version is renamed, not deleted, and the exercise is marked as new. EXERCISE is a name or a file.
 
     \b
     Examples:
@@ -29,13 +28,13 @@ def reset(exercise: str) -> None:
     if folder is None:
         raise ZooError(
             f"There are no exercises here, so there is no {which.file} to reset. "
-            "`zoo start DIR` copies the exercises to a folder of your own."
+            "Copy the exercises to a folder of your own with `zoo start DIR`."
         )
     show_reset(folder, which)
 
 
 def show_reset(folder: Folder, exercise: Exercise) -> None:
-    """Reset the exercise and say what was done.
+    """Reset the exercise and print what was done.
 
     Raises:
         ZooError: the template is not installed, or a file cannot be read or written.
@@ -43,12 +42,14 @@ def show_reset(folder: Folder, exercise: Exercise) -> None:
     file, was_there = folder.file(exercise), folder.has(exercise)
     aside = start.reset(folder, exercise)
     if aside is not None:
-        click.echo(wrapped(f"{file} is as shipped again. What you had written is in {aside}."))
+        click.echo(wrapped(f"Replaced {file} by a fresh copy. Your version is now {aside}."))
     elif was_there:
-        click.echo(f"{file} is as shipped already.")
+        click.echo(f"{file} is already a fresh copy.")
     else:
-        click.echo(f"{file} was not there; it is now, as shipped.")
+        click.echo(f"Created {file}.")
+    if not folder.keeps_progress():
+        return
     try:
         start.forget(folder, exercise)
     except ZooError as error:
-        click.echo(wrapped(f"Your progress still says what it said before. {error}"), err=True)
+        click.echo(wrapped(f"Your progress was not saved. {error}"), err=True)

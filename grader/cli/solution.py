@@ -14,11 +14,11 @@ from zoo.core.errors import ZooError
 
 @click.command()
 @exercise_argument(required=True)
-@click.option("--spoil", is_flag=True, help="Show it, solved or not.")
+@click.option("--spoil", is_flag=True, help="Show it even if the exercise is not solved.")
 def solution(exercise: str, spoil: bool) -> None:
-    """The solution of an exercise, once yours is solved.
+    """Show our solution of an exercise that you have solved.
 
-    Plain, short, and right in the corners too: worth a look beside your own. EXERCISE is a name or a file.
+    It is short and handles the corner cases, so it is worth comparing with yours. EXERCISE is a name or a file.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def show_solution(folder: Folder | None, exercise: Exercise, spoil: bool = False
     solved = folder is not None and not spoil and folder.record().entry(exercise.name).state == "solved"
     if not (solved or spoil):
         raise ZooError(
-            f"{exercise.name} is not solved yet, and its solution would spoil it. "
-            f"`zoo hint {exercise.name}` helps; `zoo solution {exercise.name} --spoil` shows it all the same."
+            f"You have not solved {exercise.name} yet. Get a hint with `zoo hint {exercise.name}`, "
+            f"or show the solution anyway with `zoo solution {exercise.name} --spoil`."
         )
     click.echo(highlighted(solution_text(exercise).rstrip("\n")))

@@ -20,10 +20,11 @@ from zoo.core.errors import ZooError
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.pass_context
 def start(ctx: click.Context, directory: Path) -> None:
-    """Copy the exercises to DIR, a folder of your own, new or not.
+    """Copy the exercises to DIR, a new or existing folder of your own.
 
-    Each is a file that explains, with what you write below it. No file that is there is touched, so the same
-    command also adds what is missing. Exit code 1 if an exercise could not be copied.
+    Each exercise is a file that begins with an explanation, followed by the code for you to complete. Existing
+    files are never changed, so you can run this again to add missing ones. Your progress is saved in
+    DIR/progress.txt. Exit code 1 if an exercise could not be copied.
 
     \b
     Examples:
@@ -35,30 +36,35 @@ def start(ctx: click.Context, directory: Path) -> None:
     exercises = [one for one in get_exercises().values() if one.file in done.copied]
     if exercises:
         count = f"{len(exercises)} exercise{'s' if len(exercises) > 1 else ''}"
-        click.echo(wrapped(f"Copied {count} to {_said(folder)}, to be done in this order:"))
+        click.echo(wrapped(f"Copied {count} to {_in_words(folder)}. Do them in this order:"))
         click.echo(f"\n{columns([(one.file, one.title) for one in exercises])}\n")
     kept = [name for name in done.kept if name not in (README, FILE_NAME)]
     if kept:
-        click.echo(wrapped(f"Left as they were, since they were there: {', '.join(kept)}.") + "\n")
+        click.echo(wrapped(f"Already there, left unchanged: {', '.join(kept)}.") + "\n")
+    if not folder.keeps_progress():
+        text = (
+            f"{folder.path / FILE_NAME} is not a progress file of zoo, so your progress will not be saved. "
+        )
+        click.echo(wrapped(f"{text}Rename it and run this command again."), err=True)
     _next(folder)
     for sentence in done.missing:
-        click.echo(wrapped(f"Not copied. {sentence}"), err=True)
+        click.echo(wrapped(f"Not copied: {sentence}"), err=True)
     ctx.exit(1 if done.missing else 0)
 
 
-def _said(folder: Folder) -> str:
+def _in_words(folder: Folder) -> str:
     return "this folder" if folder.path == Path() else f"{folder.path}"
 
 
 def _next(folder: Folder) -> None:
-    """Say what to do now."""
+    """Print what to do next."""
     try:
         current = folder.current()
-    except ZooError as error:  # all solved, or a record that cannot be read
+    except ZooError as error:  # all solved, or an unreadable progress file
         click.echo(wrapped(str(error)))
         return
     click.echo(bold("Next"))
     steps = [] if folder.path == Path() else [(f"cd {shlex.quote(str(folder.path))}", "")]
     steps.append(("zoo watch", f"grades {current.file} each time you save it"))
     click.echo(columns(steps))
-    click.echo(f"Open {current.file} in your editor: it begins with a page that explains.")
+    click.echo(f"Then open {current.file} in your editor; it begins with an explanation.")

@@ -16,7 +16,7 @@ from grader.cli.hint import show_hint
 from grader.cli.keys import GONE, Keys
 from grader.cli.reset import show_reset
 from grader.cli.solution import show_solution
-from grader.learner import watching
+from grader.learner import record, watching
 from grader.learner.files import is_file
 from grader.learner.folder import Folder, folder_of, need_folder
 from zoo.cli.root import report
@@ -30,13 +30,14 @@ KEYS = "h hint, l list, n next, r reset, s solution, q quit"
 
 @click.command()
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
-@click.option("--quick", is_flag=True, help="Leave out the training test, and with it what solves.")
+@click.option(
+    "--quick", is_flag=True, help="Skip the training test (an exercise is not marked solved without it)."
+)
 def watch(file: Path | None, quick: bool) -> None:
-    """Grade FILE each time it is saved, the current exercise else.
+    """Grade FILE on every save (default: the current exercise).
 
-    Keys, where there is a terminal: h the next hint, l the list of exercises, n the next exercise, r a fresh copy
-    of this one, s its solution once it is solved, q quit. A grade that runs when the file is saved is given
-    up for a new one.
+    Keys: h next hint, l list of exercises, n next exercise, r reset to a fresh copy, s solution (once solved),
+    q quit. Saving during a grade restarts it. If FILE's folder has no progress.txt, one is created.
 
     \b
     Examples:
@@ -49,19 +50,37 @@ def watch(file: Path | None, quick: bool) -> None:
         file = folder.file(folder.current())
     exercise = exercise_for(file)
     if not is_file(file):
-        raise ZooError(f"'{file}' is not a file that could be watched; expected a Python file.")
+        raise ZooError(f"Cannot watch '{file}': it is not a regular file.")
     with Keys() as keys:
+        begin_progress(file, exercise)
         Session(file, exercise, keys, quick).run()
 
 
+def begin_progress(file: Path, exercise: Exercise) -> None:
+    """Create a progress file beside the exercise if there is none, and say so."""
+    folder = folder_of(file)
+    if folder is None or file.name != exercise.file or folder.keeps_progress():
+        return
+    path = folder.path / record.FILE_NAME
+    try:
+        if record.begin(folder.path):
+            click.echo(wrapped(f"Created {path} to save your progress."))
+        else:
+            click.echo(
+                wrapped(f"{path} is not a progress file of zoo, so your progress is not saved."), err=True
+            )
+    except ZooError as error:
+        click.echo(wrapped(f"Your progress is not saved. {error}"), err=True)
+
+
 class Session:
-    """One run of `zoo watch`: a grade is a process of its own, so nothing that it does can end this one.
+    """One run of `zoo watch`. Each grade runs in a process of its own, so it cannot end this one.
 
     Args:
         file: watched first.
         exercise: that it is for.
         keys: where keys come from.
-        quick: leave out the training test.
+        quick: skip the training test.
     """
 
     def __init__(self, file: Path, exercise: Exercise, keys: Keys, quick: bool) -> None:
@@ -69,11 +88,11 @@ class Session:
         self.content: bytes | None = None
         self.stamp: tuple[int, ...] | None = None
         self.grade: subprocess.Popen[bytes] | None = None
-        self.sure = False  # whether r was the last key
+        self.sure = False  # True if r was the last key
 
     @property
     def folder(self) -> Folder:
-        """Where the file lies."""
+        """The folder of the file."""
         return folder_of(self.file) or Folder(self.file.parent)
 
     def run(self) -> None:
@@ -86,7 +105,7 @@ class Session:
             self._give_up()
 
     def _watch(self) -> bool:
-        """Watch one file; whether to go on with another."""
+        """Watch one file; return whether to continue with another."""
         file, folders = self.file, watching.folders_of(self.file)
         with watching.Watcher(folders) as watcher:
             self._start()
@@ -94,7 +113,7 @@ class Session:
                 if self._pressed(self.keys.read(TICK_S)):
                     return False
                 if watcher.ended or not folders[0].is_dir():
-                    raise ZooError(f"'{file.parent}' cannot be watched any more. {watcher.ended}".rstrip())
+                    raise ZooError(f"Cannot watch '{file.parent}' any longer. {watcher.ended}".rstrip())
                 if watcher.changed.is_set():
                     watcher.changed.clear()
                     self._changed()
@@ -102,7 +121,7 @@ class Session:
         return True
 
     def _changed(self) -> None:
-        """Grade anew, if the file's content is another than that of the last grade."""
+        """Grade again if the file's content has changed since the last grade."""
         stamp = watching.stamp(self.file)
         if stamp == self.stamp:
             return
@@ -112,12 +131,12 @@ class Session:
         self._give_up()
         self.content = content
         if content is None:
-            self._say(f"{self.file} is gone. It is graded when it is there again.")
+            self._say(f"{self.file} was removed. It will be graded when it is back.")
         else:
             self._start()
 
     def _start(self) -> None:
-        """Begin a grade."""
+        """Start a grade."""
         self._give_up()
         self._say(bold(f"\n{'-' * 16} {self.file} {'-' * 16}"))
         arguments = ["grade", "--quick"] if self.quick else ["grade"]
@@ -128,14 +147,14 @@ class Session:
         )
 
     def _finished(self) -> None:
-        """Once a grade has ended, say what to do."""
+        """Print the prompt once a grade has ended."""
         if self.grade is None or self.grade.poll() is None:
             return
         self.grade = None
-        self._say(dim(f"Waiting for {self.file} to be saved.") + self._keys())
+        self._say(dim(f"Waiting for changes to {self.file}.") + self._keys())
 
     def _give_up(self) -> None:
-        """End the grade that runs, if one does."""
+        """Stop the running grade, if any."""
         if self.grade is None:
             return
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -146,7 +165,7 @@ class Session:
         self.grade = None
 
     def _pressed(self, keys: str) -> bool:
-        """Do what the keys say; whether to quit."""
+        """Handle pressed keys; return whether to quit."""
         if keys == GONE:
             return True
         for key in keys:
@@ -160,7 +179,7 @@ class Session:
         return False
 
     def _do(self, key: str, sure: bool) -> None:
-        """Do what one key says. Raises ZooError."""
+        """Handle one key. Raises ZooError."""
         if key == "h":
             show_hint(self.folder, self.exercise)
         elif key == "l":
@@ -173,18 +192,18 @@ class Session:
             show_reset(self.folder, self.exercise)
         elif key == "r":
             self.sure = True
-            self._say(f"Press r again for a fresh copy of {self.file}; yours is kept beside it.")
+            self._say(f"Press r again to replace {self.file} by a fresh copy (yours is renamed).")
         elif not key.isspace():
             self._say(self._keys().strip())
 
     def _next(self) -> None:
-        """Go on to the first exercise after this one that is not solved, or else before it."""
+        """Switch to the next unsolved exercise, or else the first unsolved one before it."""
         names = list(get_exercises())
         unsolved = self.folder.unsolved()
         here = names.index(self.exercise.name)
         unsolved.sort(key=lambda one: (names.index(one.name) <= here, names.index(one.name)))
         if unsolved[:1] in ([], [self.exercise]):
-            self._say("No other exercise here is unsolved.")
+            self._say("There is no other unsolved exercise here.")
             return
         self._give_up()
         self.exercise = unsolved[0]

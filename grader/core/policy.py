@@ -1,6 +1,6 @@
-"""`--strict`: a file that leaves the work to a library's own attention is not graded.
+"""`--no-library-attention`: reject a file that leaves the work to a library's own attention.
 
-It is a rule for people, and no boundary. The source is read before anything runs, and finds honest use. What is
+It is a rule for learners, not a security boundary. Reading the source before anything runs finds honest use. What is
 disguised there (`getattr`, `eval`, `torch.ops`) is noted where it runs, by `grader.worker.library`, and fails the file
 after the test in which it was seen. Code that is out to hide it can: it runs beside what watches it.
 """
@@ -18,7 +18,7 @@ Uses = set[tuple[int, str]]
 
 
 def library_attention(source: str) -> str:
-    """Why `--strict` refuses this file, with the lines; "" if it does not, or if Python cannot read it."""
+    """Return why `--no-library-attention` rejects this source, with the lines; "" if accepted or not parseable."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -31,15 +31,15 @@ def library_attention(source: str) -> str:
 
 
 def library_attention_seen(uses: Uses) -> str:
-    """Why `--strict` fails a file whose code did this while it ran; "" if there was nothing."""
+    """Return why `--no-library-attention` fails a file that made these calls; "" if there are none."""
     return _refusal((line, f"{name} was called") for line, name in uses)
 
 
 def _refusal(uses: Iterable[tuple[int, str]]) -> str:
     listed = "\n".join(f"  line {line}: {what}" if line else f"  {what}" for line, what in sorted(uses))
     return listed and (
-        f"--strict asks for attention of your own, and forbids that of a library:\n{listed}\n"
-        "Without --strict, such code is graded like any other."
+        f"--no-library-attention rejects a file that uses a built-in attention:\n{listed}\n"
+        "Write the attention yourself, or grade without that option."
     )
 
 

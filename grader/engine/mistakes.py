@@ -2,7 +2,7 @@
 
 A mistake takes the reference's steps and gives them back with exactly one thing wrong. It is run for
 real, on the same weights and inputs as the submission; it is the diagnosis when the results are equal.
-`README.md` beside this file says how to add one.
+`docs/write-a-mistake.md` describes how to add one.
 """
 
 from __future__ import annotations

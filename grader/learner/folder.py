@@ -1,4 +1,4 @@
-"""Where a learner's exercises are, and which of them is next."""
+"""The folder of a learner's exercises, and the exercise that is next."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ class Folder:
     path: Path
 
     def file(self, exercise: Exercise) -> Path:
-        """Where the file of `exercise` is, or would be."""
+        """Return the path of the file of `exercise`, which need not exist."""
         return self.path / exercise.file
 
     def has(self, exercise: Exercise) -> bool:
-        """Whether the file of `exercise` is there."""
+        """Return whether the file of `exercise` exists."""
         return is_file(self.file(exercise))
 
     def record(self) -> record.Record:
-        """The learner's progress. Raises ZooError if it cannot be read."""
+        """Return the learner's progress. Raises ZooError if it cannot be read."""
         return record.read(self.path)
 
+    def keeps_progress(self) -> bool:
+        """Return whether there is a progress file. Only `zoo start` and `zoo watch` create one."""
+        return record.is_record(self.path / record.FILE_NAME)
+
     def unsolved(self) -> list[Exercise]:
-        """The exercises that are here and not solved, in order. Raises ZooError as `record` does."""
+        """Return the unsolved exercises of this folder, in order. Raises ZooError as `record` does."""
         known = self.record()
         return [
             one
@@ -44,10 +48,10 @@ class Folder:
         ]
 
     def current(self) -> Exercise:
-        """The first exercise that is not solved.
+        """Return the first unsolved exercise.
 
         Raises:
-            ZooError: all that are here are solved, or none is here.
+            ZooError: every exercise of this folder is solved, or it has none.
         """
         unsolved = self.unsolved()
         if unsolved:
@@ -55,28 +59,28 @@ class Folder:
         missing = [one.file for one in get_exercises().values() if not self.has(one)]
         if missing:
             raise ZooError(
-                f"Every exercise that is here is solved. Missing in {self.path}: {', '.join(missing)}. "
-                f"`zoo start {self.path}` copies what is missing."
+                f"Every exercise in {_in_words(self.path)} is solved. Missing: {', '.join(missing)}. "
+                f"Copy the missing ones with `zoo start {self.path}`."
             )
-        raise ZooError("All exercises are solved. Name a file to grade it once more.")
+        raise ZooError("All exercises are solved. To grade one again, name its file.")
 
 
 def is_folder(path: Path) -> bool:
-    """Whether `path` is a learner's folder: it holds a progress file, or exercises that are no package."""
+    """Return whether `path` is a learner's folder: it has a progress file, or exercises outside any package."""
     if record.is_record(path / record.FILE_NAME):
         return True
-    if is_file(path / "__init__.py"):  # somebody's program, with a file that happens to have such a name
+    if is_file(path / "__init__.py"):  # a package with a file that happens to have such a name
         return False
     return any(is_file(path / one.file) for one in get_exercises().values())
 
 
 def find_folder(start: Path | None = None) -> Folder | None:
-    """The learner's folder: the current directory, its exercises/, or the same in a folder above; else None.
+    """Find the learner's folder: the current directory, its exercises/, or the same in a parent; else None.
 
-    A folder above, which may hold anything, counts only if it has a record.
+    A parent itself counts only if it has a progress file.
 
     Args:
-        start: look from here instead of the current directory.
+        start: search from here instead of the current directory.
     """
     try:
         here = (start or Path()).absolute()
@@ -91,7 +95,7 @@ def find_folder(start: Path | None = None) -> Folder | None:
 
 
 def folder_of(file: Path) -> Folder | None:
-    """The learner's folder that `file` lies in, or None if its folder is none."""
+    """Return the folder of `file` if it is a learner's folder, else None."""
     return Folder(short(file.parent)) if is_folder(file.parent) else None
 
 
@@ -100,20 +104,20 @@ def need_folder(start: Path | None = None) -> Folder:
     found = find_folder(start)
     if found is None:
         raise ZooError(
-            f"There are no exercises in {_said(start)}, in its exercises/, or in a folder above. "
-            "`zoo start DIR` copies them to a folder of your own."
+            f"There are no exercises in {_in_words(start)}, in its exercises/, or in a parent directory. "
+            "Copy them to a folder of your own with `zoo start DIR`."
         )
     return found
 
 
 def locate(given: str | None) -> tuple[Folder | None, Exercise]:
-    """What a command's EXERCISE means: a name, a file, or the current exercise where nothing is given.
+    """Resolve a command's EXERCISE: a name, a file, or None for the current exercise.
 
     Returns:
-        The learner's folder, or None where there is none, and the exercise.
+        The learner's folder (None if there is none) and the exercise.
 
     Raises:
-        ZooError: there is no such exercise, or no folder in which one could be current.
+        ZooError: there is no such exercise, or no learner's folder to find the current one in.
     """
     if given is None:
         folder = need_folder()
@@ -126,7 +130,7 @@ def locate(given: str | None) -> tuple[Folder | None, Exercise]:
 
 
 def short(path: Path) -> Path:
-    """`path` as it is named from the current directory, where that is shorter."""
+    """Return `path` relative to the current directory, if that is shorter."""
     if not path.is_absolute():
         return path
     try:
@@ -136,5 +140,5 @@ def short(path: Path) -> Path:
     return Path(near) if len(near) < len(str(path)) else path
 
 
-def _said(start: Path | None) -> str:
-    return "the current directory" if start is None else f"'{start}'"
+def _in_words(path: Path | None) -> str:
+    return "the current directory" if path in (None, Path()) else f"'{path}'"

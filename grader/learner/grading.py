@@ -1,4 +1,4 @@
-"""What a grade leaves in the record."""
+"""Record the result of a grade in the learner's progress file."""
 
 from __future__ import annotations
 
@@ -8,42 +8,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.learner.folder import Folder, folder_of
-from grader.learner.record import FILE_NAME, Entry, is_record, update
+from grader.learner.record import Entry, update
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise
     from grader.core.results import Grade
 
 
-def home_of(file: Path, exercise: Exercise, *, alone: bool) -> Folder | None:
-    """The learner's folder in which a grade of `file` counts, or None.
+def home_of(file: Path, exercise: Exercise) -> Folder | None:
+    """Return the learner's folder whose progress file records grades of `file`, or None.
+
+    A grade never creates a progress file: a folder has one from `zoo start` or `zoo watch`.
 
     Args:
         file: the file, as it was given.
         exercise: what it is graded as.
-        alone: whether all files graded are of one folder, as a learner's are. Those of a class, each in a
-            folder of its own, get no progress file that they do not have.
     """
     folder = folder_of(file) if file.name == exercise.file else None
-    if folder is None or not (alone or is_record(folder.path / FILE_NAME)):
-        return None
-    return folder
+    return folder if folder is not None and folder.keeps_progress() else None
 
 
 def keep(folder: Folder, grade: Grade) -> Entry:
-    """Write what `grade` found into the record of `folder`.
+    """Write `grade` to the progress file of `folder`.
 
-    Only a grade with all tests says whether an exercise is solved, and what is solved stays so. The mistakes are
-    those of the last grade, whichever tests it had.
+    Only a grade with all tests can mark an exercise as solved, and a solved one stays solved. The mistakes are
+    those of the last grade, whichever tests it ran.
 
     Raises:
-        ZooError: the record cannot be read or written. The grade is as good as before.
+        ZooError: the progress file cannot be read or written.
     """
     return update(folder.path, grade.exercise, lambda entry: after(entry, grade))
 
 
 def after(entry: Entry, grade: Grade) -> Entry:
-    """What is known of an exercise after `grade`, when `entry` was known before."""
+    """Return the entry of an exercise after `grade`, given the one before."""
     if any(result.status == "error" for result in grade.results):
         return entry  # the grader's fault
     ids = tuple(mistake.id for mistake in grade.mistakes)
@@ -72,7 +70,7 @@ def _is_mistake(name: str, components: tuple[str, ...]) -> bool:
 
 
 def failed_component(grade: Grade) -> str:
-    """The function or class that the first failure speaks of, or "" if it names none."""
+    """Return the function or class that the first failure names, or ""."""
     for result in grade.results:
         if result.status == "failed":
             texts = [result.title, result.message, *(mistake.text for mistake in result.mistakes)]

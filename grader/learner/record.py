@@ -1,8 +1,8 @@
-"""The record of a learner's progress: a small text file beside the exercises, one line an exercise.
+"""The record of a learner's progress: a small text file beside the exercises, one line per exercise.
 
     attention: tried; points 12/50; mistakes missing-scale; at MultiHeadAttention; hints MultiHeadAttention 2
 
-A line, or a part of one, that means nothing here is kept as it is.
+Lines and parts of lines that are not recognised are kept unchanged.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from zoo.core.errors import ZooError
 
 FILE_NAME = "progress.txt"
 HEADER = (
-    "# What you have done of the exercises. `zoo grade` writes this file, `zoo progress` shows it.",
-    "# Lines that are not of an exercise stay as they are.",
+    "# Your progress in the exercises. `zoo grade` updates this file, `zoo progress` shows it.",
+    "# Lines that do not name an exercise are kept unchanged.",
 )
+_BEGINNINGS = (HEADER[0].encode(), b"# What you have done of the exercises.")  # the second: older files
 MAX_SIZE = 1 << 20  # bytes; a hundred times what all exercises need
 PATIENCE = 10.0  # seconds to wait for another grade that is writing
 
@@ -33,7 +34,7 @@ _HINT = re.compile(r"([\w-]+) (\d{1,4})")
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of one exercise.
+    """The recorded progress in one exercise.
 
     Attributes:
         state: "new" (never graded as a whole), "tried" or "solved".
@@ -42,7 +43,7 @@ class Entry:
         component: the function or class that failed first in the last grade, or "".
         hints: how many hints were shown, by component, and by the id of a mistake.
         advice: the hint of the first of `mistakes`, or "".
-        more: parts of the line that mean nothing here.
+        more: parts of the line that are not recognised.
     """
 
     state: State = "new"
@@ -54,7 +55,7 @@ class Entry:
     more: tuple[str, ...] = ()
 
     def line(self, name: str) -> str:
-        """The entry as the line of the exercise `name`."""
+        """Return the line of the exercise `name`."""
         hints = ", ".join(f"{of} {count}" for of, count in self.hints.items() if count)
         parts = [
             self.state,
@@ -74,8 +75,8 @@ class Entry:
 
 
 def _entry(state: str, rest: str) -> Entry:
-    """The entry of a line; `rest` is what follows the state, from its semicolon on."""
-    before, said, advice = rest.partition("; advice ")
+    """Parse the entry of a line; `rest` is what follows the state, from its semicolon on."""
+    before, separator, advice = rest.partition("; advice ")
     found: dict[str, str] = {}
     more = []
     for part in (one.strip() for one in before.split(";")[1:]):
@@ -90,7 +91,7 @@ def _entry(state: str, rest: str) -> Entry:
         mistakes=tuple(one.strip() for one in found.get("mistakes", "").split(",") if one.strip()),
         component=found.get("at", ""),
         hints={of: int(count) for of, count in _HINT.findall(found.get("hints", ""))},
-        advice=advice.strip() if said else "",
+        advice=advice.strip() if separator else "",
         more=tuple(more),
     )
 
@@ -113,15 +114,15 @@ class Record:
                 self._entries[match["name"]] = number, _entry(match["state"], match["rest"])
 
     def entry(self, name: str) -> Entry:
-        """What is known of the exercise `name`."""
+        """Return the entry of the exercise `name`."""
         return self._entries[name][1] if name in self._entries else Entry()
 
     def empty(self) -> bool:
-        """Whether nothing is known of any exercise."""
+        """Return whether there are no entries."""
         return not self._entries
 
     def set(self, name: str, entry: Entry) -> None:
-        """Put `entry` in place of what was known of the exercise `name`."""
+        """Replace the entry of the exercise `name`."""
         if entry == self.entry(name):
             return
         if name not in self._entries:
@@ -131,34 +132,43 @@ class Record:
         self._entries[name] = number, entry
 
     def content(self) -> bytes:
-        """The file. What was no text when it was read comes out as it was."""
+        """Return the content of the file. Bytes that were not valid UTF-8 are kept."""
         return "".join(f"{line}\n" for line in self._lines).encode("utf-8", "surrogateescape")
 
 
 def read(folder: Path) -> Record:
-    """The record in this folder; an empty one if there is none.
+    """Read the progress file of this folder; an empty record if there is none.
 
     Raises:
-        ZooError: there is something called progress.txt that is not the file of a record.
+        ZooError: progress.txt is not a regular file, too large, or unreadable.
     """
     content = _content(folder / FILE_NAME)
     return Record() if content is None else _parse(content)
 
 
 def is_record(path: Path) -> bool:
-    """Whether `path` is a file that has progress in it, and not somebody's file of the same name."""
+    """Return whether `path` is a progress file, and not an unrelated file of the same name."""
     try:
         content = _content(path)
     except ZooError:
         return False
-    return content is not None and (content.startswith(HEADER[0].encode()) or not _parse(content).empty())
+    return content is not None and (content.startswith(_BEGINNINGS) or not _parse(content).empty())
+
+
+def begin(folder: Path) -> bool:
+    """Create an empty progress file; return False if there is something of that name already.
+
+    Raises:
+        ZooError: it cannot be written.
+    """
+    return files.write_new(folder / FILE_NAME, Record().content())
 
 
 def update(folder: Path, name: str, change: Callable[[Entry], Entry]) -> Entry:
-    """Change what is known of one exercise, whole or not at all, also when others do so at the same time.
+    """Change the entry of one exercise, atomically, also when other processes do so at the same time.
 
     Returns:
-        The entry as it is now.
+        The new entry.
 
     Raises:
         ZooError: the file cannot be read or written.
@@ -177,22 +187,24 @@ def update(folder: Path, name: str, change: Callable[[Entry], Entry]) -> Entry:
             return record.entry(name)
     except filelock.Timeout as error:
         raise ZooError(
-            f"'{path}' was not written: something else has held it for {PATIENCE:.0f} seconds."
+            f"'{path}' was not written: another process has locked it for {PATIENCE:.0f} seconds."
         ) from error
     except (OSError, NotImplementedError) as error:
         raise ZooError(f"'{path}' cannot be written: {getattr(error, 'strerror', '') or error}.") from error
 
 
 def _content(path: Path) -> bytes | None:
-    """The file's content, or None if there is no file. Raises ZooError if it cannot be read."""
+    """Return the file's content, or None if there is no file. Raises ZooError if it cannot be read."""
     try:
         if not path.exists():
             return None
         if not path.is_file():
-            raise ZooError(f"'{path}' is no file, so progress cannot be kept there. Move it away.")
+            raise ZooError(
+                f"'{path}' is not a regular file, so progress cannot be saved there. Move it away."
+            )
         if path.stat().st_size > MAX_SIZE:
             raise ZooError(
-                f"'{path}' is too large for a progress file. Move it away; a new one is begun then."
+                f"'{path}' is too large for a progress file. Move it away and run `zoo start` again."
             )
         return path.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A fresh copy: of all exercises to a folder of the learner's own, or of one exercise in it."""
+"""Copy all exercises to a learner's folder, or reset one exercise in it."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ README = "README.md"
 
 _TEXT = """# The exercises
 
-You write a Transformer, one file at a time, and the grader tells you which mistake you made. Each file
-begins with a page that explains; below it is what you write. Do them in this order:
+You write a Transformer, one file at a time, and the grader names your mistakes. Each file begins with an
+explanation, followed by the code for you to complete. Do them in this order:
 
 {exercises}
 
 In this folder:
 
-    zoo watch         grades the file you are at each time you save it; press h there for a hint
-    zoo grade         grades it once; `zoo grade FILE` another one
-    zoo hint          says what to look at next, and a little more each time
-    zoo progress      shows what is solved
-    zoo reset NAME    a fresh copy of an exercise; what you wrote is kept beside it
-    zoo solution NAME the solution, once yours passes
+    zoo watch          grade the current exercise on every save; press h there for a hint
+    zoo grade          grade it once; `zoo grade FILE` grades another one
+    zoo hint           show a hint; each call reveals more
+    zoo progress       show what is solved
+    zoo reset NAME     replace your file by a fresh copy (yours is renamed)
+    zoo solution NAME  show our solution, once yours passes
 
-What you have solved is written in `{progress}`. It is plain text, and yours.
+Your progress is saved in `{progress}`, a plain text file.
 """
 
 
 @dataclass
 class Started:
-    """What `start` did.
+    """The result of `start`.
 
     Attributes:
         copied: names of the files that were written.
-        kept: names of those that were there and stay as they were.
+        kept: names of those that existed and were not changed.
         missing: why an exercise could not be copied.
     """
 
@@ -50,7 +50,7 @@ class Started:
 
 
 def start(path: Path) -> Started:
-    """Copy all exercises, a README and an empty record to `path`; nothing that is there is touched.
+    """Copy all exercises, a README and an empty progress file to `path`; existing files are not changed.
 
     Raises:
         ZooError: the folder or a file in it cannot be written, or there is nothing to copy.
@@ -62,7 +62,7 @@ def start(path: Path) -> Started:
         except PluginError as error:
             done.missing.append(str(error))
     if not texts:
-        raise ZooError(" ".join(["There is no exercise to copy.", *done.missing]))
+        raise ZooError(" ".join(["There are no exercises to copy.", *done.missing]))
     _make(path)
     texts[README] = readme(list(get_exercises().values()))
     texts[FILE_NAME] = "".join(f"{line}\n" for line in HEADER)
@@ -73,7 +73,7 @@ def start(path: Path) -> Started:
 
 
 def readme(exercises: Sequence[Exercise]) -> str:
-    """The page for the learner in the folder."""
+    """Return the README of a learner's folder."""
     rows = "\n".join(f"{number}. `{one.file}`: {one.title}" for number, one in enumerate(exercises, start=1))
     return _TEXT.format(exercises=rows, progress=FILE_NAME)
 
@@ -82,19 +82,19 @@ def _make(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise ZooError(f"'{path}' is a file; expected the name of a folder, new or not.") from error
+        raise ZooError(f"'{path}' is a file; expected a new or existing directory.") from error
     except OSError as error:
-        raise ZooError(f"The folder '{path}' cannot be made: {error.strerror or error}.") from error
+        raise ZooError(f"Cannot create directory '{path}': {error.strerror or error}.") from error
 
 
 def reset(folder: Folder, exercise: Exercise) -> Path | None:
-    """Put a fresh copy of `exercise` into `folder`, and keep the file that was there under a free name.
+    """Write a fresh copy of `exercise` to `folder`, and keep the old file under a free name.
 
     Returns:
-        The name under which the old file is kept, or None if there was none, or it was as it is shipped.
+        The new name of the old file, or None if there was none or it was unchanged.
 
     Raises:
-        ZooError: the file cannot be read or written, or the template is not installed; then it is as it was.
+        ZooError: the file cannot be read or written, or the template is not installed; nothing is changed then.
     """
     fresh, file = exercise.template_text().encode("utf-8"), folder.file(exercise)
     try:
@@ -103,7 +103,7 @@ def reset(folder: Folder, exercise: Exercise) -> Path | None:
         old = None
     except OSError as error:
         raise ZooError(
-            f"'{file}' cannot be read, so it was left as it is: {error.strerror or error}."
+            f"'{file}' cannot be read, so it was not changed: {error.strerror or error}."
         ) from error
     if old == fresh:
         return None
@@ -115,5 +115,5 @@ def reset(folder: Folder, exercise: Exercise) -> Path | None:
 
 
 def forget(folder: Folder, exercise: Exercise) -> None:
-    """Take out of the record what is known of `exercise`. Raises ZooError if it cannot be written."""
+    """Clear the progress in `exercise`. Raises ZooError if it cannot be written."""
     update(folder.path, exercise.name, lambda entry: Entry(more=entry.more))

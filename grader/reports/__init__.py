@@ -34,7 +34,7 @@ class ReportFormat:
         summary: one line.
         path: "package.module:Class", a `Report` made without arguments but those that it takes.
         single: whether it is for one file only.
-        takes: options of `zoo grade` that the class takes as keywords ("visibility").
+        takes: options of `zoo grade` that the class takes as keywords ("visibility", "show_all").
     """
 
     name: str
@@ -43,8 +43,8 @@ class ReportFormat:
     single: bool = False
     takes: tuple[str, ...] = ()
 
-    def load(self, **options: str) -> Report:
-        """A new report. Raises PluginError if `path` leads nowhere."""
+    def load(self, **options: str | bool) -> Report:
+        """Return a new report. Raises PluginError if `path` leads nowhere."""
         module, _, attribute = self.path.partition(":")
         try:
             report: Report = getattr(importlib.import_module(module), attribute)(**options)

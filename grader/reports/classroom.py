@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from grader.core.results import Grade, Result
-from grader.reports.told import number, told
+from grader.reports.for_learners import message_for_learners, number
 
 STATUS = {"passed": "pass", "failed": "fail", "skipped": "fail", "error": "error"}
 _COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
@@ -30,7 +30,7 @@ def _test(result: Result, file: str) -> dict[str, Any]:
         "name": result.title,
         "status": STATUS[result.status],
         "score": number(result.points),
-        "message": uncommanded(told(result)) or None,
+        "message": uncommanded(message_for_learners(result)) or None,
         "test_code": f"zoo grade {file} --only {result.category}",
         "filename": "",
         "line_no": 0,

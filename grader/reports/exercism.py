@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from grader.core.results import Grade, Result
-from grader.reports.told import told
+from grader.reports.for_learners import message_for_learners
 
 MESSAGE_LIMIT = 65_535  # characters; the interface's own
 
@@ -22,7 +22,7 @@ def _test(result: Result, task: int) -> dict[str, Any]:
     return {
         "name": result.title,
         "status": status,
-        "message": None if status == "pass" else told(result)[:MESSAGE_LIMIT],
+        "message": None if status == "pass" else message_for_learners(result)[:MESSAGE_LIMIT],
         "output": None,
         "test_code": f"zoo grade --only {result.category}",
         "task_id": task,
@@ -45,7 +45,7 @@ class ExercismReport:
         if first is None or unusable:
             report["status"], report["message"] = (
                 "error",
-                told(first) if first is not None else "No test was run.",
+                message_for_learners(first) if first is not None else "No test was run.",
             )
         else:
             report["tests"] = [_test(result, tasks.index(result.category) + 1) for result in grade.results]

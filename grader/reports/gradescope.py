@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from grader.core.results import Grade, Result
-from grader.reports.told import number, told
+from grader.reports.for_learners import message_for_learners, number
 
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
 
@@ -24,7 +24,7 @@ def _test(place: int, result: Result, visibility: str) -> dict[str, Any]:
         "score": number(result.points),
         "max_score": number(result.max_points),
         "status": "passed" if result.status == "passed" else "failed",
-        "output": told(result),
+        "output": message_for_learners(result),
         "output_format": "text",
         "tags": [result.category],
         "visibility": visibility,
@@ -49,11 +49,11 @@ class GradescopeReport:
         (grade,) = grades
         results = [_test(i, result, self._visibility) for i, result in enumerate(grade.results, 1)]
         # Gradescope keeps the total back where tests are; the line that all may read must not tell it
-        told_points = f": {number(grade.points)} of {number(grade.max_points)} points."
+        points = f": {number(grade.points)} of {number(grade.max_points)} points."
         report = {
             "score": number(grade.points),
             "execution_time": round(grade.duration_s, 3),
-            "output": grade.title + (told_points if self._visibility == "visible" else " was graded."),
+            "output": grade.title + (points if self._visibility == "visible" else " was graded."),
             "output_format": "text",
             "visibility": "visible",
             "stdout_visibility": "hidden",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from grader.core.results import Grade, Result, clean
-from grader.reports.told import told
+from grader.reports.for_learners import message_for_learners
 
 SIGNS = {"passed": "passed", "failed": "**failed**", "skipped": "skipped", "error": "**error**"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@:-])")
@@ -57,4 +57,4 @@ def _failure(result: Result) -> Iterator[str]:
     yield ""
     yield f"### {names or escaped(result.title)}"
     yield ""
-    yield fenced(told(result))
+    yield fenced(message_for_learners(result))

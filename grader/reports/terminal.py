@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -18,15 +19,23 @@ from grader.core.failures import Named
 from grader.core.results import Grade, Result, clean
 
 WIDTH = 80
+DIAGNOSIS_LINES = 5  # with the heading, above the numbers
 _COLOURS = {"passed": "green", "failed": "red", "error": "magenta", "skipped": "yellow"}
 
 
 class TerminalReport:
-    """See the module."""
+    """See the module.
+
+    Args:
+        show_all: list the passed tests too, and print each diagnosis in full, with its source.
+    """
+
+    def __init__(self, show_all: bool = False) -> None:
+        self._show_all = show_all
 
     def add(self, grade: Grade) -> None:
         """Print the page of one file."""
-        echo("\n".join(page(grade)) + "\n")
+        echo("\n".join(page(grade, self._show_all)) + "\n")
 
     def close(self, grades: Sequence[Grade]) -> None:
         """With several files, print a table of all."""
@@ -41,23 +50,23 @@ def echo(text: str) -> None:
     click.echo(text.encode(encoding, "replace").decode(encoding), color=False if colourless else None)
 
 
-def page(grade: Grade) -> Iterator[str]:
-    """The lines of one file's page."""
+def page(grade: Grade, show_all: bool = False) -> Iterator[str]:
+    """The lines of one file's page: the tests, the diagnoses, the next steps, and the summary last."""
     components = ", ".join(grade.components)
     yield from _wrap(f"Graded {clean(grade.file)}: {components}")
     seconds = f"{grade.duration_s:.1f} s"
     where = grade.device + (f", sandbox {grade.sandbox}" if grade.sandbox else "")
     yield from _wrap(f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}, {seconds}")
     yield ""
-    yield _table(grade)
+    yield from _tests(grade, show_all)
     yield ""
-    yield from _left_out(grade)
-    told: set[str] = set()
+    explained: set[str] = set()
     for result in grade.results:
         if result.status in ("failed", "error"):
-            yield from _failure(result, told)
-            told |= {mistake.id for mistake in result.mistakes}
-    yield from _closing(grade)
+            yield from _failure(result, explained, show_all)
+            explained |= {mistake.id for mistake in result.mistakes}
+    yield from _next_steps(grade)
+    yield _summary(grade)
 
 
 def overview(grades: Sequence[Grade]) -> Iterator[str]:
@@ -76,14 +85,26 @@ def overview(grades: Sequence[Grade]) -> Iterator[str]:
     yield f"{sum(grade.passed for grade in grades)} of {len(grades)} files passed."
 
 
-def _table(grade: Grade) -> str:
+def _tests(grade: Grade, show_all: bool) -> Iterator[str]:
+    """The table of the tests that did not pass (of all with `show_all`), and why some were skipped."""
+    shown = [result for result in grade.results if show_all or result.status != "passed"]
+    if shown:
+        yield _table(shown)
+    passed = len(grade.results) - len(shown)
+    if passed:
+        yield click.style(f"{passed} passed", fg=_COLOURS["passed"])
+    reasons = Counter(result.message for result in grade.results if result.status == "skipped")
+    for number, (reason, count) in enumerate(reasons.items()):
+        if number == 0:
+            yield ""
+        yield from _wrap(f"{_count(count, 'test')} skipped: {reason}", hanging=2)
+
+
+def _table(results: Sequence[Result]) -> str:
     rows = [
         (_status(result.status), result.category, result.title, _points(result.points, result.max_points))
-        for result in grade.results
+        for result in results
     ]
-    rows.append(
-        (_status("passed" if grade.passed else "failed"), "", "", _points(grade.points, grade.max_points))
-    )
     return tabulate(
         rows,
         headers=("", "category", "test", "points"),
@@ -94,37 +115,54 @@ def _table(grade: Grade) -> str:
     )
 
 
-def _left_out(grade: Grade) -> Iterator[str]:
-    reasons = Counter(result.message for result in grade.results if result.status == "skipped")
-    for reason, count in reasons.items():
-        yield from _wrap(f"{count} test{'s' if count > 1 else ''} skipped: {reason}", hanging=2)
-    if reasons:
-        yield ""
+def _failure(result: Result, explained: Collection[str], show_all: bool) -> Iterator[str]:
+    """One failure: each mistake in at most five lines, then what was seen. A mistake is explained once."""
 
+    def heading(text: str) -> str:
+        return click.style(text, fg=_COLOURS[result.status], bold=True)
 
-def _failure(result: Result, told: Collection[str]) -> Iterator[str]:
-    """One failure; of mistakes that were `told` before, no more than the names."""
-    names = ", ".join(m.id + " (see above)" * (m.id in told) for m in result.mistakes)
-    new = [mistake for mistake in result.mistakes if mistake.id not in told]
-    heading = "a fault of the grader" if result.status == "error" else names
-    yield click.style(heading or f"failed: {result.title}", fg=_COLOURS[result.status], bold=True)
-    if heading:
-        yield from _indented("Test", result.title)
+    new = [mistake for mistake in result.mistakes if mistake.id not in explained]
     for mistake in new:
-        yield from _mistake(mistake)
-    yield from _indented("Seen", result.message)
+        yield heading(mistake.id)
+        yield from _diagnosis(mistake, show_all)
+    known = ", ".join(m.id for m in result.mistakes if m.id in explained)
+    if known:
+        yield heading(f"{known} (see above)")
+    if not result.mistakes:
+        kind = "grader error" if result.status == "error" else "failed"
+        yield heading(f"{kind}: {result.title}")
+    yield from _wrap(result.message, indent="    ")
     for mistake in new:
         yield from _indented("Hint", mistake.hint)
+        if show_all:
+            yield from _indented("Source", mistake.source)
+    if result.mistakes:
+        yield from _indented("Test", result.title)
     if result.picture:
         yield ""
         yield textwrap.indent(result.picture.rstrip("\n"), "  ")
     yield ""
 
 
-def _mistake(mistake: Named) -> Iterator[str]:
-    yield from _wrap(mistake.text, indent="  ")
-    yield from _indented("Formula", mistake.formula)
-    yield from _indented("Source", mistake.source)
+def _diagnosis(mistake: Named, show_all: bool) -> Iterator[str]:
+    """What is wrong and the formula: with the heading, at most `DIAGNOSIS_LINES` unless `show_all`."""
+    formula = list(_indented("Formula", mistake.formula))
+    if show_all:
+        yield from _wrap(mistake.text, indent="  ")
+    else:
+        formula = formula[:1]
+        yield from _wrap(_first_sentences(mistake.text, DIAGNOSIS_LINES - 1 - len(formula)), indent="  ")
+    yield from formula
+
+
+def _first_sentences(text: str, lines: int) -> str:
+    """As many whole sentences of `text` as fit into so many lines; of a longer first one, its beginning."""
+    sentences = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    for count in range(len(sentences), 0, -1):
+        beginning = " ".join(sentences[:count])
+        if len(list(_wrap(beginning, indent="  "))) <= lines:
+            return beginning
+    return " ".join(textwrap.wrap(sentences[0], WIDTH - 6)[:lines]) + " ..."
 
 
 def _indented(label: str, text: str) -> Iterator[str]:
@@ -133,39 +171,60 @@ def _indented(label: str, text: str) -> Iterator[str]:
         yield click.style(f"  {label:<9}", dim=True) + line[11:] if number == 0 else line
 
 
-def _closing(grade: Grade) -> Iterator[str]:
-    points = _points(grade.points, grade.max_points)
+def _next_steps(grade: Grade) -> Iterator[str]:
     file = shlex.quote(clean(grade.file))
     if grade.passed and grade.selection:
-        yield from _wrap(f"All of these passed: {points} points. Next, all tests:")
+        yield "Run all tests:"
         yield f"  zoo grade {file}{grade.options}"
     elif grade.passed:
-        yield click.style(f"All passed: {points} points.", fg="green", bold=True)
         if grade.next_exercise:
             yield f"Next: {_beside(grade)}"
-        yield f"To compare with yours: zoo solution {_named(grade)}"
+        yield f"Compare your solution with ours: zoo solution {_named(grade)}"
     else:
         first = next((result for result in grade.results if result.status == "failed"), grade.results[0])
         if first.name in ("load", "rules"):
-            yield from _wrap(f"{points} points. Mend this, and grade again:")
+            yield "Fix this, then grade again:"
             yield f"  zoo grade {file}{grade.options}{grade.selection}"
-            return
-        yield from _wrap(f"{points} points. Mend the first failure, then look at its tests alone:")
-        yield f"  zoo grade {file}{grade.options} --only {first.category}"
-        yield "The same grade once more, number by number:"
-        yield f"  zoo grade {file}{grade.options}{grade.selection} --seed {grade.seed}"
-        yield "Stuck? A hint, and a little more each time:"
-        yield f"  zoo hint {_named(grade)}"
+        else:
+            yield "Fix the first failure, then rerun its category:"
+            yield f"  zoo grade {file}{grade.options} --only {first.category}"
+            yield "Get a hint (each call reveals more):"
+            yield f"  zoo hint {_named(grade)}"
+            yield "Reproduce this grade exactly:"
+            yield f"  zoo grade {file}{grade.options}{grade.selection} --seed {grade.seed}"
+    yield ""
+
+
+def _summary(grade: Grade) -> str:
+    """ "failed: 30/42 points (1 failed, 3 skipped, 23 passed)"."""
+    counts = Counter[str](result.status for result in grade.results)
+    each = ", ".join(
+        f"{counts[status]} {word}"
+        for status, word in (
+            ("failed", "failed"),
+            ("error", "grader errors"),
+            ("skipped", "skipped"),
+            ("passed", "passed"),
+        )
+        if counts[status]
+    )
+    verdict = "passed" if grade.passed else "failed"
+    points = f"{_points(grade.points, grade.max_points)} points ({each})"
+    return click.style(f"{verdict}: {points}", fg=_COLOURS[verdict], bold=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def _in_place(grade: Grade) -> bool:
-    """Whether the file has the name by which its exercise is known."""
+    """Return whether the file has its exercise's own file name."""
     exercise = get_exercises().get(grade.exercise)
     return exercise is not None and Path(grade.file).name == exercise.file
 
 
 def _named(grade: Grade) -> str:
-    """The exercise, as a further command is told of it."""
+    """The argument that names the exercise in a further command."""
     return shlex.quote(clean(grade.file)) if _in_place(grade) else grade.exercise
 
 

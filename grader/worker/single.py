@@ -10,7 +10,7 @@ from . import startup
 
 
 def main(settings: dict[str, Any]) -> None:
-    """Start up in the order of README.md, then serve the judge until it closes its end."""
+    """Start up in the order given in docs/sandbox.md, then serve the judge until it closes its end."""
     own = startup.Settings(**settings)
     startup.prepare(own)
     gc.disable()  # nothing that an import makes is garbage; looking through it costs a tenth of the import

@@ -1,4 +1,4 @@
-"""What confinement costs, as a table for the page of promises: `python -m tests.bench.costs`, from results.csv."""
+"""The costs of confinement as a table, from results.csv; `python -m tests.docs.tables` writes it into a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each level stops, as a table for the page: `python -m tests.grader.hostile.table`.
+"""What each level stops, as a table for docs/sandbox.md, which `python -m tests.docs.tables` writes there.
 
 It is what tests assert of every submission here: `test_acts`, `test_files` and `test_live` fail where it is not so.
 """

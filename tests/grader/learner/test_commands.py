@@ -93,7 +93,7 @@ def test_start_copies_all_exercises_and_says_what_to_do(run: Run, tmp_path: Path
         assert one.title in done.out
     assert f"Copied {len(LIVE)} exercise" in done.out
     assert "cd deep/mine" in done.stdout
-    assert f"Open {LIVE[0].file} in your editor" in done.stdout
+    assert f"open {LIVE[0].file} in your editor" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     page = (tmp_path / "deep" / "mine" / "README.md").read_text(encoding="utf-8")
     assert [page.index(f"`{one.file}`") for one in LIVE] == sorted(page.index(f"`{o.file}`") for o in LIVE)
@@ -108,9 +108,10 @@ def test_start_never_overwrites(run: Run, tmp_path: Path) -> None:
     (mine / "feedforward.py").symlink_to(elsewhere)  # leads nowhere yet
     done = run("start", "mine")
     assert done.code == 0
-    assert "Left as they were, since they were there: " in done.out
+    assert "Already there, left unchanged: " in done.out
     assert [(mine / n).read_text() for n in ("attention.py", "README.md", FILE_NAME)] == ["# mine\n"] * 3
     assert not elsewhere.exists()
+    assert "mine/progress.txt is not a progress file of zoo" in done.err
     before = {one: one.lstat().st_mtime_ns for one in mine.iterdir()}
     done = run("start", "mine")
     assert "Copied" not in done.out
@@ -120,10 +121,10 @@ def test_start_never_overwrites(run: Run, tmp_path: Path) -> None:
 def test_start_in_a_folder_that_cannot_be(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     done = run("start", "file")
-    assert (done.code, done.err) == (2, "Error: 'file' is a file; expected the name of a folder, new or not.")
+    assert (done.code, done.err) == (2, "Error: 'file' is a file; expected a new or existing directory.")
     done = run("start", "file/mine")
     assert done.code == 2
-    assert "The folder 'file/mine' cannot be made: Not a directory." in done.err
+    assert "Cannot create directory 'file/mine': Not a directory." in done.err
     monkeypatch.setattr("grader.learner.files.os.fsync", full)
     done = run("start", "mine")
     assert done.code == 2
@@ -163,7 +164,7 @@ def test_a_template_that_is_missing_is_a_sentence_and_the_others_are_copied(
         done = run("start", "mine")
         assert done.code == 1
         assert (
-            "Not copied. The template of exercise 'attention' (nowhere.template) is not installed."
+            "Not copied: The template of exercise 'attention' (nowhere.template) is not installed."
             in done.err
         )
         assert not (tmp_path / "mine" / "attention.py").exists()
@@ -171,7 +172,7 @@ def test_a_template_that_is_missing_is_a_sentence_and_the_others_are_copied(
         offer(*(one.name for one in shipped))
         done = run("start", "none")
         assert (done.code, done.stdout, (tmp_path / "none").exists()) == (2, "", False)
-        assert "There is no exercise to copy." in done.err
+        assert "There are no exercises to copy." in done.err
     finally:
         monkeypatch.undo()
         get_exercises.cache_clear()
@@ -189,15 +190,15 @@ def test_progress_shows_state_points_mistakes_and_what_is_next(
     (tmp_path / "mine" / "again.py").unlink()
     done = run("progress", "mine")
     assert done.code == 0
-    assert done.stdout.startswith("1 of 3 exercises in mine are solved.\n")
+    assert done.stdout.startswith("1 of 3 exercises in mine solved.\n")
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["attention.py", "solved", "50/50"] in rows
     assert [">", "feedforward.py", "tried", "3/15", "a-b,", "c-d", "and", "1", "more"] in rows
     assert ["again.py", "new,", "no", "file"] in rows
-    assert "Next: `zoo grade mine/feedforward.py`" in done.out
+    assert "Next: zoo grade mine/feedforward.py\nHint: zoo hint mine/feedforward.py\n" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     update(tmp_path / "mine", "feedforward", lambda _: Entry("solved"))
-    assert "`zoo start mine` copies what is missing" in run("progress", "mine").out
+    assert "Missing: again.py. Copy the missing ones with `zoo start mine`." in run("progress", "mine").out
 
 
 def test_progress_with_a_file_that_is_no_text_and_with_one_that_cannot_be_read(
@@ -212,7 +213,7 @@ def test_progress_with_a_file_that_is_no_text_and_with_one_that_cannot_be_read(
     (tmp_path / FILE_NAME).mkdir()
     done = run("progress")
     assert (done.code, done.stdout) == (2, "")
-    assert "'progress.txt' is no file" in done.err
+    assert "'progress.txt' is not a regular file" in done.err
 
 
 # hint
@@ -232,7 +233,7 @@ def test_hints_climb_from_the_mistake_to_the_component_and_on(
         assert " ".join(text.split()) in done.out
         assert sum(" ".join(other.split()) in done.out for other in expected) == 1
         assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "All hints for attention were shown" in run("hint", "attention.py").out
+    assert "You have seen all hints for attention" in run("hint", "attention.py").out
     everything = run("hint", "attention", "--all").out
     assert all(" ".join(text.split()) in everything for text in expected)
 
@@ -250,7 +251,7 @@ def test_a_hint_without_a_folder_is_the_first_and_writes_nothing(run: Run, tmp_p
     for _ in range(2):
         done = run("hint", "attention")
         assert "hint 1 of 3" in done.out
-        assert "No progress is kept here" in done.out
+        assert "This folder has no progress file" in done.out
     assert not list(tmp_path.iterdir())
 
 
@@ -261,7 +262,14 @@ def test_a_hint_is_shown_also_where_nothing_can_be_noted(
     monkeypatch.setattr("grader.learner.files.os.fsync", full)
     done = run("hint", "attention")
     assert (done.code, "hint 1 of 3" in done.out) == (0, True)
-    assert "It was not noted that you saw this." in done.err
+    assert "Your progress was not saved." in done.err
+
+
+def test_hints_and_resets_create_no_progress_file(run: Run, three: list[Exercise], tmp_path: Path) -> None:
+    (tmp_path / "attention.py").write_text("# mine\n")
+    assert "This folder has no progress file" in run("hint", "attention").out
+    assert run("reset", "attention").code == 0
+    assert {one.name for one in tmp_path.iterdir()} == {"attention.py", "attention.old.py"}
 
 
 # reset
@@ -271,13 +279,13 @@ def test_reset_keeps_every_old_file(run: Run, tmp_path: Path) -> None:
     run("start", ".")
     update(tmp_path, "attention", lambda _: Entry("solved", "50/50", hints={"MultiHeadAttention": 2}))
     template = (tmp_path / "attention.py").read_bytes()
-    assert "as shipped already" in run("reset", "attention").out
+    assert "is already a fresh copy" in run("reset", "attention").out
     kept = ["attention.old.py", "attention.old-2.py", "attention.old-3.py"]
     for number, name in enumerate(kept):
         (tmp_path / "attention.py").write_bytes(b"# mine %d \xff\n" % number)
         done = run("reset", "attention")
         assert done.code == 0
-        assert done.out == f"attention.py is as shipped again. What you had written is in {name}."
+        assert done.out == f"Replaced attention.py by a fresh copy. Your version is now {name}."
         assert (tmp_path / "attention.py").read_bytes() == template
     assert [(tmp_path / n).read_bytes() for n in kept] == [b"# mine %d \xff\n" % n for n in range(3)]
     assert read(tmp_path).entry("attention") == Entry()
@@ -297,12 +305,12 @@ def test_reset_of_a_link_leaves_what_it_leads_to(run: Run, tmp_path: Path) -> No
 def test_reset_of_what_is_missing_or_no_file(run: Run, tmp_path: Path) -> None:
     run("start", ".")
     (tmp_path / "attention.py").unlink()
-    assert run("reset", "attention").out == "attention.py was not there; it is now, as shipped."
+    assert run("reset", "attention").out == "Created attention.py."
     (tmp_path / "attention.py").unlink()
     (tmp_path / "attention.py").mkdir()
     done = run("reset", "attention")
     assert (done.code, done.stdout) == (2, "")
-    assert "'attention.py' cannot be read, so it was left as it is" in done.err
+    assert "'attention.py' cannot be read, so it was not changed" in done.err
 
 
 def test_reset_on_a_full_disk_changes_nothing(
@@ -325,7 +333,7 @@ def test_a_solution_is_shown_after_solving_or_when_asked_for(run: Run, tmp_path:
     run("start", ".")
     done = run("solution", "attention")
     assert (done.code, done.stdout) == (2, "")
-    assert "attention is not solved yet" in done.err
+    assert "You have not solved attention yet" in done.err
     text = solution_file("attention").read_text(encoding="utf-8")
     assert run("solution", "attention", "--spoil").stdout == text
     update(tmp_path, "attention", lambda _: Entry("solved"))

@@ -70,13 +70,15 @@ def test_the_component_is_the_one_that_the_first_failure_speaks_of() -> None:
 def test_where_a_grade_counts(tmp_path: Path) -> None:
     exercise = get_exercise("attention")
     file = tmp_path / "attention.py"
-    assert home_of(file, exercise, alone=True) is None
+    assert home_of(file, exercise) is None
     file.touch()
-    assert home_of(file, exercise, alone=True) is not None
-    assert home_of(tmp_path / "anna.py", exercise, alone=True) is None
-    assert home_of(file, exercise, alone=False) is None
+    assert home_of(file, exercise) is None
+    (tmp_path / FILE_NAME).write_text("Monday: went for a walk\n")
+    assert home_of(file, exercise) is None
     (tmp_path / FILE_NAME).write_text(HEADER[0])
-    assert home_of(file, exercise, alone=False) is not None
+    assert home_of(file, exercise) is not None
+    assert home_of(tmp_path / "anna.py", exercise) is None
+    assert home_of(tmp_path / "feedforward.py", exercise) is None
 
 
 @pytest.fixture
@@ -140,24 +142,64 @@ def test_partial_grades_other_names_and_other_folders_solve_nothing(
 def test_a_class_of_folders_gets_no_progress_files(
     run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
 ) -> None:
+    (tmp_path / "attention").mkdir()
     for name in ("anna", "ben"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "attention.py").touch()
     update(tmp_path / "ben", "attention", lambda _: Entry("tried"))
+    (tmp_path / "attention" / "chris.py").touch()
     assert run("grade", "anna/attention.py", "ben/attention.py").code == 0
-    assert not (tmp_path / "anna" / FILE_NAME).exists()
+    assert run("grade", "anna/attention.py").code == 0
+    assert run("grade", "attention/chris.py").out.startswith("Graded attention/chris.py:")
+    assert {one.name for one in (tmp_path / "anna").iterdir()} == {"attention.py"}
+    assert {one.name for one in (tmp_path / "attention").iterdir()} == {"chris.py"}
     assert read(tmp_path / "ben").entry("attention").state == "solved"
 
 
 def test_a_record_that_cannot_be_written_is_a_sentence_beside_the_grade(
-    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
+    run: Run,
+    three: list[Exercise],
+    graders: list[Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "attention.py").touch()
-    (tmp_path / FILE_NAME).mkdir()
+    run("start", ".")
+
+    def read_only(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("grader.learner.files.os.fsync", read_only)
     done = run("grade", "attention.py", "--format", "json")
     assert done.code == 0
     assert done.stdout.startswith("{")
-    assert "your progress was not written. 'progress.txt' is no file" in done.err.replace(f"{tmp_path}/", "")
+    assert "Your progress was not saved;" in done.err
+    assert "progress.txt' cannot be written: Read-only file system." in done.err
+
+
+@pytest.mark.parametrize("kind", ["directory", "notes"])
+def test_something_else_called_progress_txt_is_left_alone(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "attention.py").touch()
+    path = tmp_path / FILE_NAME
+    path.mkdir() if kind == "directory" else path.write_text("Monday: went for a walk\n")
+    done = run("grade", "attention.py")
+    assert (done.code, done.err) == (0, "")
+    assert {one.name for one in tmp_path.iterdir()} == {"attention.py", FILE_NAME}
+    assert path.is_dir() or path.read_text() == "Monday: went for a walk\n"
+
+
+def test_the_default_file_in_a_folder_without_a_progress_file_comes_with_a_note(
+    run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
+) -> None:
+    (tmp_path / "attention.py").touch()
+    done = run("grade")
+    assert done.out.startswith("Graded attention.py:")
+    assert "no progress file, so grades are not recorded. `zoo start .` adds one." in done.err
+    assert {one.name for one in tmp_path.iterdir()} == {"attention.py"}
+    run("start", ".")
+    assert run("grade").err == ""
+    assert read(tmp_path).entry("attention").state == "solved"
 
 
 @pytest.mark.slow

@@ -176,20 +176,20 @@ def test_somebody_who_holds_the_file_too_long_is_a_sentence(
     import filelock
 
     monkeypatch.setattr(record, "PATIENCE", 0.01)
-    with filelock.FileLock(tmp_path / f".{FILE_NAME}.lock"), pytest.raises(ZooError, match="has held it"):
+    with filelock.FileLock(tmp_path / f".{FILE_NAME}.lock"), pytest.raises(ZooError, match="has locked it"):
         update(tmp_path, "masks", lambda _: Entry())
 
 
 def test_what_is_no_progress_file_is_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     path.mkdir()
-    with pytest.raises(ZooError, match="is no file"):
+    with pytest.raises(ZooError, match="is not a regular file"):
         read(tmp_path)
-    with pytest.raises(ZooError, match="is no file"):
+    with pytest.raises(ZooError, match="is not a regular file"):
         update(tmp_path, "masks", lambda entry: entry)
     path.rmdir()
     os.mkfifo(path)
-    with pytest.raises(ZooError, match="is no file"):
+    with pytest.raises(ZooError, match="is not a regular file"):
         read(tmp_path)
     path.unlink()
     path.write_bytes(b"x" * (record.MAX_SIZE + 1))

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.catalog import get_exercise
+from grader.cli.watch import begin_progress
 from grader.learner import watching
-from grader.learner.record import Entry, update
+from grader.learner.record import FILE_NAME, Entry, read, update
 from tests import solution_file, template_file
 from tests.grader.learner.terminal import START, Terminal
 from tests.zoo.cli.conftest import ROOT
@@ -52,6 +54,46 @@ def left(folder: Path) -> list[str]:
 
 
 # The parts.
+
+
+def test_watching_an_exercise_creates_a_progress_file_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exercise = get_exercise("feedforward")
+    for name in ("feedforward.py", "mine.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "package").mkdir()
+    for name in ("__init__.py", "feedforward.py"):
+        (tmp_path / "package" / name).touch()
+    begin_progress(tmp_path / "mine.py", exercise)
+    begin_progress(tmp_path / "package" / "feedforward.py", exercise)
+    assert capsys.readouterr() == ("", "")
+    begin_progress(tmp_path / "feedforward.py", exercise)
+    said = capsys.readouterr()
+    assert " ".join(said.out.split()).startswith("Created ")
+    assert read(tmp_path).empty()
+    assert not (tmp_path / "package" / FILE_NAME).exists()
+    update(tmp_path, "feedforward", lambda _: Entry("tried"))
+    begin_progress(tmp_path / "feedforward.py", exercise)
+    assert read(tmp_path).entry("feedforward") == Entry("tried")
+    assert capsys.readouterr() == ("", "")
+    (tmp_path / FILE_NAME).write_text("Monday: went for a walk\n")
+    begin_progress(tmp_path / "feedforward.py", exercise)
+    assert "is not a progress file of zoo" in " ".join(capsys.readouterr().err.split())
+    assert (tmp_path / FILE_NAME).read_text() == "Monday: went for a walk\n"
+
+
+def test_watching_goes_on_where_no_progress_file_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read_only(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    (tmp_path / "feedforward.py").touch()
+    monkeypatch.setattr("grader.learner.files.os.fsync", read_only)
+    begin_progress(tmp_path / "feedforward.py", get_exercise("feedforward"))
+    assert "Read-only file system" in capsys.readouterr().err
+    assert {one.name for one in tmp_path.iterdir()} == {"feedforward.py"}
 
 
 def test_a_watcher_notes_a_new_file_a_renamed_one_and_one_that_goes(tmp_path: Path) -> None:
@@ -111,7 +153,7 @@ def test_saves_and_keys(folder: Path) -> None:
         terminal.press("n")
         terminal.wait_for("No other exercise here is unsolved.")
         file.write_text(SOLUTION)
-        terminal.wait_for("All of these passed")
+        terminal.wait_for("Run all tests:")
         update(folder, "feedforward", lambda _: Entry("solved"))
         terminal.press("s")
         terminal.wait_for("class")
@@ -137,7 +179,7 @@ def test_the_next_exercise_is_watched_from_then_on(folder: Path) -> None:
         assert "--- feedforward.py" in terminal.wait_for(READY)
         (folder / "attention.py").write_text("")
         (folder / "feedforward.py").write_text(SOLUTION)
-        seen = terminal.wait_for("All of these passed")
+        seen = terminal.wait_for("Run all tests:")
         assert "--- attention.py" not in seen
 
 
@@ -153,7 +195,7 @@ def test_a_file_that_is_half_written_deleted_moved_and_linked(folder: Path) -> N
         terminal.wait_for(READY)
         (folder / "new").write_text(SOLUTION)
         (folder / "new").replace(file)
-        terminal.wait_for("All of these passed")
+        terminal.wait_for("Run all tests:")
         file.unlink()
         file.mkdir()
         terminal.wait_for("is gone")
@@ -161,7 +203,7 @@ def test_a_file_that_is_half_written_deleted_moved_and_linked(folder: Path) -> N
         file.symlink_to(kept)
         terminal.wait_for(READY)
         kept.write_text(SOLUTION)  # seen by the look each second, the folder being another
-        terminal.wait_for("All of these passed")
+        terminal.wait_for("Run all tests:")
 
 
 @pytest.mark.slow
@@ -172,7 +214,7 @@ def test_a_save_in_the_middle_of_a_grade_begins_a_new_one(folder: Path) -> None:
         terminal.wait_for("--- feedforward.py")
         time.sleep(1)
         file.write_text(SOLUTION)
-        assert "--- feedforward.py" in terminal.wait_for("All of these passed")
+        assert "--- feedforward.py" in terminal.wait_for("Run all tests:")
         terminal.wait_for(READY)
         assert len(left(folder)) <= 1
 
@@ -242,7 +284,7 @@ def test_without_a_terminal_there_are_no_keys(folder: Path, stdin: str) -> None:
     try:
         wait_for("Waiting for")
         (folder / "feedforward.py").write_text(SOLUTION)
-        wait_for("All of these passed")
+        wait_for("Run all tests:")
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
@@ -256,8 +298,8 @@ def test_without_a_terminal_there_are_no_keys(folder: Path, stdin: str) -> None:
 def test_what_cannot_be_watched_is_a_sentence(folder: Path) -> None:
     (folder / "attention.py").mkdir()
     for name, said in (
-        ("attention.py", "is not a file"),
-        ("gone/attention.py", "is not a file"),
+        ("attention.py", "is not a regular file"),
+        ("gone/attention.py", "is not a regular file"),
         ("x.py", "x.py"),
     ):
         done = subprocess.run(

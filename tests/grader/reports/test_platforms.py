@@ -174,9 +174,9 @@ def test_what_does_not_fit_is_said_before_anything_is_graded(tmp_path: Path) -> 
     file = tmp_path / "feedforward.py"
     file.write_text("")
     for arguments, words in (
-        (["--format", "exercism", str(file)], "is for one file"),
-        (["--format", "json", "--visibility", "hidden"], "means nothing to --format json"),
-        (["--format", "json", "-o", str(tmp_path / "none" / "r.json")], "There is no folder"),
+        (["--format", "exercism", str(file)], "takes a single file"),
+        (["--format", "json", "--visibility", "hidden"], "has no effect with --format json"),
+        (["--format", "json", "-o", str(tmp_path / "none" / "r.json")], "there is no directory"),
     ):
         ran = CliRunner().invoke(grade, [str(file), *arguments])
         assert ran.exit_code == 2

@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from grader.catalog import get_exercises, get_mistakes
 from grader.core.failures import Named
 from grader.core.results import Grade, Result, clean
 from grader.reports import ReportFormat, get_format, get_formats
@@ -44,10 +45,10 @@ def make(*results: Result, **changes: object) -> Grade:
     return replace(grade, **changes)  # type: ignore[arg-type]
 
 
-def printed(name: str, *grades: Grade, color: bool = False) -> str:
+def printed(name: str, *grades: Grade, color: bool = False, **options: bool) -> str:
     @click.command()
     def show() -> None:
-        report = get_format(name).load()
+        report = get_format(name).load(**options)
         for grade in grades:
             report.add(grade)
         report.close(grades)
@@ -66,17 +67,58 @@ def test_the_page_names_the_mistake_with_formula_hint_proof_and_picture() -> Non
         "missing-scale",
         SCALE.formula,
         SCALE.hint,
-        SCALE.source,
         "expected 1\n",
         "got 2",
         "\n  # .\n",
     ):
         assert part in text
     assert "1 test skipped: same cause as 'equals the reference'" in text
-    assert "a fault of the grader" in text
-    assert "2/9" in text
+    assert "grader error: grader's own" in text
+    assert SCALE.source not in text
+    assert SCALE.source in printed("terminal", make(FAILED), show_all=True)
+    assert text.endswith("\nfailed: 2/9 points (1 failed, 1 grader errors, 1 skipped, 1 passed)\n\n")
     assert "zoo grade 'my file.py' --only numerics" in text
     assert "--seed 7" in text
+
+
+def test_passed_tests_are_one_line_unless_all_are_asked_for() -> None:
+    text = printed("terminal", make(PASSED, FAILED, SKIPPED))
+    assert "\n1 passed\n" in text
+    assert PASSED.title not in text
+    rows = [line.split()[:2] for line in text.splitlines() if line.startswith(("failed  ", "skipped  "))]
+    assert rows == [["failed", "numerics"], ["skipped", "numerics"]]
+    everything = printed("terminal", make(PASSED, FAILED, SKIPPED), show_all=True)
+    assert "\n1 passed\n" not in everything
+    assert PASSED.title in everything
+    assert "\n1 passed\n" in printed("terminal", make(PASSED))
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_a_diagnosis_is_at_most_five_lines_above_its_numbers(color: bool) -> None:
+    for words in (1, 30, 60, 300):
+        text = "A short sentence first. " + "many words " * words + "end. " + "Another sentence. " * 5
+        long = replace(SCALE, text=text, formula="softmax " * 20)
+        page = click.unstyle(printed("terminal", make(replace(FAILED, mistakes=(long,))), color=color))
+        above = page.partition("missing-scale\n")[2].partition("    expected 1")[0].splitlines()
+        assert 2 <= len(above) <= 4
+        assert above[0].startswith("  A short sentence first.")
+        assert above[-1].startswith("  Formula  softmax")
+        assert max(map(len, page.splitlines())) <= 80
+    endless = replace(SCALE, text="word " * 200, formula="")
+    page = printed("terminal", make(replace(FAILED, mistakes=(endless,))))
+    assert len(page.partition("missing-scale\n")[2].partition("    expected 1")[0].splitlines()) == 4
+    assert " ...\n" in page
+
+
+def test_every_known_mistake_of_ours_is_shown_from_its_first_sentence() -> None:
+    for exercise in get_exercises():
+        for mistake in get_mistakes(exercise):
+            page = printed("terminal", make(replace(FAILED, mistakes=(mistake.named,))))
+            above = page.partition(f"\n{mistake.named.id}\n")[2].partition("    expected 1")[0]
+            shown = " ".join(above.partition("  Formula  ")[0].split())
+            assert shown in " ".join(mistake.named.text.split()), mistake.named.id
+            assert shown
+            assert len(above.splitlines()) <= 4
 
 
 def test_the_page_is_80_columns_wide_and_plain_in_a_pipe() -> None:
@@ -92,11 +134,12 @@ def test_names_of_mistakes_are_not_broken_at_their_hyphens() -> None:
         assert "divided-by-all-places" in printed("terminal", make(FAILED, skipped))
 
 
-def test_a_mistake_is_told_once() -> None:
+def test_a_mistake_is_explained_once() -> None:
     other = Named("mask-inverted", "The mask is the wrong way round.", hint="Look at ~mask.")
     text = printed("terminal", make(FAILED, replace(FAILED, mistakes=(SCALE, other))))
     assert text.count(SCALE.formula) == text.count(SCALE.hint) == text.count(other.text) == 1
-    assert "missing-scale (see above), mask-inverted" in text
+    assert "\nmissing-scale (see above)\n" in text
+    assert "\nmask-inverted\n" in text
 
 
 def test_colour_changes_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,14 +160,14 @@ def test_who_wants_no_colour_gets_none(name: str, value: str, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("grade", "expected"),
     [
-        (make(PASSED), "All passed: 2/2 points."),
+        (make(PASSED), "\npassed: 2/2 points (1 passed)\n"),
         (make(PASSED, next_exercise="masks.py"), "Next: exercises/masks.py"),
-        (make(PASSED, selection=" --only shape"), "Next, all tests:\n  zoo grade 'my file.py'\n"),
+        (make(PASSED, selection=" --only shape"), "Run all tests:\n  zoo grade 'my file.py'\n"),
         (make(PASSED, file="my/attention.py", next_exercise="masks.py"), "Next: my/masks.py\n"),
         (make(PASSED, file="my/attention.py"), "zoo solution my/attention.py\n"),
         (make(PASSED), "zoo solution attention\n"),
-        (make(FAILED), "Stuck? A hint, and a little more each time:\n  zoo hint attention\n"),
-        (make(SKIPPED), "0/3 points."),
+        (make(FAILED), "Get a hint (each call reveals more):\n  zoo hint attention\n"),
+        (make(SKIPPED), "\nfailed: 0/3 points (1 skipped)\n"),
     ],
 )
 def test_the_page_ends_with_the_next_step(grade: Grade, expected: str) -> None:
@@ -216,4 +259,4 @@ def test_a_file_that_cannot_be_loaded_is_sent_back_with_the_same_options() -> No
     unread = replace(FAILED, name="load", mistakes=())
     text = printed("terminal", replace(make(unread), selection=" --quick"))
     assert "grade again:\n  zoo grade 'my file.py' --quick\n" in text
-    assert "its tests alone" not in text
+    assert "rerun its category" not in text

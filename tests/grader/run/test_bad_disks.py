@@ -112,7 +112,7 @@ def test_a_grade_in_a_folder_on_a_full_disk_is_told(disk: Path) -> None:
     assert done.returncode == 1  # nothing is written yet
     assert "".join(done.stdout.split()).startswith(f"Graded{file}:")
     assert said(done) == (
-        "The grade is as shown, but your progress was not written. "
+        "Your progress was not saved; the grade itself is not affected. "
         f"'{disk}/{FILE_NAME}' cannot be written: No space left on device."
     )
     assert (disk / FILE_NAME).read_text() == LONG
@@ -174,7 +174,7 @@ def test_a_folder_that_an_ordinary_user_may_not_write_in() -> None:
         assert done.returncode == 1, done.stderr
         assert "".join(done.stdout.split()).startswith(f"Graded{file}:")
         assert said(done) == (
-            "The grade is as shown, but your progress was not written. "
+            "Your progress was not saved; the grade itself is not affected. "
             f"'{mine}/{FILE_NAME}' cannot be written: Permission denied."
         )
         assert (mine / FILE_NAME).read_text() == LONG

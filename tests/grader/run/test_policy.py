@@ -26,7 +26,7 @@ from grader.core.policy import library_attention
 )
 def test_library_attention_is_refused_with_its_line(code: str) -> None:
     reason = library_attention(code)
-    assert "--strict" in reason
+    assert "--no-library-attention" in reason
     assert f"line {len(code.splitlines())}: " in reason
 
 

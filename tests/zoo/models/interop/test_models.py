@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-import zoo
 from tests.zoo.models.interop.support import (
     HEADS,
     INNER,
@@ -145,10 +143,3 @@ def test_an_encoding_inside_the_attention_is_refused(encoding: str) -> None:
     for convert in (lambda: to_torch(model), lambda: load_torch(model, make("transformer"))):
         with pytest.raises(ZooError, match="acts inside the attention"):
             convert()
-
-
-def test_the_example_of_the_readme_runs() -> None:
-    text = (Path(zoo.__file__).parent / "README.md").read_text(encoding="utf-8")
-    section = text.split("## From torch and back\n")[1].split("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    exec(code, {})

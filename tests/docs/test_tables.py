@@ -1,21 +1,21 @@
-"""The tables of the README are those of the registry."""
+"""The generated tables in the pages are up to date."""
 
 from __future__ import annotations
 
-from tests.tables import README, TABLE, TABLES, markdown, with_tables
+from tests.docs.tables import PAGES, TABLE, TABLES, markdown, with_tables
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.presets import zoo_presets
 from zoo.training.translation import presets as translation
 
-TEXT = README.read_text(encoding="utf-8")
+TEXT = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def test_the_tables_are_those_of_the_registry() -> None:
-    """If this fails, a variant or a preset has changed: `make readme`, or `python -m tests.tables`."""
+    """If this fails, a variant or a preset has changed: `make docs`, or `python -m tests.docs.tables`."""
     assert with_tables(TEXT) == TEXT
 
 
-def test_every_table_stands_in_the_readme_with_every_name() -> None:
+def test_every_table_is_in_a_page_with_every_name() -> None:
     found = {match["name"]: match["text"] for match in TABLE.finditer(TEXT)}
     assert found.keys() == TABLES.keys()
     for variant in get_registry().variants():
@@ -25,7 +25,7 @@ def test_every_table_stands_in_the_readme_with_every_name() -> None:
         assert f"| `{preset.name}` | {preset.summary} | {preset.source} |" in found["presets"]
 
 
-def test_every_model_that_was_measured_stands_in_the_readme() -> None:
+def test_every_model_that_was_measured_is_in_the_page() -> None:
     (speed,) = [match["text"] for match in TABLE.finditer(TEXT) if match["name"] == "speed"]
     ratios = [line.split(" | ")[2] for line in speed.splitlines() if line.startswith("| ")][2:]
     assert len(ratios) >= 10

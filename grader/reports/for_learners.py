@@ -1,7 +1,7 @@
-"""What a report for learners says of a hidden test: its mistake by name, and nothing of the inputs it was found with.
+"""The part of a verdict that a learner may see on a platform: the mistake's name, nothing about the hidden inputs.
 
-Numbers expected and got, pictures and the seed stay with whoever runs the grader: from them a test's inputs could be
-had, and answers made up for them.
+Expected and actual numbers, pictures and the seed are left out: they would reveal a test's inputs, and a file could
+return hard-coded answers for them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _NUMBERS = re.compile(
 )
 
 
-def told(result: Result) -> str:
-    """A few sentences, "" for a test that passed."""
+def message_for_learners(result: Result) -> str:
+    """Return a few sentences, or "" for a test that passed."""
     if result.status == "passed":
         return ""
-    if result.status == "error":  # what broke may hold the test's own numbers
-        return "The grader itself broke in this test; this says nothing about your code."
+    if result.status == "error":  # the traceback may contain the test's numbers
+        return "Internal error of the grader in this test; your code is not at fault."
     if result.mistakes:
         return "\n\n".join(
             "\n".join(
@@ -29,7 +29,7 @@ def told(result: Result) -> str:
             for m in result.mistakes
         )
     if _NUMBERS.search(result.message):
-        return "The result is not what the exercise asks for. `zoo grade` on your own machine shows a case."
+        return "Wrong result. Run `zoo grade` on your own machine to see an example."
     return result.message
 
 

@@ -1,13 +1,13 @@
-"""Keeps README.md, zoo/PLUGINS.md and grader/EXERCISES.md true: runs their commands, and compares what they print.
+"""Keeps the pages true: runs their commands in order, and compares what they print with what the page shows.
 
 A block opened with ```console holds one command ("$ ...") and its output. Words after `console`:
 `volatile`, numbers in the output differ from run to run; `slow`, takes more than a few seconds;
-`exit=N`, the exit code it must have. `python -m tests.readme` rewrites the outputs.
+`exit=N`, the exit code it must have. `python -m tests.docs` rewrites the outputs and the generated tables.
 
-In the other two, code whose first line is a comment with a path is that file, made before the commands
-below it run. After the path: `continued`, for code that is added at its end; `one more entry`, for one that
-is added to VARIANTS. A pyproject.toml, of the page or written
-by one of its commands, is installed, as far as its entry points go.
+Code whose first line is a comment with a path is that file, written before the commands below it run. After the
+path: `continued`, for code that is appended; `one more entry`, for an entry that is added to VARIANTS. A
+pyproject.toml, of the page or written by one of its commands, is installed, as far as its entry points go. Other
+Python blocks are excerpts, unless their first line is `# runs`: then a test executes them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import ROOT, solution_file, tables
+from grader.exercises import built_in
+from tests import ROOT, solution_file
+from tests.docs import tables
 
 STEP = re.compile(
     r"```console(?P<words>[^\n]*)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```\n"
@@ -32,6 +34,9 @@ STEP = re.compile(
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
 FACT = re.compile(r'^(name|version) = "(.*)"$', re.MULTILINE)
 ENTRY = re.compile(r"^([\w-]+) = ", re.MULTILINE)
+
+
+EXERCISES = tuple(one.name for one in built_in())
 
 
 @dataclass(frozen=True)
@@ -104,12 +109,13 @@ def examples(text: str) -> list[Example]:
 
 
 def workshop() -> Path:
-    """A folder in which the README's relative paths exist and nothing of ours can be overwritten."""
-    folder = _empty("readme")
+    """A copy of the parts of a checkout that commands name."""
+    folder = _empty("docs")
     shutil.copytree(ROOT / "exercises", folder / "exercises")
-    file = folder / solution_file("attention").relative_to(ROOT)
-    file.parent.mkdir(parents=True)
-    shutil.copy(solution_file("attention"), file)
+    for name in EXERCISES:
+        file = folder / solution_file(name).relative_to(ROOT)
+        file.parent.mkdir(parents=True)
+        shutil.copy(solution_file(name), file)
     return folder
 
 
@@ -132,12 +138,19 @@ def _empty(name: str) -> Path:
     return folder
 
 
+ALL_PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "zoo/**/*.md", "grader/**/*.md", "exercises/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+PLACES: dict[str, Callable[[], Path]] = {"docs/plugins.md": checkout, "docs/write-an-exercise.md": bare}
+"""Where the commands of a page run, if not in a `workshop`."""
 PAGES: dict[Path, Callable[[], Path]] = {
-    ROOT / "README.md": workshop,
-    ROOT / "zoo" / "PLUGINS.md": checkout,
-    ROOT / "grader" / "EXERCISES.md": bare,
+    page: PLACES.get(page.relative_to(ROOT).as_posix(), workshop)
+    for page in ALL_PAGES
+    if steps(page.read_text(encoding="utf-8"))
 }
-"""What is kept true, and where its commands run."""
+"""The pages with commands, and where these run."""
 
 
 def run(example: Example, folder: Path) -> str:
@@ -159,7 +172,7 @@ def run(example: Example, folder: Path) -> str:
     plugins = ",".join(["grader", *ENTRY.findall(entries)])
     shown = {"COLUMNS": "80", "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "ZOO_PLUGINS": plugins}
     own = [folder, *packages] if (folder / "zoo").exists() else packages
-    modules = {"PYTHONPATH": os.pathsep.join(map(str, own))} if own else {}
+    modules = {"PYTHONPATH": os.pathsep.join(map(str, [*own, ROOT]))}
     done = subprocess.run(
         example.command,
         shell=True,
@@ -191,14 +204,12 @@ def rewrite(page: Path, folder: Path) -> None:
     page.write_text(STEP.sub(rewritten, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def main() -> None:
-    """Rewrite the tables and outputs in the pages."""
+def main(names: Sequence[str]) -> None:
+    """Rewrite the tables, and the outputs in the pages: all, or those whose file names are given."""
     tables.main()
     for page, place in PAGES.items():
+        if names and page.name not in names:
+            continue
         folder = place()
         rewrite(page, folder)
         shutil.rmtree(folder)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,27 +1,31 @@
-"""The tables of the README: variants by axis and presets, from the registry; speed, from `tests/bench/results.csv`.
+"""The generated tables of the pages: variants, presets and sizes from the registry, costs from `results.csv`, attacks.
 
-They stand between `<!-- NAME: made by make readme -->` and `<!-- end of NAME -->`. `python -m tests.tables` writes
-them; `python -m tests.readme` does too.
+Each is between `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`. `python -m tests.docs.tables` writes
+them; `python -m tests.docs` does too.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
+from tests import ROOT
+from tests.bench import costs
+from tests.grader.hostile import table as attacks
+from tests.test_architecture import NAMES, imported, room_of
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.presets import zoo_presets
 from zoo.core.registry import Variant
 from zoo.training.translation import presets as translation
 
-README = Path(__file__).parent.parent / "README.md"
-RESULTS = Path(__file__).parent / "bench" / "results.csv"
+RESULTS = ROOT / "tests" / "bench" / "results.csv"
 SPEED = re.compile(r"(training|inference|decoding|peer)-.*d\d+")
 """Rows of the benchmark that compare models."""
+PAGES = [ROOT / "docs" / name for name in ("variants.md", "benchmarks.md", "sandbox.md", "architecture.md")]
 TABLE = re.compile(
-    r"<!-- (?P<name>[a-z]+): made by make readme -->\n(?P<text>.*?)<!-- end of (?P=name) -->\n", re.DOTALL
+    r"<!-- (?P<name>[a-z]+): made by make docs -->\n(?P<text>.*?)<!-- end of (?P=name) -->\n", re.DOTALL
 )
 
 
@@ -66,6 +70,21 @@ def speed_table() -> str:
     return f"{table}\n\nOne thread; {'; '.join(machines)}."
 
 
+def rooms_table() -> str:
+    """One row per room: what it is for, and the rooms that it imports."""
+    graph: dict[str, set[str]] = {}
+    for name, path in NAMES.items():
+        if room_of(name).count(".") and not name.startswith(("grader.exercises.", "exercises")):
+            others = {room_of(one) for one in imported(path) if one in NAMES and room_of(one).count(".")}
+            graph.setdefault(room_of(name), set()).update(others - {room_of(name)})
+    rows = []
+    for room, others in graph.items():
+        purpose = (importlib.import_module(room).__doc__ or "").partition("\n")[0]
+        names = sorted({"grader.exercises" if one.startswith("grader.exercises.") else one for one in others})
+        rows.append((f"`{room}`", purpose, ", ".join(f"`{one}`" for one in names)))
+    return markdown(("room", "purpose", "imports"), rows)
+
+
 def _against(row: dict[str, str]) -> str:
     """What stands behind the slash, in short."""
     for text in (
@@ -90,24 +109,27 @@ TABLES: dict[str, Callable[[], str]] = {
     "variants": variants_tables,
     "presets": presets_table,
     "speed": speed_table,
+    "costs": costs.table,
+    "attacks": attacks.table,
+    "rooms": rooms_table,
 }
-"""What can stand between the marks, by name."""
+"""The tables, by name."""
 
 
 def with_tables(text: str) -> str:
-    """The README's text with its tables made anew."""
+    """Return a page's text with its tables made anew."""
 
     def made(match: re.Match[str]) -> str:
         name = match["name"]
-        return f"<!-- {name}: made by make readme -->\n{TABLES[name]()}\n<!-- end of {name} -->\n"
+        return f"<!-- {name}: made by make docs -->\n{TABLES[name]()}\n<!-- end of {name} -->\n"
 
     return TABLE.sub(made, text)
 
 
 def main() -> None:
-    """Write the tables into the README."""
-    text = README.read_text(encoding="utf-8")
-    README.write_text(with_tables(text), encoding="utf-8")
+    """Write the tables into the pages."""
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

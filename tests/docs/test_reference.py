@@ -1,0 +1,47 @@
+"""What the pages list is complete: hooks, worker operations, categories, parts, traits."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from grader import hookspecs as grader_hooks
+from grader.catalog import CATEGORIES
+from grader.engine.conclusions import TRAITS
+from grader.worker.operations import Operations
+from grader.worker.parts import PARTS
+from tests.docs.pages import ROOT
+from zoo.core import hookspecs as zoo_hooks
+
+DOCS = ROOT / "docs"
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_every_hook_is_documented_with_its_signature() -> None:
+    for module in (zoo_hooks, grader_hooks):
+        hooks = {name: f for name, f in vars(module).items() if name.startswith("zoo_")}
+        assert hooks
+        for name, function in hooks.items():
+            arguments = ", ".join(inspect.signature(function).parameters)
+            assert f"| `{name}({arguments})` |" in text("plugins.md")
+            assert inspect.getdoc(function)
+
+
+def test_every_operation_of_the_worker_is_documented() -> None:
+    table = text("sandbox.md").partition("| `op` |")[2].partition("\n\n")[0]
+    rows = {"op"} | {
+        op for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for op in re.findall(r"`(\w+)`", row)
+    }
+    assert rows == {"source", "op", *Operations("cpu")._operations}
+
+
+def test_what_the_page_on_exercises_lists_is_there() -> None:
+    page = text("write-an-exercise.md")
+    kinds = set(re.findall(r"`([A-Z]\w+)`", page.partition("one of `PARTS`")[2].partition("...")[0]))
+    assert kinds
+    assert kinds <= set(PARTS)
+    assert set(re.findall(r'traits=frozenset\(\{"([^"]+)"', page)) <= set(TRAITS)
+    assert all(f"`{category}`" in page for category in CATEGORIES)
