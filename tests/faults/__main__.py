@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests import ROOT
 from tests.faults.faults import FAULTS, Fault
 
@@ -46,12 +48,7 @@ def own_tests(file: str) -> list[str]:
 
 
 def find(fault: Fault, tests: Sequence[str]) -> str:
-    """The first test that fails with `fault`; "" if none does.
-
-    Args:
-        fault: what is applied.
-        tests: what to run; without any, the tests of the fault's room, then all.
-    """
+    """The first test that fails with `fault`, in this order of files and folders; "" if none does."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         copy(folder)
@@ -59,26 +56,34 @@ def find(fault: Fault, tests: Sequence[str]) -> str:
         patched.write_text(
             patched.read_text(encoding="utf-8").replace(fault.old, fault.new), encoding="utf-8"
         )
-        chosen = tests or [*own_tests(fault.file), "tests"]
-        which = [] if fault.slow else ["-m", "not slow"]
-        options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", "--no-header", *which]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, *chosen, "--deselect", "tests/faults"],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": made, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            output, _ = process.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return "(no end)"
+        for number, one in enumerate(tests):
+            if found := first_failure(fault, folder, one, tests[:number]):
+                return found
+    return ""
+
+
+def first_failure(fault: Fault, folder: Path, tests: str, done: Sequence[str]) -> str:
+    """The first of these tests that fails, those that are `done` left out; "" if none does."""
+    which = [] if fault.slow else ["-m", "not slow"]
+    options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", "--no-header", *which]
+    left_out = [f"--ignore={one}" for one in ("tests/faults", *done)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, tests, *left_out],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return f"(no end in {tests})"
     failed = FAILED.search(output)
-    if failed is None and process.returncode != 0:
+    if failed is None and process.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise RuntimeError(f"{fault.name}: pytest ended with {process.returncode}:\n{output[-2000:]}")
     return "" if failed is None else failed[1]
 
@@ -91,16 +96,16 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="faults at a time (default: 1)")
     parser.add_argument("--tests", nargs="+", default=[], metavar="PATH", help="run these tests only")
-    parser.add_argument("--room", action="store_true", help="run the tests of each fault's room only")
+    parser.add_argument("--room", action="store_true", help="leave it at the tests of each fault's room")
     parser.add_argument("--output", type=Path, metavar="FILE.csv", help="write what found each fault")
     asked = parser.parse_args()
     chosen = [fault for fault in FAULTS if fault.name in asked.names or not asked.names]
     unknown = set(asked.names) - {fault.name for fault in chosen}
     if unknown:
         parser.error(f"there is no fault called {', '.join(sorted(unknown))}")
-    rows = []
+    rows, rest = [], [] if asked.room else ["tests"]
     with ThreadPoolExecutor(asked.jobs) as pool:
-        found = pool.map(lambda one: find(one, asked.tests or own_tests(one.file) * asked.room), chosen)
+        found = pool.map(lambda one: find(one, asked.tests or [*own_tests(one.file), *rest]), chosen)
         for fault, test in zip(chosen, found, strict=True):
             rows.append((fault.name, fault.file, test))
             print(f"{fault.name}: {test or 'NOT FOUND'}", flush=True)
