@@ -68,6 +68,7 @@ class Forked:
     def __init__(self, server: _Running, settings: dict[str, Any], output: IO[bytes]) -> None:
         self._server, self._folder = server, settings["scratch"]
         self._pid: int | None = None
+        self._problem = ""  # why there is no process
         read, write = settings["read"], settings["write"]
         others = {name: value for name, value in settings.items() if name not in ("read", "write")}
         self._number = server.send({"settings": others}, [read, write, output.fileno()])
@@ -85,12 +86,11 @@ class Forked:
             GraderBrokenError: it could not be made.
             EOFError: the fork server was killed.
         """
-        if self._pid is not None:
-            return
-        answer = self._server.receive(self._number, deadline)
-        if "error" in answer:
-            raise GraderBrokenError(f"The process for the submission could not start: {answer['error']}.")
-        self._pid = answer["pid"]
+        if self._pid is None and not self._problem:  # there is one answer
+            answer = self._server.receive(self._number, deadline)
+            self._pid, self._problem = answer.get("pid"), answer.get("error", "")
+        if self._problem:
+            raise GraderBrokenError(f"The process for the submission could not start: {self._problem}.")
 
     def end(self) -> None:
         """End its process group, and remove its folder; also when the fork server is gone."""

@@ -16,7 +16,7 @@ MODULES = sorted(
 )
 FILES = {name: importlib.import_module(f"tests.grader.wrong.{name}").WRONG for name in MODULES}
 CASES = [(name, title) for name, files in FILES.items() for title in files]
-EVERY = 5  # all but every so many are slow
+EVERY = 12  # all but every so many are slow
 
 
 @pytest.mark.parametrize(

@@ -169,14 +169,26 @@ LOADING = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), LOADING.values(), ids=list(LOADING))
-def test_a_file_that_cannot_be_loaded_is_a_failed_grade(written: Any, text: str | bytes, said: str) -> None:
-    code, found = as_json(written(text), "--quick")
-    first, *rest = found["tests"]
-    assert (code, found["passed"], found["points"]) == (1, False, 0)
-    assert (first["name"], first["status"]) == ("load", "failed")
-    assert said in first["message"]
-    assert {test["status"] for test in rest} == {"skipped"}
+def graded_together(folder: Path, texts: dict[str, str | bytes]) -> dict[str, Any]:
+    """The grades of several files in one run, which must exit with 1."""
+    files = []
+    for number, text in enumerate(texts.values()):
+        files.append(folder / str(number) / "attention.py")
+        files[-1].parent.mkdir()
+        files[-1].write_bytes(text.encode() if isinstance(text, str) else text)
+    code, found = as_json(*files, "--quick")
+    assert code == 1
+    return dict(zip(texts, found, strict=True))
+
+
+def test_a_file_that_cannot_be_loaded_is_a_failed_grade(tmp_path: Path) -> None:
+    found = graded_together(tmp_path, {name: text for name, (text, _) in LOADING.items()})
+    for name, (_, said) in LOADING.items():
+        first, *rest = found[name]["tests"]
+        assert (found[name]["passed"], found[name]["points"]) == (False, 0), name
+        assert (first["name"], first["status"]) == ("load", "failed"), name
+        assert said in first["message"], name
+        assert {test["status"] for test in rest} == {"skipped"}, name
 
 
 def test_a_file_of_another_size_than_honest(written: Any) -> None:
@@ -195,12 +207,12 @@ RUNNING = {
 FUNCTION = "def scaled_dot_product_attention(query, key, value, mask=None):\n"
 
 
-@pytest.mark.parametrize(("text", "said"), RUNNING.values(), ids=list(RUNNING))
-def test_code_that_misbehaves_is_a_failed_grade(written: Any, text: str, said: str) -> None:
-    code, found = as_json(written(text.format(function=FUNCTION)), "--quick")
-    assert code == 1
-    assert any(said in test["message"] for test in found["tests"] if test["status"] == "failed")
-    assert all(test["status"] != "error" for test in found["tests"])
+def test_code_that_misbehaves_is_a_failed_grade(tmp_path: Path) -> None:
+    texts = {name: text.format(function=FUNCTION) for name, (text, _) in RUNNING.items()}
+    for name, found in graded_together(tmp_path, texts).items():
+        said = RUNNING[name][1]
+        assert any(said in test["message"] for test in found["tests"] if test["status"] == "failed"), name
+        assert all(test["status"] != "error" for test in found["tests"]), name
 
 
 STOPPED = {

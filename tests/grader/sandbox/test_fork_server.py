@@ -264,6 +264,7 @@ def test_no_room_for_files_is_the_graders_fault(
     with pytest.raises(GraderBrokenError, match=r"could not start: .*No such file"):  # noqa: PT012
         worker = Worker(server=own if forked else None)
         RemoteSubmission(worker, CODE, "a.py")
+    assert (own.pid is not None) is forked  # it serves on
     own.close()
 
 

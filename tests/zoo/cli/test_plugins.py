@@ -210,8 +210,10 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-@pytest.mark.parametrize("command", ["build", "train"])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("build", "two"), ("train", "two"), ("build", "takes"), ("build", "lacks"), ("train", "raises")],
+)
 def test_a_mistake_in_a_plugins_part_is_a_sentence_that_names_it(
     name: str, command: str, shell: Zoo, plugin: Install, tmp_path: Path
 ) -> None:
@@ -228,6 +230,6 @@ def test_a_mistake_in_a_plugins_part_is_a_sentence_that_names_it(
     assert "Traceback" not in done.err
     assert MISTAKES[name] in " ".join(done.err.split())
     assert max(map(len, done.err.splitlines())) <= 80
-    if name not in ("takes", "lacks"):
+    if command == "train":
         loud = shell(*arguments, ZOO_STRICT_PLUGINS="1")
         assert "Traceback" in loud.err

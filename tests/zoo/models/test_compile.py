@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.zoo.torch_features import AROUND, Batch, batch, cases, covering, make, run
+from tests.zoo.torch_features import AROUND, Batch, batch, covering, make, run
 from zoo.models.transformer import Transformer
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
 
 COMPILER = shutil.which(os.environ.get("CXX", "g++"))
 every_variant = pytest.mark.parametrize("case", covering(*AROUND))
-every_model = pytest.mark.parametrize("case", cases(*AROUND))
 
 
 @pytest.fixture(autouse=True)
@@ -39,13 +38,6 @@ def same(model: Transformer, compiled: object, given: Batch, tolerance: float = 
 @every_variant
 def test_every_variant_becomes_one_graph_that_equals_it(case: str) -> None:
     """Several at once, to be quick."""
-    model = make(case)
-    same(model, torch.compile(model, backend="eager", fullgraph=True), batch())
-
-
-@pytest.mark.slow
-@every_model
-def test_every_model_becomes_one_graph_that_equals_it(case: str) -> None:
     model = make(case)
     same(model, torch.compile(model, backend="eager", fullgraph=True), batch())
 

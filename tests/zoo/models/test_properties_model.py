@@ -1,6 +1,6 @@
 """What must hold for a Transformer whatever it is built from, beside what `zoo.analysis.checks` looks at.
 
-Models are the default one with one axis changed at a time; `test_pairs` has all pairs.
+Every variant is in one of the models; `test_pairs` has all pairs.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.zoo.support import fitting
+from tests.zoo.torch_features import AROUND, covering
 from zoo.core.blueprint import Blueprint
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
@@ -34,11 +35,9 @@ SIZES = {
 }
 
 
-NOT_OF_THE_MODEL = ("init", "loss", "schedule", "decoding")
-CASES = [f"{v.axis}={v.name}" for v in get_registry().variants() if v.axis not in NOT_OF_THE_MODEL]
-SLOW = ("attention=flex",)  # traces its mask function at every call
-every_model = pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in CASES]
+SLOW = "attention=flex"  # traces its mask function at every call
+every_variant = pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (SLOW in case)) for case in covering(*AROUND)]
 )
 
 
@@ -80,7 +79,7 @@ def differ(a: Tensor, b: Tensor) -> bool:
     return bool((a - b).abs().max() > 1e-6)
 
 
-@every_model
+@every_variant
 def test_no_gradient_comes_from_later_positions_and_some_from_all_earlier_ones(case: str) -> None:
     model, src, tgt = make(case), ragged(words(3, 5)), words(3, 6, seed=1)
     memory = model.encode(src)
@@ -94,7 +93,7 @@ def test_no_gradient_comes_from_later_positions_and_some_from_all_earlier_ones(c
         assert torch.all(gradient[:, : place + 1].abs().amax(-1) > 0)
 
 
-@every_model
+@every_variant
 def test_the_encoder_is_permutation_equivariant_just_where_positions_are_not_told_apart(case: str) -> None:
     model, src = make(case), words(2, 6)
     blueprint = blueprint_of(case)
@@ -118,7 +117,7 @@ def ends(rows: Tensor) -> list[int]:
     return [row.index(EOS) if EOS in row else len(row) for row in rows.tolist()]
 
 
-@every_model
+@every_variant
 def test_greedy_decoding_of_a_batch_equals_row_by_row(case: str) -> None:
     src, steps = ragged(words(6, 5)), 8
     for seed in range(100):  # until the rows of a random model end at different steps
@@ -135,7 +134,7 @@ def test_greedy_decoding_of_a_batch_equals_row_by_row(case: str) -> None:
         assert torch.all(together[row, alone.size(1) :] == PAD)
 
 
-@every_model
+@every_variant
 def test_a_saved_and_reloaded_model_gives_the_same_logits_bit_for_bit(case: str, tmp_path: Path) -> None:
     model, src, tgt = make(case).float(), ragged(words(3, 5)), words(3, 4, seed=1)
     save_checkpoint(tmp_path, model, blueprint_of(case))

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.together import together
 from tests.zoo.parts.attention.support import (
     BATCH,
     HEADS,
@@ -35,7 +36,7 @@ from zoo.parts.attention.eager import EagerAttention
 
 
 @every_exact_and_form
-@pytest.mark.parametrize("kind", MASKS)
+@together("kind", MASKS)
 def test_outputs_and_gradients_equal_eager(
     variant: Variant, form: str, kind: str, device: torch.device
 ) -> None:
@@ -55,8 +56,8 @@ def test_outputs_and_gradients_equal_eager(
 
 
 @every_exact_and_form
-@pytest.mark.parametrize("kind", ["none", "causal", "closed-rows"])
-@pytest.mark.parametrize(("role", "keys"), [("self", 4), ("cross", 7)])
+@together("kind", ["none", "causal", "closed-rows"])
+@together(("role", "keys"), [("self", 4), ("cross", 7)])
 def test_the_roles_equal_eager(variant: Variant, form: str, kind: str, role: str, keys: int) -> None:
     oracle, attention = make_pair(variant)
     inputs, mask = make_inputs(4, keys, role), in_form(keep_mask(kind, 4, keys), form)
@@ -104,8 +105,8 @@ def test_a_finite_bias_is_added_to_the_scores(variant: Variant) -> None:
 
 
 @every_attention
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.06)])
-@pytest.mark.parametrize("kind", ["none", "causal", "closed-rows"])
+@together(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.06)])
+@together("kind", ["none", "causal", "closed-rows"])
 def test_other_dtypes_stay_near_float64(
     variant: Variant, dtype: torch.dtype, tolerance: float, kind: str, device: torch.device
 ) -> None:
@@ -169,7 +170,7 @@ def test_eager_equals_torchs_own_module() -> None:
 
 
 @every_showing
-@pytest.mark.parametrize("kind", MASKS)
+@together("kind", MASKS)
 def test_the_weights_shown_are_those_used(variant: Variant, kind: str) -> None:
     if not takes(variant, kind):
         pytest.skip("refuses masks that differ between heads")
@@ -188,7 +189,7 @@ def test_the_weights_shown_are_those_used(variant: Variant, kind: str) -> None:
 
 
 @every_showing
-@pytest.mark.parametrize("kind", ["none", "causal", "closed-rows"])
+@together("kind", ["none", "causal", "closed-rows"])
 def test_weights_of_exact_attentions_are_those_of_eager(variant: Variant, kind: str) -> None:
     if not variant.capabilities["exact"]:
         pytest.skip("has weights of its own")
@@ -199,7 +200,7 @@ def test_weights_of_exact_attentions_are_those_of_eager(variant: Variant, kind: 
 
 
 @every_attention
-@pytest.mark.parametrize("bias", [True, False])
+@together("bias", [True, False])
 def test_state_dict_has_the_canonical_names(variant: Variant, bias: bool) -> None:
     kinds = ("weight", "bias") if bias else ("weight",)
     canonical = {f"{letter}_proj.{kind}" for letter in ("q", "k", "v", "out") for kind in kinds}
@@ -242,7 +243,7 @@ def test_a_seed_gives_the_same_weights_whichever_attention_holds_them(variant: V
 
 
 @every_attention
-@pytest.mark.parametrize("heads", [0, 4, 7, -1])
+@together("heads", [0, 4, 7, -1])
 def test_heads_that_do_not_divide_the_width_are_refused(variant: Variant, heads: int) -> None:
     with pytest.raises(ValueError, match=f"d_model=6 is not divisible by num_heads={heads}"):
         variant.load()(6, heads)
@@ -281,8 +282,8 @@ def test_the_forms_of_a_mask_mean_the_same(variant: Variant) -> None:
 
 
 @every_attention_and_form
-@pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.parametrize("training", [True, False])
+@together("kind", MASKS)
+@together("training", [True, False])
 def test_gradients_are_finite_and_reach_everything(
     variant: Variant, form: str, kind: str, training: bool
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.together import together
 from tests.zoo.parts.attention.support import (
     BATCH,
     HEADS,
@@ -27,7 +28,7 @@ from zoo.core.registry import Variant
 
 
 @every_blanking_and_form
-@pytest.mark.parametrize("bias", [True, False])
+@together("bias", [True, False])
 def test_a_closed_row_has_heads_of_exactly_zero(variant: Variant, form: str, bias: bool) -> None:
     attention, inputs = make(variant, bias=bias), make_inputs(4, 5)
     if bias:
@@ -46,7 +47,7 @@ def test_a_closed_row_has_heads_of_exactly_zero(variant: Variant, form: str, bia
 
 
 @every_blanking_and_form
-@pytest.mark.parametrize("training", [True, False])
+@together("training", [True, False])
 def test_a_closed_item_gets_finite_gradients_of_zero(variant: Variant, form: str, training: bool) -> None:
     attention, inputs = make(variant, dropout=0.3).train(training), make_inputs(4, 5)
     out, of_inputs, of_parameters = run(attention, inputs, in_form(keep_mask("closed-item", 4, 5), form))
@@ -79,8 +80,8 @@ def test_the_weights_of_a_closed_row_are_zero(variant: Variant) -> None:
 
 
 @every_attention_and_form
-@pytest.mark.parametrize("size", [1e3, 1e30])
-@pytest.mark.parametrize("kind", ["padding", "closed-rows", "closed-item"])
+@together("size", [1e3, 1e30])
+@together("kind", ["padding", "closed-rows", "closed-item"])
 def test_masked_keys_do_not_leak_however_large(variant: Variant, form: str, size: float, kind: str) -> None:
     if kind != "padding" and not variant.capabilities["blanks_rows"]:
         pytest.skip("declares that a closed row attends to what is hidden")
@@ -132,7 +133,7 @@ def test_order_of_keys_does_not_matter_and_order_of_queries_carries_over(variant
 
 
 @every_attention
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@together("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_an_additive_mask_may_be_of_any_type(variant: Variant, dtype: torch.dtype) -> None:
     if "additive" not in variant.capabilities["mask_forms"]:
         pytest.skip("takes no additive masks")
@@ -157,10 +158,8 @@ def test_an_additive_mask_may_be_of_any_type(variant: Variant, dtype: torch.dtyp
 
 
 @every_attention
-@pytest.mark.parametrize(
-    ("batch", "queries", "keys"), [(2, 0, 0), (2, 0, 3), (2, 3, 0), (0, 3, 3)], ids=lambda size: str(size)
-)
-@pytest.mark.parametrize("training", [True, False], ids=["grad", "no-grad"])
+@together(("batch", "queries", "keys"), [(2, 0, 0), (2, 0, 3), (2, 3, 0), (0, 3, 3)])
+@together("training", [True, False])
 def test_what_is_empty_is_attended_to_and_from(
     variant: Variant, batch: int, queries: int, keys: int, training: bool
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.together import together
 from tests.zoo.parts.attention.support import (
     WIDTH,
     every_attention,
@@ -35,9 +36,7 @@ def pickled(module: Any) -> Any:
     return pickle.loads(pickle.dumps(module))
 
 
-every_way = pytest.mark.parametrize(
-    "way", [pickled, saved_and_loaded, copy.deepcopy], ids=lambda way: way.__name__
-)
+every_way = together("way", [pickled, saved_and_loaded, copy.deepcopy])
 
 
 @every_attention
@@ -67,9 +66,7 @@ def others(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 @every_attention
-@pytest.mark.parametrize(
-    "name", [f"{letter}_proj.{kind}" for letter in "qkvo" for kind in ("weight", "bias")]
-)
+@together("name", [f"{letter}_proj.{kind}" for letter in "qkvo" for kind in ("weight", "bias")])
 def test_what_is_missing_is_named_and_everything_else_is_loaded(variant: Variant, name: str) -> None:
     name = name.replace("o_proj", "out_proj")
     layers = torch.nn.ModuleDict({"0": make(variant)})
@@ -87,7 +84,7 @@ def test_what_is_missing_is_named_and_everything_else_is_loaded(variant: Variant
 
 
 @every_attention
-@pytest.mark.parametrize("strict", [True, False])
+@together("strict", [True, False])
 def test_a_wrong_shape_is_named_with_both_shapes(variant: Variant, strict: bool) -> None:
     attention = make(variant)
     expected = list(attention.state_dict()["k_proj.weight"].shape)

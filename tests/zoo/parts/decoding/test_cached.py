@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tests.zoo.parts.decoding.support import DECODINGS, EOS, IDS, PAD, decoding
 from tests.zoo.support import fitting
+from tests.zoo.torch_features import covering
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.rules import problems
@@ -24,16 +25,17 @@ SRC = torch.tensor([[3, 4, 5, 8], [6, 7, PAD, PAD], [5, PAD, PAD, PAD]])
 OUTSIDE = ("loss", "schedule", "decoding", "init")
 SLOW = ("attention=flex",)  # it makes a block mask at every step
 CASES = [
-    pytest.param(case, marks=[pytest.mark.slow] if case in SLOW else [])
-    for case in (f"{v.axis}={v.name}" for v in get_registry().variants() if v.axis not in OUTSIDE)
+    *(f"attention={v.name}" for v in get_registry().variants("attention")),
+    *covering(*OUTSIDE, "attention"),
 ]
-
-every_model = pytest.mark.parametrize("case", CASES)
+every_variant = pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] if case in SLOW else []) for case in CASES]
+)
 
 
 def make(case: str, seed: int) -> Transformer:
-    """The default model with this choice and what goes with it, float64, far from its initial weights."""
-    blueprint = fitting(dict([case.split("=")]), **SIZES)
+    """The default model with these choices and what goes with it, float64, far from its initial weights."""
+    blueprint = fitting(dict(part.split("=") for part in case.split(",")), **SIZES)
     refused = problems(make_plan(blueprint))
     if refused:
         pytest.skip("; ".join(refused.values()))
@@ -50,7 +52,7 @@ def answers(model: Transformer, name: str, cached: bool) -> Tensor:
     return generate(model, SRC, STEPS, decoding(name), cached=cached, **IDS)
 
 
-@every_model
+@every_variant
 def test_cached_answers_are_those_computed_anew(case: str) -> None:
     """Sources are padded, and rows end at different steps."""
     ends: set[int] = set()

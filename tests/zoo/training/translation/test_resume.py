@@ -58,11 +58,20 @@ class Stop(Exception):
     """Stands for the end of the process."""
 
 
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A training that nothing interrupts."""
+    run = make_run(tmp_path_factory.mktemp("straight") / "run")
+    train(run)
+    return run
+
+
 @pytest.mark.parametrize("after", [1, 3, 4, 10, 11, 12])
-def test_it_goes_on_from_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_it_goes_on_from_any_step(
+    straight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
     monkeypatch.setattr(keeper, "SAVE_EVERY", 3)
-    straight, broken = make_run(tmp_path / "straight"), make_run(tmp_path / "broken")
-    train(straight)
+    broken = make_run(tmp_path / "broken")
 
     class Mortal(Keeper):
         def on_step(self, progress: Progress, step: Step) -> None:
@@ -80,10 +89,9 @@ def test_it_goes_on_from_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("at", ["best", "last"])
 def test_it_goes_on_if_it_died_while_an_epoch_was_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+    straight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    straight, broken = make_run(tmp_path / "straight"), make_run(tmp_path / "broken")
-    train(straight)
+    broken = make_run(tmp_path / "broken")
     real = keeper.save_checkpoint
 
     def dying(folder: Path, *args: object, **notes: object) -> None:

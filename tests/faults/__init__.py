@@ -1,0 +1,1 @@
+"""Seeded faults: the tests must find every one of them."""
