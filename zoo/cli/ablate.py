@@ -1,4 +1,4 @@
-"""`zoo compare --task=translate`."""
+"""`zoo compare translate`."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ MISMATCH = "loss-and-head"
 CURVE = 6  # epochs of a loss curve that are shown
 
 
-@click.command(name="compare")
-@click.option("--task", metavar="NAME", expose_value=False, help=f"{TASK}: this page is about it.")
+@click.command(name=TASK)
 @source_options("train", "valid")
 @click.option("--tokenizer", type=FILE, metavar="FILE", help="A `tokenizer.json` for both languages.")
 @settings_options
@@ -64,9 +63,9 @@ def compare_translate(
 
     \b
     Examples:
-      zoo compare --task=translate --norm=pre,post --lr 4e-3
-      zoo compare --task=translate --loss=label-smoothing,cross-entropy
-      zoo compare --task=translate --head=log-softmax,softmax --loss=kl --allow-mismatch
+      zoo compare translate --norm=pre,post --lr 4e-3
+      zoo compare translate --loss=label-smoothing,cross-entropy
+      zoo compare translate --head=log-softmax,softmax --loss=kl --allow-mismatch
     """
     from zoo.analysis.records import check_csv, machine, write_csv
 

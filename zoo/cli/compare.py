@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.bytask import ByTask
 from zoo.cli.options import (
     accelerate_option,
     axis_options,
@@ -23,6 +22,7 @@ from zoo.cli.options import (
     sizes_from,
 )
 from zoo.cli.tables import comparison
+from zoo.cli.task_group import TaskGroup
 from zoo.cli.text import output_alone, print_alone, print_json
 from zoo.core.blueprint import Sizes, get_preset, make_blueprint
 from zoo.core.errors import CombinationError, ZooError
@@ -51,7 +51,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     return seeds
 
 
-@click.command(cls=ByTask, epilog=defaults_text(SMALL) + " With a task: its preset.")
+@click.command(cls=TaskGroup, epilog=defaults_text(SMALL) + " With a task: its preset.")
 @presets_option
 @axis_options(several=True)
 @size_options
@@ -113,6 +113,8 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
       zoo compare --preset vaswani2017,modern --d-model 128 --num-heads 4
       zoo compare --norm=pre,post --task reverse --seeds 3 --jobs 2
     """
+    if ctx.invoked_subcommand is not None:
+        return
     if as_json and csv_path == STANDARD_OUTPUT:
         raise ZooError("--json and --csv=- both want standard output: give one of them, or --csv a file.")
     from zoo.analysis.records import check_csv, csv_text, records, write_csv

@@ -184,6 +184,17 @@ def accelerate_option(command: F) -> F:
     )(command)
 
 
+def threads_option(default: int | None) -> Callable[[F], F]:
+    """--threads; without a default, as many as torch takes."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(1),
+        default=default,
+        show_default="as many as torch takes" if default is None else True,
+        help="CPU threads.",
+    )
+
+
 def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blueprint:
     """Return the blueprint that was asked for; takes its entries out of `given`.
 

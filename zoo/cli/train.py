@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.cli.bytask import ByTask
-from zoo.cli.options import accelerate_option, blueprint_from, blueprint_options, device_option, json_option
+from zoo.cli.options import (
+    accelerate_option,
+    blueprint_from,
+    blueprint_options,
+    device_option,
+    json_option,
+    threads_option,
+)
 from zoo.cli.root import INTERRUPTED, report
+from zoo.cli.task_group import TaskGroup
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Preset, get_preset
 from zoo.core.recipe import Recipe
@@ -62,6 +69,7 @@ class Run:
     recipe: Recipe
     device: torch.device
     save: Path | None
+    threads: int = 1
     losses: list[float] = field(default_factory=list)
     saved: int = 0
 
@@ -82,14 +90,14 @@ class Run:
         return " Nothing new is saved." if self.save else " Nothing is saved; --save DIR would have kept it."
 
 
-@click.command(cls=ByTask)
+@click.command(cls=TaskGroup)
 @click.option(
     "--task",
     type=TaskType(),
     default="reverse",
     show_default=True,
     metavar="NAME",
-    help=f"What to train on: {', '.join(get_tasks())}.",
+    help="What to train on; the same as `zoo train NAME`.",
 )
 @blueprint_options
 @click.option("--steps", type=click.IntRange(1), help=f"Batches. {_OWN % DEFAULT.steps}")
@@ -105,6 +113,7 @@ class Run:
 )
 @device_option
 @accelerate_option
+@threads_option(default=1)
 @click.option(
     "--save",
     type=click.Path(path_type=Path),
@@ -119,6 +128,7 @@ def train(
     task: str,
     device: str,
     accelerate: bool,
+    threads: int,
     save: Path | None,
     as_json: bool,
     **given: Any,
@@ -131,10 +141,13 @@ def train(
 
     \b
     Examples:
-      zoo train --task=reverse --save reverser
+      zoo train reverse --save reverser
       zoo train --attention=fused --norm=post --seed 3
       zoo train --attention=exercises/attention.py:MultiHeadAttention --steps 100
+      zoo train translate toys
     """
+    if ctx.invoked_subcommand is not None:
+        return
     preset = get_preset(given["preset"] or get_task(task).preset)
     recipe = _recipe(preset, {name: given.pop(name) for name in ASKED})
     blueprint = blueprint_from(given, preset)
@@ -147,7 +160,7 @@ def train(
 
     if save is not None:
         check_directory(save)
-    run = Run(task, blueprint, recipe, resolve_device(device), save)
+    run = Run(task, blueprint, recipe, resolve_device(device), save, threads)
     data = load_task(task)
     check_sizes(blueprint.sizes, data)
     model = build_on(blueprint, run.device, recipe.seed)
@@ -161,7 +174,12 @@ def train(
         seconds = time.perf_counter() - start
         run.keep(model)
         score = exact_match(
-            model, data, decoding=build_decoding(blueprint), seed=recipe.seed, device=run.device
+            model,
+            data,
+            decoding=build_decoding(blueprint),
+            seed=recipe.seed,
+            device=run.device,
+            threads=threads,
         )
     except DivergedError as error:
         report(DivergedError(f"{error}{run.kept()}"))
@@ -206,6 +224,7 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
                 schedule=build_schedule(run.blueprint, run.recipe.steps, run.recipe.warmup),
                 device=run.device,
                 on_step=on_step,
+                threads=run.threads,
             )
 
 

@@ -35,7 +35,7 @@ def translate(
     accelerate: bool,
     as_json: bool,
 ) -> None:
-    """Translate with the best model of a run that `zoo train --task=translate RUN` made.
+    """Translate with the best model of a run that `zoo train translate RUN` made.
 
     A line of output for every TEXT; without TEXT, for every line of standard input (UTF-8), an empty one for an
     empty one. Of a sentence that is too long for the model only the beginning is translated, and standard error

@@ -1,4 +1,4 @@
-"""`zoo train --task=translate`."""
+"""`zoo train translate`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option
+from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option, threads_option
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import bold, counted, print_json, wrapped
@@ -48,8 +48,7 @@ def settings_options(command: F) -> F:
     return command
 
 
-@click.command(name="train")
-@click.option("--task", metavar="NAME", expose_value=False, help=f"{TASK}: this page is about it.")
+@click.command(name=TASK)
 @click.argument("folder", metavar="RUN", type=FILE)
 @source_options("train", "valid", "test")
 @click.option("--tokenizer", type=FILE, metavar="FILE", help="A `tokenizer.json` for both languages.")
@@ -60,6 +59,7 @@ def settings_options(command: F) -> F:
     "--allow-code", is_flag=True, help="With --resume: run the files that parts of the model come from."
 )
 @device_option
+@threads_option(default=None)
 @json_option
 @click.pass_context
 def train_translate(
@@ -69,6 +69,7 @@ def train_translate(
     resume: bool,
     allow_code: bool,
     device: str,
+    threads: int | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -84,10 +85,10 @@ def train_translate(
 
     \b
     Examples:
-      zoo train --task=translate toys
-      zoo train --task=translate de-en --preset=multi30k --train-src=train.de.gz \\
+      zoo train translate toys
+      zoo train translate de-en --preset=multi30k --train-src=train.de.gz \\
         --train-tgt=train.en.gz --valid-src=val.de.gz --valid-tgt=val.en.gz
-      zoo train --task=translate de-en --resume
+      zoo train translate de-en --resume
     """
     asked = {name: value for name, value in given.items() if value not in (None, False)}
     if resume and asked:
@@ -104,12 +105,12 @@ def train_translate(
         check_new(folder)
     run = open_run(folder, allow_code=allow_code) if resume else _begun(folder, given)
     try:
-        _train(run, where, as_json)
+        _train(run, where, threads, as_json)
     except DivergedError as error:
         report(error)
         ctx.exit(1)
     except KeyboardInterrupt:
-        again = f"`zoo train --task={TASK} {folder} --resume`"
+        again = f"`zoo train {TASK} {folder} --resume`"
         click.echo(wrapped(f"\nInterrupted. {again} goes on from the last step saved."), err=True)
         ctx.exit(INTERRUPTED)
 
@@ -158,7 +159,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     return run
 
 
-def _train(run: Run, device: Any, as_json: bool) -> None:
+def _train(run: Run, device: Any, threads: int | None, as_json: bool) -> None:
     """Train what is left of the run, score the best, and say so."""
     from zoo.models.devices import memory_limit
     from zoo.models.trial import build_on
@@ -174,7 +175,7 @@ def _train(run: Run, device: Any, as_json: bool) -> None:
         click.echo(f"{name} text: {one.corpus.report}", err=True)
     model = build_on(run.blueprint, device, run.settings.seed)
     translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, device)
-    trainer = make_trainer(model, run.blueprint, run.settings, data, translator)
+    trainer = make_trainer(model, run.blueprint, run.settings, data, translator, threads)
     with (
         memory_limit("Take a smaller --tokens, or a smaller model."),
         Keeper(run, trainer) as keeper,

@@ -15,13 +15,13 @@ class Task:
     """A task: what a model is trained on, and how its output is scored.
 
     Attributes:
-        name: as it is typed (`--task`).
+        name: as it is typed (`zoo train NAME`).
         summary: one line.
         path: "package.module:Class"; its interface is `zoo.training.tasks.base.TaskData`. Empty for a task that has
             commands of its own.
         preset: name of the preset with which the default recipe trains it.
-        commands: of its own, in place of `zoo train` and `zoo compare`: name -> "package.module:command", a
-            click command.
+        commands: of its own, for `zoo train NAME` and `zoo compare NAME`: "train" or "compare" ->
+            "package.module:command", a click command.
     """
 
     name: str

@@ -81,7 +81,7 @@ def load_task(name: str) -> TaskData:
     """
     path = get_task(name).path
     if not path:
-        raise ZooError(f"The task '{name}' has commands of its own: `zoo train --task={name} --help`.")
+        raise ZooError(f"The task '{name}' has commands of its own: `zoo train {name} --help`.")
     module, _, attribute = path.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)()  # type: ignore[no-any-return]

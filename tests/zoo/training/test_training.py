@@ -12,6 +12,8 @@ from zoo.core.tasks import Task
 from zoo.models.builder import build
 from zoo.models.transformer import Transformer
 from zoo.parts.decoding.sample import SampleDecoding
+from zoo.parts.loss.cross_entropy import CrossEntropyLoss
+from zoo.parts.schedule.linear import LinearSchedule
 from zoo.training.tasks.base import EOS, PAD, SOS
 from zoo.training.tasks.reverse import Reverse
 from zoo.training.trainer import (
@@ -21,6 +23,7 @@ from zoo.training.trainer import (
     exact_match,
     load_task,
     shift_right,
+    steady,
     train,
 )
 
@@ -96,6 +99,31 @@ def test_nothing_global_is_changed() -> None:
         torch.set_num_threads(threads)
         torch.set_flush_denormal(False)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_it_is_the_plain_loop_of_teacher_forcing_bit_for_bit() -> None:
+    recipe = Recipe(steps=5, batch_size=8, warmup=2, seed=4)
+    ours, plain = small(dropout=0.2), small(dropout=0.2)
+    losses = train(ours, TASK, recipe)
+    optimizer = torch.optim.AdamW(
+        plain.parameters(), lr=recipe.lr, betas=recipe.betas, eps=recipe.eps, weight_decay=recipe.weight_decay,
+        fused=True,
+    )  # fmt: skip
+    batches = TASK.batches(torch.Generator().manual_seed(recipe.seed), recipe.batch_size)
+    expected = []
+    with steady(torch.device("cpu")):
+        torch.manual_seed(recipe.seed)
+        for step in range(recipe.steps):
+            optimizer.param_groups[0]["lr"] = recipe.lr * LinearSchedule(recipe.steps, recipe.warmup)(step)
+            src, tgt = next(batches)
+            loss = CrossEntropyLoss(PAD)(plain(src, shift_right(tgt)), tgt)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            expected.append(loss.item())
+    assert losses == expected
+    for one, other in zip(ours.parameters(), plain.parameters(), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_more_than_one_thread_is_possible() -> None:

@@ -128,7 +128,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
     path = folder / INDEX
     if not path.is_file():
         missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such folder"
-        raise ZooError(f"'{folder}' is no run: {missing}. `zoo train --task={TASK} RUN` makes one.")
+        raise ZooError(f"'{folder}' is no run: {missing}. `zoo train {TASK} RUN` makes one.")
     with told(f"{path} cannot be read"):
         data = path.read_bytes()
     try:
