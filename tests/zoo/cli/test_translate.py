@@ -90,6 +90,11 @@ def test_json_and_another_decoding(zoo: Zoo, trained: Path) -> None:
     assert "number 2" in done.err
 
 
+def test_accelerated_it_translates_the_same(zoo: Zoo, trained: Path) -> None:
+    line = ("translate", str(trained / "run"), "eins zwei", "drei", "--device=cpu")
+    assert zoo(*line, "--accelerate").out == zoo(*line).out
+
+
 def test_standard_input_that_is_no_text(zoo: Zoo, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
