@@ -30,10 +30,16 @@ from grader.run.run import MAX_SOURCE
 from zoo.core.errors import ZooError
 
 MAX_DEPTH = 12
-_IGNORED_FOLDERS = frozenset((".git", "__pycache__", "__MACOSX", ".ipynb_checkpoints", ".venv", "venv", ".vscode", ".idea"))
-_IGNORED_FILES = frozenset((".DS_Store", "Thumbs.db", "desktop.ini", METADATA, TIMESTAMP, "progress.txt", ".gitignore"))
+_IGNORED_FOLDERS = frozenset(
+    (".git", "__pycache__", "__MACOSX", ".ipynb_checkpoints", ".venv", "venv", ".vscode", ".idea")
+)
+_IGNORED_FILES = frozenset(
+    (".DS_Store", "Thumbs.db", "desktop.ini", METADATA, TIMESTAMP, "progress.txt", ".gitignore")
+)
 _ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".rar", ".7z")
-_GENERIC = frozenset(("exercises", "src", "submission", "submissions", "submitted", "homework", "solution", "code"))
+_GENERIC = frozenset(
+    ("exercises", "src", "submission", "submissions", "submitted", "homework", "solution", "code")
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Found:
         exercise: name of the exercise.
         path: in the folder, safe to print.
         sha256: of the content; of a file that is too large, of its size and its beginning.
-        bytes: its size.
+        size: in bytes.
         source: its content, or None where it is too large to be graded.
         attempt: the order among the student's files of the exercise, before times are compared.
     """
@@ -54,7 +60,7 @@ class Found:
     exercise: str
     path: str
     sha256: str
-    bytes: int
+    size: int
     source: bytes | None
     attempt: int
 
@@ -140,7 +146,10 @@ class _Search:
             clones = [one.name for one in self._folder.iterdir() if (one / ".git").is_dir()]
         except OSError as error:
             raise ZooError(f"'{self._folder}' cannot be read: {error.strerror}.") from error
-        common = os.path.commonprefix(clones) if len(clones) > 1 else ""
+        first, last = (min(clones), max(clones)) if len(clones) > 1 else ("", "")
+        common = first[
+            : next((i for i in range(len(first)) if not last.startswith(first[: i + 1])), len(first))
+        ]
         return common[: common.rfind("-") + 1]
 
     def _name(self, path: Path) -> str:
@@ -200,7 +209,9 @@ class _Search:
         if moodle is not None:
             owners = [Owner(moodle["name"].replace("_", " "), "moodle", {"moodle": moodle["id"]})]
         elif canvas is not None:
-            owners = [Owner(canvas["name"], "canvas", {"canvas": canvas["user"]}, marked_late=bool(canvas["late"]))]
+            owners = [
+                Owner(canvas["name"], "canvas", {"canvas": canvas["user"]}, marked_late=bool(canvas["late"]))
+            ]
         else:
             owners = self._owners(path, parts[:-1], exercise, rest)
         if not owners:
@@ -249,7 +260,9 @@ class _Search:
             with stamp.open(errors="replace") as file:
                 when = parse_time(file.read(100))
             return [Owner(folders[-2], "nbgrader", {}, "", when, "timestamp.txt" if when is not None else "")]
-        named = [one for one in folders if one.casefold() not in self._exercises and one.casefold() not in _GENERIC]
+        named = [
+            one for one in folders if one.casefold() not in self._exercises and one.casefold() not in _GENERIC
+        ]
         if named:
             return [Owner(named[0], "folder")]
         if rest:
@@ -281,7 +294,7 @@ def _read(path: Path) -> tuple[int, str, bytes | None, float] | str:
         if error.errno == errno.ELOOP:
             return "is a symbolic link, which is not followed"
         raise
-    with open(number, "rb") as file:
+    with os.fdopen(number, "rb") as file:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode):
             return "is not a regular file"

@@ -50,7 +50,17 @@ def compute(book: Gradebook) -> int:
             final.update(points=override["points"], penalty=0.0, note=note, state="override")
         if final["max_points"] is None:
             final["max_points"] = totals.get(exercise)
-        columns = "submission grading state raw penalty points max_points late_s note".split()
+        columns = (
+            "submission",
+            "grading",
+            "state",
+            "raw",
+            "penalty",
+            "points",
+            "max_points",
+            "late_s",
+            "note",
+        )
         finals.append((student, exercise, *(final[one] for one in columns)))
     with book.transaction():
         book.execute("DELETE FROM finals")

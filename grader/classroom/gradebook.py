@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import sqlite3
 import time
 import zlib
@@ -29,8 +30,23 @@ if TYPE_CHECKING:
 FILE_NAME = "gradebook.sqlite"
 BACKUPS = 3
 _NETWORK = frozenset(
-    "nfs nfs4 cifs smb3 smbfs ncpfs afs ceph lustre gpfs glusterfs fuse.glusterfs beegfs fuse.sshfs "
-    "fuse.rclone fuse.s3fs davfs fuse.davfs2 pvfs2 orangefs coda".split()
+    (
+        *(
+            "nfs",
+            "nfs4",
+            "cifs",
+            "smb3",
+            "smbfs",
+            "ncpfs",
+            "afs",
+            "ceph",
+            "lustre",
+            "gpfs",
+            "glusterfs",
+            "beegfs",
+        ),
+        *("davfs", "pvfs2", "orangefs", "coda", "fuse.glusterfs", "fuse.sshfs", "fuse.rclone", "fuse.s3fs"),
+    )
 )
 _BUSY_S = 10.0
 FINISHED = ("graded", "unloadable", "refused", "stopped")
@@ -63,7 +79,9 @@ def _explained(path: Path) -> Iterator[None]:
         elif "malformed" in text or "not a database" in text or "corrupt" in text:
             reason = _damaged(path, text)
         elif "readonly" in text or "unable to open" in text or "disk I/O" in text:
-            reason = f"The gradebook '{path}' cannot be opened or written ({text}). Nothing in it was changed."
+            reason = (
+                f"The gradebook '{path}' cannot be opened or written ({text}). Nothing in it was changed."
+            )
         else:
             raise
         raise GradebookError(reason) from error
@@ -171,6 +189,9 @@ class Gradebook:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = FULL")
                 self._migrate(version)
+                if not self.setting("salt"):
+                    with self.transaction():
+                        self.set("salt", secrets.token_hex(16))
                 path.chmod(0o600)
             elif version < len(MIGRATIONS):
                 raise GradebookError(
@@ -313,7 +334,7 @@ class Gradebook:
     def add_submission(self, student: int, found: Found) -> bool:
         """Add a submission; False if it is known. Within a transaction."""
         self.execute(
-            "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)", (found.sha256, found.bytes, found.source)
+            "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)", (found.sha256, found.size, found.source)
         )
         known = self.one(
             "SELECT id FROM submissions WHERE student = ? AND exercise = ? AND path = ? AND sha256 = ?",
@@ -444,7 +465,9 @@ class Gradebook:
             if wanted in (row["key"].casefold(), row["email"].casefold(), row["name"].casefold())
             or wanted in (str(one).casefold() for one in json.loads(row["ids"]).values())
         ]
-        near = exact or [row for row in rows if wanted in row["name"].casefold() or wanted in row["key"].casefold()]
+        near = exact or [
+            row for row in rows if wanted in row["name"].casefold() or wanted in row["key"].casefold()
+        ]
         if len(near) == 1:
             return near[0]
         if not near:

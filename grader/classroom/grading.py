@@ -85,7 +85,14 @@ def record(book: Gradebook, found: Discovery, roster: Roster | None) -> Tally:
         for person in roster.people if roster else ():
             book.add_student(person)
         known = [
-            Person(row["key"], row["name"], row["email"], row["section"], json.loads(row["ids"]), bool(row["in_roster"]))
+            Person(
+                row["key"],
+                row["name"],
+                row["email"],
+                row["section"],
+                json.loads(row["ids"]),
+                bool(row["in_roster"]),
+            )
             for row in book.all("SELECT * FROM students ORDER BY id")
         ]
         matcher = Matcher(known)
@@ -95,7 +102,14 @@ def record(book: Gradebook, found: Discovery, roster: Roster | None) -> Tally:
                 tally.notes.append(note)
             ids = {**person.ids, **{w: i for w, i in one.owner.ids.items() if w not in person.ids}}
             student = book.add_student(
-                Person(person.key, person.name, person.email or one.owner.email, person.section, ids, person.in_roster)
+                Person(
+                    person.key,
+                    person.name,
+                    person.email or one.owner.email,
+                    person.section,
+                    ids,
+                    person.in_roster,
+                )
             )
             if book.add_submission(student, one):
                 tally.new += 1
@@ -242,7 +256,9 @@ def _work(
 
 def _costs(book: Gradebook) -> dict[str, float]:
     """Mean seconds of a grade, by exercise."""
-    rows = book.all("SELECT exercise, avg(duration_s) AS cost FROM gradings WHERE duration_s > 0 GROUP BY exercise")
+    rows = book.all(
+        "SELECT exercise, avg(duration_s) AS cost FROM gradings WHERE duration_s > 0 GROUP BY exercise"
+    )
     return {row["exercise"]: row["cost"] for row in rows}
 
 
@@ -275,7 +291,12 @@ def _packages(package: Path) -> list[Path]:
 
 
 def to_regrade(
-    book: Gradebook, *, exercise: str = "", student: int | None = None, failed: bool = False, since: float | None = None
+    book: Gradebook,
+    *,
+    exercise: str = "",
+    student: int | None = None,
+    failed: bool = False,
+    since: float | None = None,
 ) -> Sequence[tuple[str, str]]:
     """The files that `zoo class regrade` grades again: (exercise, hash).
 

@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<rest>.*)$", re.S)
+MOODLE = re.compile(
+    r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<rest>.*)$", re.S
+)
 CANVAS = re.compile(r"^(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<attachment>\d+)_(?P<rest>.+)$", re.S)
 GRADESCOPE = re.compile(r"^submission_\d+$")
 METADATA, TIMESTAMP = "submission_metadata.yml", "timestamp.txt"

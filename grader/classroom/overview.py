@@ -41,7 +41,9 @@ def summarize(book: Gradebook) -> dict[str, Any]:
         "in_roster": _count(book, "SELECT count(*) FROM students WHERE in_roster"),
         "without_submission": [
             row["name"] or row["key"]
-            for row in book.all("SELECT * FROM students WHERE id NOT IN (SELECT student FROM submissions) ORDER BY key")
+            for row in book.all(
+                "SELECT * FROM students WHERE id NOT IN (SELECT student FROM submissions) ORDER BY key"
+            )
         ],
         "submissions": _count(book, "SELECT count(*) FROM submissions"),
         "waiting": waiting,
@@ -50,7 +52,8 @@ def summarize(book: Gradebook) -> dict[str, Any]:
         "exercises": [_exercise(name, rows) for name, rows in exercises.items()],
         "needs_a_person": needs,
         "unplaced": [
-            {"path": row["path"], "reason": row["reason"]} for row in book.all("SELECT * FROM unplaced ORDER BY path")
+            {"path": row["path"], "reason": row["reason"]}
+            for row in book.all("SELECT * FROM unplaced ORDER BY path")
         ],
     }
 
@@ -109,7 +112,8 @@ def describe_student(book: Gradebook, student: Row) -> dict[str, Any]:
                 "overrides": [
                     {one: row[one] for one in ("points", "reason", "who", "at")}
                     for row in book.all(
-                        "SELECT * FROM overrides WHERE student = ? AND exercise = ? ORDER BY id", (student["id"], name)
+                        "SELECT * FROM overrides WHERE student = ? AND exercise = ? ORDER BY id",
+                        (student["id"], name),
                     )
                 ],
             }
@@ -120,7 +124,9 @@ def describe_student(book: Gradebook, student: Row) -> dict[str, Any]:
 
 def _final(row: Row | None) -> dict[str, Any]:
     names = ("state", "raw", "penalty", "points", "max_points", "note")
-    return {name: None if row is None else row[name] for name in names} | ({"state": "waiting"} if row is None else {})
+    return {name: None if row is None else row[name] for name in names} | (
+        {"state": "waiting"} if row is None else {}
+    )
 
 
 def _attempt(book: Gradebook, row: Row, final: Row | None, due: float | None) -> dict[str, Any]:

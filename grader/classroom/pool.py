@@ -7,6 +7,7 @@ judge ends when the thread that started it ends.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import selectors
@@ -125,10 +126,8 @@ class _Judge:
         if self.process.poll() is None:
             self.process.kill()
         code = self.process.wait()
-        try:
+        with contextlib.suppress(OSError):  # a job was not written to the end
             self.process.stdin.close()
-        except OSError:  # a job was not written to the end
-            pass
         self.process.stdout.close()
         return code
 
@@ -218,11 +217,9 @@ class LocalPool:
         assert judge.process.stdin is not None
         judge.job, judge.tries = job, tries[job.id]
         judge.deadline = time.monotonic() + self._limits.grade_s
-        try:
+        with contextlib.suppress(OSError):  # it has ended, which shows when its output is read
             judge.process.stdin.write(job.message())
             judge.process.stdin.flush()
-        except OSError:
-            pass  # it has ended, which shows when its output is read
 
     def _wait(self) -> Iterator[tuple[_Judge, str]]:
         """Judges that have something to say, or ("" else) are lost: why."""
@@ -265,9 +262,7 @@ class LocalPool:
             judge.tries,
         )
 
-    def _lost(
-        self, judge: _Judge, how: str, waiting: deque[Job], tries: dict[int, int]
-    ) -> Outcome | None:
+    def _lost(self, judge: _Judge, how: str, waiting: deque[Job], tries: dict[int, int]) -> Outcome | None:
         """Replace a judge; its file is graded again later, or is given up."""
         words = judge.last_words()
         code = self._end(judge)
@@ -276,7 +271,9 @@ class LocalPool:
             if not judge.ready:
                 self._failed_starts += 1
                 if self._failed_starts >= MAX_STARTS:
-                    raise GraderBrokenError(f"The processes for grading do not start. {words or f'Exit code {code}'}")
+                    raise GraderBrokenError(
+                        f"The processes for grading do not start. {words or f'Exit code {code}'}"
+                    )
             return None
         if tries[job.id] < self._limits.tries:
             tries[job.id] += 1
@@ -286,7 +283,10 @@ class LocalPool:
         if how == "late":
             limit = f"{self._limits.grade_s:g} s"
             return Outcome(
-                job, "stopped", f"The grade took longer than the limit of {limit}, {times}.", tries=judge.tries
+                job,
+                "stopped",
+                f"The grade took longer than the limit of {limit}, {times}.",
+                tries=judge.tries,
             )
         ended = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         reason = f"The grader's process {ended} while it graded this file, {times}. {words}".strip()

@@ -80,7 +80,9 @@ def read_table(path: Path) -> tuple[list[list[str]], str]:
     """The rows of a CSV file and its encoding. Raises ZooError if it cannot be read."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise ZooError(f"'{path}' has more than {MAX_BYTES // 2**20} MB; expected a CSV file of students.")
+            raise ZooError(
+                f"'{path}' has more than {MAX_BYTES // 2**20} MB; expected a CSV file of students."
+            )
         data = path.read_bytes()
     except OSError as error:
         raise ZooError(f"'{path}' cannot be read: {error.strerror}.") from error
@@ -133,7 +135,9 @@ def read_roster(path: Path) -> Roster:
                 people[person.key] = person
             continue
         if any(person.name and _plain(one.name) == _plain(person.name) for one in people.values()):
-            notes.append(f"Row {number}: several students are called {person.name}; only ids tell them apart.")
+            notes.append(
+                f"Row {number}: several students are called {person.name}; only ids tell them apart."
+            )
         person = replace(person, key=_free(person.key, people))
         people[person.key] = person
         seen.update(dict.fromkeys(_identities(person), person.key))
@@ -161,7 +165,9 @@ def _person(cells: dict[str, str]) -> Person | None:
     if name.casefold().lstrip() in _NOT_PEOPLE or _NOT_PEOPLE[0] in cells.get("name", "").casefold():
         return None
     ids = {
-        what: cells[what] for what in ("canvas", "sis", "login", "moodle", "gradescope", "github") if cells.get(what)
+        what: cells[what]
+        for what in ("canvas", "sis", "login", "moodle", "gradescope", "github")
+        if cells.get(what)
     }
     if "moodle" in ids:
         ids["moodle"] = re.sub(r"^\D+", "", ids["moodle"]) or ids["moodle"]
@@ -212,7 +218,11 @@ class Matcher:
             self._by_id.setdefault(identity, person)
         words = person.name.split()
         spellings = {_plain(" ".join(words[i:] + words[:i])) for i in range(len(words))}
-        spellings |= {_plain(person.key), _plain(person.email.partition("@")[0]), _plain(person.ids.get("login", ""))}
+        spellings |= {
+            _plain(person.key),
+            _plain(person.email.partition("@")[0]),
+            _plain(person.ids.get("login", "")),
+        }
         for spelling in spellings - {""}:
             self._by_name.setdefault(spelling, []).append(person)
 
@@ -232,7 +242,11 @@ class Matcher:
         note = ""
         if len(strangers) > 1:
             note = f"{len(strangers)} students can be meant by '{clean(name, 80)}'; kept as a student of its own."
-        key = email or next((f"{what}:{one}" for what, one in ids.items()), "") or f"name:{_plain(name) or 'nameless'}"
+        key = (
+            email
+            or next((f"{what}:{one}" for what, one in ids.items()), "")
+            or f"name:{_plain(name) or 'nameless'}"
+        )
         key = key if not note else f"{key} (of the files)"
         known = next((one for one in self.people if one.key == key), None)
         if known is not None:

@@ -21,8 +21,35 @@ from zoo.core.errors import ZooError
 
 LAYOUTS = ("folders", "flat", "moodle", "canvas", "gradescope")
 EXERCISES = ("masks", "positions", "norm", "feedforward", "loss", "attention")
-_FIRST = "Ada Ben Chen Dana Émile Fatima Gus Hana Ivan Jürgen Kofi Lin Mei Nia Omar Priya Quinn Rosa Søren Tariq".split()
-_LAST = "Abe Brandt Costa Diaz Evans Fischer García Haddad Ito Jansen Khan López Müller Nowak Okafor Petit Rossi".split()
+_FIRST = (
+    "Ada",
+    "Ben",
+    "Chen",
+    "Dana",
+    "Émile",
+    "Fatima",
+    "Hana",
+    "Jürgen",
+    "Kofi",
+    "Mei",
+    "Omar",
+    "Priya",
+    "Søren",
+)
+_LAST = (
+    "Abe",
+    "Brandt",
+    "Costa",
+    "Diaz",
+    "Evans",
+    "García",
+    "Haddad",
+    "Ito",
+    "Khan",
+    "Müller",
+    "Okafor",
+    "Rossi",
+)
 
 EDITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "masks": (
@@ -38,7 +65,11 @@ EDITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("scale without root", "math.sqrt(query.size(-1))", "query.size(-1)"),
         ("mask inverted", "masked_fill(~keep, torch", "masked_fill(keep, torch"),
         ("softmax over queries", "scores.softmax(dim=-1)", "scores.softmax(dim=-2)"),
-        ("heads not transposed back", "heads.transpose(1, 2).flatten(2)", "heads.reshape(query.size(0), query.size(1), -1)"),
+        (
+            "heads not transposed back",
+            "heads.transpose(1, 2).flatten(2)",
+            "heads.reshape(query.size(0), query.size(1), -1)",
+        ),
         ("dropout left out", "self.dropout(weights) @ v", "weights @ v"),
     ),
     "norm": (
@@ -46,13 +77,21 @@ EDITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("no eps", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance)"),
         ("eps outside the root", "torch.rsqrt(variance + self.eps)", "1 / (torch.sqrt(variance) + self.eps)"),
         ("no mean", "wide - wide.mean(dim=-1, keepdim=True)", "wide"),
-        ("no residual", "x + self.dropout(self.sublayer(self.norm(x)", "self.dropout(self.sublayer(self.norm(x)"),
+        (
+            "no residual",
+            "x + self.dropout(self.sublayer(self.norm(x)",
+            "self.dropout(self.sublayer(self.norm(x)",
+        ),
     ),
     "positions": (
         ("sine and cosine swapped", "angle.sin()", "angle.cos()"),
         ("wrong base", "10000 **", "1000 **"),
         ("one position too far", "self.table[: x.size(1)]", "self.table[1 : x.size(1) + 1]"),
-        ("learned table is fixed", "nn.Parameter(0.02 * torch.randn(max_len, d_model))", "0.02 * torch.randn(max_len, d_model)"),
+        (
+            "learned table is fixed",
+            "nn.Parameter(0.02 * torch.randn(max_len, d_model))",
+            "0.02 * torch.randn(max_len, d_model)",
+        ),
     ),
     "feedforward": (
         ("no activation", "self.up(x).relu()", "self.up(x)"),
@@ -77,7 +116,15 @@ HOSTILE = (
     "import socket\nsocket.create_connection(('127.0.0.1', 80), 1)\n",
     "import subprocess\nsubprocess.run(['kill', '-9', '-1'])\n",
 )
-BROKEN = ("", "def f(:\n", "\0\1\2", "import not_a_module_of_anybody\n", "print('hello')\n", "x = 1/0\n", "# \xff\n")
+BROKEN = (
+    "",
+    "def f(:\n",
+    "\0\1\2",
+    "import not_a_module_of_anybody\n",
+    "print('hello')\n",
+    "x = 1/0\n",
+    "# \xff\n",
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +177,9 @@ def write_class(
             first, last = draw.choice(_FIRST), draw.choice(_LAST)
             name = f"{first} {last}"
             login = f"s{number:05d}"
-            rows.append([f"{last}, {first}", str(10_000 + number), f"S{number}", login, "A", f"{login}@uni.example"])
+            rows.append(
+                [f"{last}, {first}", str(10_000 + number), f"S{number}", login, "A", f"{login}@uni.example"]
+            )
             for source in sources:
                 fixed = draw.random() < 0.6  # in the last attempt
                 tries = draw.randint(1, attempts)

@@ -77,7 +77,11 @@ def _grading_options(command: Any) -> Any:
                 metavar="CATEGORIES",
                 help="Test categories to leave out, comma-separated: training, for example.",
             ),
-            click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the tests (default: one per class)."),
+            click.option(
+                "--seed",
+                type=click.IntRange(0, 2**31 - 1),
+                help="Seed of the tests (default: one per class).",
+            ),
             click.option(
                 "--device",
                 type=click.Choice(["cpu", "cuda", "auto"]),
@@ -189,7 +193,12 @@ def grade(
             print_json(
                 {
                     "submissions": [
-                        {"student": one.owner.name, "exercise": one.exercise, "path": one.path, "layout": one.layout}
+                        {
+                            "student": one.owner.name,
+                            "exercise": one.exercise,
+                            "path": one.path,
+                            "layout": one.layout,
+                        }
                         for one in found.submissions
                     ],
                     "unplaced": [dict(zip(("path", "reason"), one, strict=True)) for one in found.unplaced],
@@ -264,7 +273,9 @@ def _run(
         click.echo("\nInterrupted. What is graded is in the gradebook; the same command continues.", err=True)
         ctx.exit(INTERRUPTED)
     except GraderBrokenError as error:
-        click.echo(wrapped(f"The grader itself is broken, which says nothing about the files. {error}"), err=True)
+        click.echo(
+            wrapped(f"The grader itself is broken, which says nothing about the files. {error}"), err=True
+        )
         ctx.exit(GRADER_BROKEN)
     if as_json:
         print_json(
@@ -315,7 +326,9 @@ def _say(tally: Tally) -> None:
 @click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
 @click.option("--exercise", type=OneOf("exercise", _exercises), metavar="NAME", help="Only this exercise.")
 @click.option("--student", metavar="STUDENT", help="Only this student.")
-@click.option("--since", metavar="WHEN", help="Only what was graded at this time or later ('2026-03-01 12:00').")
+@click.option(
+    "--since", metavar="WHEN", help="Only what was graded at this time or later ('2026-03-01 12:00')."
+)
 @click.option("--force", is_flag=True, help="Also what this very version has graded.")
 @_grading_options
 @click.pass_context
@@ -376,14 +389,16 @@ def status(path: Path, as_json: bool) -> None:
         wrapped(
             f"{counted(found['students'], 'student')} ({found['in_roster']} in the roster), "
             f"{counted(found['submissions'], 'submission')}, {counted(found['gradings'], 'grade')}, "
-            f"{found['cpu_hours']:.2f} CPU hours."
+            f"{found['cpu_hours'] * 60:.1f} CPU minutes."
         )
     )
     if found["exercises"]:
         rows = [("exercise", "students", "passed", "median", "of", "late", "states")]
         for one in found["exercises"]:
             states = ", ".join(
-                f"{count} {_STATES.get(state, state)}" for state, count in one["states"].items() if state != "graded"
+                f"{count} {_STATES.get(state, state)}"
+                for state, count in one["states"].items()
+                if state != "graded"
             )
             rows.append(
                 (
@@ -495,12 +510,20 @@ def _user() -> str:
 
 @classroom.command()
 @_exercise
-@click.option("--due", metavar="WHEN", help="Deadline, such as '2026-03-01 23:59' (local time) or with a zone.")
-@click.option("--rule", type=OneOf("late rule", _rules), metavar="NAME", help="none, percent, grace, or a plugin's.")
-@click.option("--per-day", type=click.FloatRange(0, 100), help="Per cent lost for each day begun (default: 10).")
+@click.option(
+    "--due", metavar="WHEN", help="Deadline, such as '2026-03-01 23:59' (local time) or with a zone."
+)
+@click.option(
+    "--rule", type=OneOf("late rule", _rules), metavar="NAME", help="none, percent, grace, or a plugin's."
+)
+@click.option(
+    "--per-day", type=click.FloatRange(0, 100), help="Per cent lost for each day begun (default: 10)."
+)
 @click.option("--days", type=click.IntRange(min=0), help="Grace days per student, for rule grace.")
 @click.option("--max-days", type=click.IntRange(min=0), help="No points after so many days.")
-@click.option("--attempts", type=click.Choice(["last", "best"]), help="Which attempt counts, for all exercises.")
+@click.option(
+    "--attempts", type=click.Choice(["last", "best"]), help="Which attempt counts, for all exercises."
+)
 @_gradebook
 @_as_json
 def late(
@@ -556,7 +579,9 @@ def late(
         )
 
 
-def _set_rule(book: Gradebook, exercise: str, due: float | None, rule: str | None, options: dict[str, Any]) -> None:
+def _set_rule(
+    book: Gradebook, exercise: str, due: float | None, rule: str | None, options: dict[str, Any]
+) -> None:
     """Change what is given, and keep the rest."""
     row = book.one("SELECT * FROM late_rules WHERE exercise = ?", (exercise,))
     before = {} if row is None or rule not in (None, row["rule"]) else json.loads(row["options"])
@@ -573,4 +598,171 @@ def _set_rule(book: Gradebook, exercise: str, due: float | None, rule: str | Non
 
 def _rule(row: Row) -> dict[str, Any]:
     due = None if row["due"] is None else time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(row["due"]))
-    return {"exercise": row["exercise"], "due": due, "rule": row["rule"], "options": json.loads(row["options"])}
+    return {
+        "exercise": row["exercise"],
+        "due": due,
+        "rule": row["rule"],
+        "options": json.loads(row["options"]),
+    }
+
+
+@classroom.command()
+@_exercise
+@click.option(
+    "--what",
+    type=click.Choice(["misconceptions", "exercises", "tests", "moves", "pairs", "attempts"]),
+    help="Only this table.",
+)
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="Print the table of --what as CSV (default: misconceptions)."
+)
+@_gradebook
+@_as_json
+def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: Path, as_json: bool) -> None:
+    """What the class misunderstands: its mistakes, hard exercises, tests that show nothing, and what attempts change.
+
+    \b
+    Examples:
+      zoo class misconceptions
+      zoo class misconceptions --exercise attention --what moves
+      zoo class misconceptions --csv > mistakes.csv
+    """
+    from grader.classroom.exports import safe, write_table
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.misconceptions import find
+
+    with Gradebook(path) as book:
+        found = find(book, exercise or "")
+    data = found.as_object()
+    if as_json:
+        print_json(data if what is None else data[what])
+        return
+    if as_csv:
+        rows = data[what or "misconceptions"]
+        header = list(rows[0]) if rows else []
+        cells = (
+            [safe("; ".join(one) if isinstance(one, list) else one) for one in row.values()] for row in rows
+        )
+        click.echo(write_table([header, *cells]), nl=False)
+        return
+    for sentence in found.summary if what is None else ():
+        click.echo(wrapped(sentence))
+    for name, title, fields, flexible in _TABLES:
+        rows = data[name]
+        if what not in (None, name) or not rows:
+            continue
+        shown = rows if what == name else _worth_showing(name, rows)[:SHOWN]
+        if not shown:
+            continue
+        click.echo(f"\n{bold(title)}")
+        click.echo(
+            columns(
+                [
+                    [one.replace("_", " ") for one in fields],
+                    *([_shown(row[one], one) for one in fields] for row in shown),
+                ],
+                flexible,
+            )
+        )
+        if name == "misconceptions":
+            for row in shown[: SHOWN if what else 5]:
+                click.echo(wrapped(f"{row['mistake']}: {row['text']}", "    "))
+    if not data["exercises"]:
+        click.echo("Nothing is graded yet.")
+
+
+_TABLES = (
+    ("misconceptions", "Mistakes", ("exercise", "mistake", "students", "share", "now", "fixed", "points"), 1),
+    ("exercises", "Exercises", ("exercise", "students", "passed", "unwritten", "unloadable", "unnamed", "mean"), 0),
+    ("tests", "Tests that say little", ("exercise", "title", "passed", "failed", "skipped", "verdict"), 1),
+    ("moves", "From one attempt to the next", ("exercise", "before", "after", "students"), 1),
+    ("pairs", "Mistakes made together", ("first", "second", "students", "expected"), 1),
+    ("attempts", "Attempts", ("exercise", "attempt", "students", "passed", "mean"), 0),
+)  # fmt: skip
+
+
+def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of tests, those that something is to be said about; of attempts, none where there is one alone."""
+    if name == "tests":
+        return [row for row in rows if row["verdict"] in ("passes nobody", "against the others")]
+    if name == "attempts" and max(row["attempt"] for row in rows) == 1:
+        return []
+    return list(rows)
+
+
+def _shown(value: object, column: str) -> str:
+    if isinstance(value, float) and column in ("share", "mean"):
+        return f"{value:.0%}"
+    if column == "before" and not value:
+        return "failure without a name"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@classroom.command()
+@click.argument("form", type=OneOf("format", _formats), metavar="FORMAT")
+@_exercise
+@click.option(
+    "--template",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The platform's own export, to fill in.",
+)
+@click.option(
+    "--column", default="", help="Column of the template to fill in (default: the exercise's name)."
+)
+@click.option("--anonymous", is_flag=True, help="Replace names, emails and ids.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write; for gradescope, a folder."
+)
+@_gradebook
+def export(
+    form: str,
+    exercise: str | None,
+    template: Path | None,
+    column: str,
+    anonymous: bool,
+    output: Path | None,
+    path: Path,
+) -> None:
+    """Write the grades in a platform's FORMAT.
+
+    \b
+    grades       one row per final grade
+    canvas       Canvas's gradebook import; --template keeps its columns
+    moodle       Moodle's offline grading worksheet; --template too
+    gradescope   a results.json per student
+    nbgrader     the columns of `nbgrader export`
+    submissions, tests, mistakes
+                 one row per submission, test, or mistake
+    json         everything
+
+    \b
+    Examples:
+      zoo class export grades -o grades.csv
+      zoo class export canvas --template Grades-CS101.csv --exercise attention --column "Homework 1" -o upload.csv
+      zoo class export mistakes --anonymous -o mistakes.csv
+    """
+    from grader.classroom.exports import FORMATS, Choice
+    from grader.classroom.gradebook import Gradebook
+    from zoo.core.files import told, write_whole
+
+    if template is not None and form not in ("canvas", "moodle"):
+        raise click.UsageError(f"--template is for canvas and moodle, not for {form}.")
+    if column and (template is None or exercise is None):
+        raise click.UsageError("--column needs --template and --exercise.")
+    with Gradebook(path) as book:
+        made = FORMATS[form](book, Choice(exercise or "", template, column, anonymous))
+    if isinstance(made, str):
+        if output is None:
+            click.echo(made, nl=False)
+            return
+        with told(f"'{output}' was not written"):
+            write_whole(output, made.encode("utf-8"))
+        click.echo(wrapped(f"Wrote '{output}'."))
+        return
+    if output is None:
+        raise click.UsageError(f"{form} writes several files: name a folder with --output.")
+    with told(f"'{output}' was not written"):
+        output.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            write_whole(output / name, text.encode("utf-8"))
+    click.echo(wrapped(f"Wrote {counted(len(made), 'file')} to '{output}'."))
