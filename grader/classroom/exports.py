@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.finals import LATEST_GRADINGS
-from grader.classroom.gradebook import Gradebook, Row
+from grader.classroom.gradebook import Gradebook
 from grader.classroom.roster import Matcher, Person, read_table
 from grader.core.results import clean
 from zoo.core.errors import ZooError
 
 Table = list[list[object]]
+Row = Mapping[str, Any]
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
@@ -106,7 +107,13 @@ def _finals(
     book: Gradebook, choice: Choice
 ) -> tuple[dict[int, Person], list[str], dict[tuple[int, str], Row]]:
     students = _students(book, choice.anonymous)
-    rows = {(row["student"], row["exercise"]): row for row in book.all("SELECT * FROM finals")}
+    rows: dict[tuple[int, str], Row] = {
+        (row["student"], row["exercise"]): dict(row) for row in book.all("SELECT * FROM finals")
+    }
+    if choice.anonymous:  # a person's reason may have names in it
+        rows = {
+            pair: {**row, "note": row["note"] * (row["state"] != "override")} for pair, row in rows.items()
+        }
     exercises = sorted({exercise for _student, exercise in rows})
     if choice.exercise:
         exercises = [choice.exercise]

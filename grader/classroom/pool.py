@@ -24,6 +24,7 @@ from grader.core.results import GraderBrokenError
 from grader.sandbox.launch import nameless_file
 
 START_S = 180.0  # for a judge to import torch
+END_S = 10.0  # for a judge that grades nothing to end
 MAX_STARTS = 3  # judges in a row that never became ready
 _MAIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])['paths']; "
@@ -119,10 +120,19 @@ class _Judge:
     files: int = 0
     buffer: bytearray = field(default_factory=bytearray)
 
+    def dismiss(self) -> None:
+        """Let it end by itself, if it grades nothing."""
+        assert self.process.stdin is not None
+        if self.ready and self.job is None:
+            self.process.stdin.close()
+
     def end(self) -> int:
         """End the process. Its sandbox ends with it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
+        if self.process.stdin.closed:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=END_S)
         if self.process.poll() is None:
             self.process.kill()
         code = self.process.wait()
@@ -188,6 +198,8 @@ class LocalPool:
 
     def close(self) -> None:
         """End all judges, with what they grade. Harmless when repeated."""
+        for judge in self._judges:
+            judge.dismiss()
         for judge in list(self._judges):
             self._end(judge)
         self._selector.close()
@@ -251,6 +263,7 @@ class LocalPool:
         assert job is not None
         judge.files += 1
         if judge.files >= self._limits.files or answer["memory"] >= self._limits.memory:
+            judge.dismiss()
             self._end(judge)
         return Outcome(
             job,
