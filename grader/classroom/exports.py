@@ -372,12 +372,13 @@ def _when(seconds: float | None) -> str:
 
 def _gradings(book: Gradebook, choice: Choice, columns: str, join: str) -> list[Row]:
     """Rows of each submission's grading, with the student's number first."""
-    return book.all(
+    rows = book.all(
         f"SELECT s.student, s.exercise, s.attempt, s.path, {columns} FROM submissions s "
         f"LEFT JOIN ({LATEST_GRADINGS}) g ON g.exercise = s.exercise AND g.sha256 = s.sha256 {join} "
         "WHERE (:exercise = '' OR s.exercise = :exercise) ORDER BY s.exercise, s.student, s.attempt",
         {"exercise": choice.exercise},
     )
+    return [dict(row) for row in rows]
 
 
 def _long(book: Gradebook, choice: Choice, columns: Sequence[str], select: str, join: str) -> str:

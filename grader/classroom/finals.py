@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.classroom.gradebook import FINISHED, Gradebook, Row
+from grader.classroom.gradebook import Gradebook, Row
 from grader.classroom.late import DAY_S, Late, Verdict, apply
 
 POLICIES = ("last", "best")
@@ -129,7 +129,7 @@ def _judged(
         "note": "",
         "used": 0,
     }
-    if grading is None or grading["state"] not in FINISHED or grading["points"] is None:
+    if grading is None or grading["points"] is None:
         final["note"] = "" if grading is None else grading["reason"]
         return final
     final["raw"] = final["points"] = grading["points"]
@@ -137,7 +137,7 @@ def _judged(
         options = json.loads(rule["options"])
         days = max(1, math.ceil(late_s / DAY_S))
         left = max(0, int(options.get("days", 0)) - used_before)
-        given = Late(grading["points"], grading["max_points"], late_s, days, left, options)
+        given = Late(grading["points"], grading["max_points"] or 0.0, late_s, days, left, options)
         verdict: Verdict = apply(rule["rule"], given)
         final.update(
             points=verdict.points,

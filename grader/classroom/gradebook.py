@@ -389,9 +389,8 @@ class Gradebook:
         """
         job, report = outcome.job, outcome.report
         results = report["results"] if report else []
-        finished = outcome.state in FINISHED
-        points = sum(one["points"] for one in results) if finished else None
-        total = sum(one["max_points"] for one in results) if finished else None
+        points = None if outcome.needs_a_person else sum(one["points"] for one in results)
+        total = sum(one["max_points"] for one in results) if results else None
         with self.transaction():
             grading = self.execute(
                 "INSERT INTO gradings (exercise, sha256, grader, torch, device, sandbox, seed, selection, state, "

@@ -66,6 +66,7 @@ class Tally:
         known: submissions that were.
         before: files that had been graded before.
         states: how many files ended in which state, in this run.
+        needs_a_person: how many of these have no grade for a reason that may not be their own.
         other_version: files whose grading is by another version of the grader, torch or sandbox.
         notes: about students.
     """
@@ -74,6 +75,7 @@ class Tally:
     known: int = 0
     before: int = 0
     states: dict[str, int] = field(default_factory=dict)
+    needs_a_person: int = 0
     other_version: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -163,6 +165,7 @@ def grade(
         mine = {**key, "sha256": sha256, "grader": fingerprint(outcome.job.exercise)}
         book.add_grading(mine, outcome)
         done += 1
+        tally.needs_a_person += outcome.needs_a_person
         tally.states[outcome.state] = tally.states.get(outcome.state, 0) + 1
         progress(outcome, done, total)
 

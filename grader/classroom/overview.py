@@ -29,7 +29,7 @@ def summarize(book: Gradebook) -> dict[str, Any]:
             "reason": clean(row["reason"] or row["note"] or "", 300),
         }
         for row in finals
-        if row["state"] in ("broken", "stopped")
+        if row["points"] is None and row["state"] not in ("waiting", "missing")
     ]
     waiting = _count(
         book,

@@ -91,6 +91,11 @@ class Outcome:
     cpu_s: float = 0.0
     tries: int = 1
 
+    @property
+    def needs_a_person(self) -> bool:
+        """Whether the file has no grade for a reason that may not be its own."""
+        return self.state == "broken" or (self.state == "stopped" and self.report is None)
+
 
 @dataclass(frozen=True)
 class Limits:

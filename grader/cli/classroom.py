@@ -285,12 +285,13 @@ def _run(
                 "graded_before": tally.before,
                 "by_another_version": tally.other_version,
                 "states": tally.states,
+                "needs_a_person": tally.needs_a_person,
                 "notes": tally.notes,
             }
         )
     else:
         _say(tally)
-    ctx.exit(1 if tally.states.keys() & {"broken", "stopped"} else 0)
+    ctx.exit(1 if tally.needs_a_person else 0)
 
 
 _STATES = {
@@ -318,7 +319,7 @@ def _say(tally: Tally) -> None:
                 "settings; `zoo class regrade` grades them again."
             )
         )
-    if tally.states.keys() & {"broken", "stopped"}:
+    if tally.needs_a_person:
         click.echo(wrapped("`zoo class status` lists what needs a person."))
 
 

@@ -124,7 +124,7 @@ def test_regrading_after_a_changed_test(
 def test_versions_change_with_the_exercise_and_its_siblings() -> None:
     assert grading.fingerprint("masks") != grading.fingerprint("norm")
     packages = grading._packages(get_exercise("decoder").test_files()[0].parent.parent)
-    assert {"decoder", "norm"} <= {one.name for one in packages}
+    assert {"decoder", "layers"} <= {one.name for one in packages}
 
 
 def test_a_dry_run_writes_nothing(zoo: Zoo, tmp_path: Path) -> None:
@@ -157,8 +157,6 @@ HOSTILE = {
     "leaves/masks.py": "import os\nos._exit(0)\n",
     "forges/masks.py": SOLUTION + '\nimport sys\nsys.stdout.write(\'{"id": 0, "state": "graded"}\\n\')\n',
     "kills/masks.py": "import os\nos.kill(os.getppid(), 9)\n",
-    "recurses/masks.py": "def f(): return f()\nf()\n",
-    "empty/masks.py": "",
     "bytes/masks.py": "\0",
 }
 
@@ -177,7 +175,7 @@ def test_a_hostile_class_with_real_judges(zoo: Zoo, tmp_path: Path) -> None:
         )
     states = {row["name"]: row["state"] for row in rows}
     assert states.keys() == {name.partition("/")[0] for name in HOSTILE} | {"huge"}
-    assert [name for name, state in states.items() if state == "broken"] == []
+    assert "broken" not in states.values()
     assert {row["name"] for row in rows if row["points"]} == {"good", "forges"}  # printing is not forbidden
     assert "100.0 MB" in next(row["reason"] for row in rows if row["name"] == "huge")
     assert states["leaves"] == "unloadable"
@@ -241,7 +239,7 @@ def grades(path: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_as_an_undisturbed_run(tmp_path: Path) -> None:
-    write_class(tmp_path / "c", students=20, seed=8, exercises=("masks", "norm"), hostile=0.0)
+    write_class(tmp_path / "c", students=12, seed=8, exercises=("masks", "norm"), hostile=0.0)
     words = [sys.executable, "-c", "from zoo.cli import main; main()", "class", "grade", "c/submissions"]
     words += ["--roster", "c/roster.csv", "--seed", "1", "--skip", "training", "--jobs", "2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -257,7 +255,7 @@ def test_killed_at_random_moments_it_ends_as_an_undisturbed_run(tmp_path: Path) 
     assert run.returncode == 0, said
     draw = random.Random(0)
     counts = []
-    for _ in range(6):
+    for _ in range(4):
         with command("disturbed") as run:
             wanted = (counts[-1] if counts else 0) + draw.randint(1, 5)
             while run.poll() is None and done(tmp_path / "disturbed") < wanted:

@@ -15,7 +15,10 @@ from grader.classroom.gradebook import Gradebook
 from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
 from zoo.core.errors import ZooError
 
-ROSTER = 'Student,ID,SIS User ID,SIS Login ID,Section,Email\n"Lee, Anna",12,S12,anna1,A,a@x\n"=cmd()",13,S13,ben1,A,b@x\n'
+ROSTER = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Email\n"
+    '"Lee, Anna",12,S12,anna1,A,a@x\n"=cmd()",13,S13,ben1,A,b@x\n'
+)
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ import pytest
 
 from grader.classroom import finals, late
 from grader.classroom.gradebook import Gradebook, Row
-from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
+from grader.classroom.overview import summarize
+from grader.classroom.pool import Job, Outcome
+from tests.grader.classroom.conftest import KEY, REPORTS, Zoo, enter, fill, put
 from zoo.core.errors import PluginError, ZooError
 
 DUE = late.read_deadline("2026-03-01T12:00+00:00")
@@ -120,6 +122,21 @@ def test_a_broken_grader_gives_no_points_and_never_zero(book: Gradebook, tmp_pat
     enter(book, put(tmp_path / "in", {"anna/masks.py": "broken"}))
     fill(book, REPORTS)
     assert (final(book)["state"], final(book)["points"]) == ("broken", None)
+
+
+def test_a_grade_over_the_time_limit_gives_no_points_and_a_huge_file_none(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    enter(book, put(tmp_path / "in", {"anna/masks.py": "slow", "ben/norm.py": "huge"}))
+    for state, exercise in (("stopped", "masks"), ("unloadable", "norm")):
+        row = book.one("SELECT * FROM submissions WHERE exercise = ?", (exercise,))
+        assert row is not None
+        outcome = Outcome(Job(0, exercise, b"", 0, "cpu", ()), state, "why")
+        book.add_grading({**KEY, "sha256": row["sha256"]}, outcome)
+    finals.compute(book)
+    assert (final(book)["state"], final(book)["points"], final(book)["note"]) == ("stopped", None, "why")
+    assert (final(book, "norm")["state"], final(book, "norm")["points"]) == ("unloadable", 0)
+    assert [one["student"] for one in summarize(book)["needs_a_person"]] == ["anna"]
 
 
 def half(given: late.Late) -> late.Verdict:
