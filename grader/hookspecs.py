@@ -9,6 +9,7 @@ from zoo.core.hookspecs import hookspec
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise, MistakeCollection
+    from grader.classroom.late import LateRule
     from grader.reports import ReportFormat
 
 
@@ -38,5 +39,15 @@ def zoo_reports() -> Iterable[ReportFormat]:  # type: ignore[empty-body]
 
     Returns:
         any number of `grader.reports.ReportFormat`. A name that is taken already is an error of the
+        plugin that comes later, which is then skipped.
+    """
+
+
+@hookspec
+def zoo_late_rules() -> Iterable[LateRule]:  # type: ignore[empty-body]
+    """Late rules for `zoo class late --rule`. Called once, when rules are first needed.
+
+    Returns:
+        any number of `grader.classroom.late.LateRule`. A name that is taken already is an error of the
         plugin that comes later, which is then skipped.
     """

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pluggy
 
     from grader.catalog import Exercise
+    from grader.classroom.late import LateRule
     from grader.reports import ReportFormat
 
 
@@ -42,6 +43,13 @@ def zoo_extend_command(name: str, command: click.Command) -> None:
 @hookimpl
 def zoo_exercises() -> Iterable[Exercise]:
     from grader.exercises import built_in
+
+    return built_in()
+
+
+@hookimpl
+def zoo_late_rules() -> Iterable[LateRule]:
+    from grader.classroom.late import built_in
 
     return built_in()
 

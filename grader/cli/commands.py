@@ -22,3 +22,4 @@ def add_to(cli: click.Group) -> None:
     """Add all of them."""
     for name, short_help in COMMANDS.items():
         cli.add_command(LazyCommand(name, f"grader.cli.{name}:{name}", short_help))
+    cli.add_command(LazyCommand("class", "grader.cli.classroom:classroom", "Grade a whole class."))

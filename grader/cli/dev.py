@@ -6,7 +6,7 @@ import contextlib
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -139,3 +139,37 @@ def new_exercise(name: str, into: Path) -> None:
     folder = write(name, into)
     click.echo(wrapped(f"Created '{folder}'. Install and verify it:"))
     click.echo(f"  pip install -e {folder}\n  zoo dev check {name}")
+
+
+@dev.command("class")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--students", type=click.IntRange(min=1), default=30, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="All draws follow from it."
+)
+@click.option(
+    "--layout", default="folders", show_default=True, help="folders, flat, moodle, canvas or gradescope."
+)
+@click.option("--exercises", type=SomeOf("exercise", _names), metavar="EXERCISE,...", default="masks,norm")
+@click.option(
+    "--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="At most, per exercise."
+)
+@click.option(
+    "--hostile", type=click.FloatRange(0, 1), default=0.02, show_default=True, help="Share of files."
+)
+@click.option(
+    "--broken", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of files."
+)
+def synthetic_class(folder: Path, exercises: str, **options: Any) -> None:
+    """Write a class that does not exist to FOLDER, to try `zoo class` with: right, wrong, broken and hostile files.
+
+    \b
+    Example:
+      zoo dev class demo --students 300 --seed 1 && zoo class grade demo/submissions --roster demo/roster.csv
+    """
+    from grader.classroom.synthetic import write_class
+
+    written = write_class(folder, exercises=exercises.split(","), **options)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in written.kinds.items())
+    click.echo(wrapped(f"Wrote {sum(written.kinds.values())} files to '{written.folder}': {kinds}."))
+    click.echo(wrapped(f"Roster: '{written.roster}'."))

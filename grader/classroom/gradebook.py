@@ -1,0 +1,475 @@
+"""The gradebook: one SQLite file with everything that is known of a class.
+
+One process writes at a time, under a lock file. Readers do not wait. What is committed survives a crash of the
+program and of the machine: the write-ahead log is synchronised at each commit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.classroom.schema import APPLICATION_ID, MIGRATIONS
+from grader.core.results import clean
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from grader.classroom.discovery import Found
+    from grader.classroom.pool import Outcome
+    from grader.classroom.roster import Person
+
+FILE_NAME = "gradebook.sqlite"
+BACKUPS = 3
+_NETWORK = frozenset(
+    (
+        *(
+            "nfs",
+            "nfs4",
+            "cifs",
+            "smb3",
+            "smbfs",
+            "ncpfs",
+            "afs",
+            "ceph",
+            "lustre",
+            "gpfs",
+            "glusterfs",
+            "beegfs",
+        ),
+        *("davfs", "pvfs2", "orangefs", "coda", "fuse.glusterfs", "fuse.sshfs", "fuse.rclone", "fuse.s3fs"),
+    )
+)
+_BUSY_S = 10.0
+FINISHED = ("graded", "unloadable", "refused", "stopped")
+"""States that say something about the file. "broken" says something about the grader."""
+
+Row = sqlite3.Row
+
+
+class GradebookError(ZooError):
+    """The gradebook cannot be used: why, what is safe, and what to do."""
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into sentences."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+        if "full" in text:
+            reason = (
+                f"There is no space left for the gradebook '{path}'. Everything recorded before is still there. "
+                "Free some space and run the same command again; it continues where it was."
+            )
+        elif "locked" in text or "busy" in text:
+            reason = (
+                f"Another program has locked the gradebook '{path}'. Close it (a database browser, say) and run "
+                "the same command again. Nothing was lost."
+            )
+        elif "malformed" in text or "not a database" in text or "corrupt" in text:
+            reason = _damaged(path, text)
+        elif "readonly" in text or "unable to open" in text or "disk I/O" in text:
+            reason = (
+                f"The gradebook '{path}' cannot be opened or written ({text}). Nothing in it was changed."
+            )
+        else:
+            raise
+        raise GradebookError(reason) from error
+
+
+def _damaged(path: Path, what: str) -> str:
+    found = sorted(_backup_folder(path).glob("*.sqlite"))
+    advice = (
+        f"The newest backup is '{found[-1]}': move the damaged file away, copy the backup to its place, and run "
+        "the same command again; only what is missing is graded."
+        if found
+        else "There is no backup. Move the damaged file away and run the same command again: all is graded anew."
+    )
+    return f"The gradebook '{path}' is damaged ({what}). It was left as it is. {advice}"
+
+
+def _backup_folder(path: Path) -> Path:
+    return path.with_name(f"{path.name}.backups")
+
+
+def network_file_system(path: Path, mounts: str | None = None) -> str:
+    """The type of the network file system that `path` lies on, or "" where it lies on none or nobody can tell."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mounts").read_text(errors="replace")
+        except OSError:
+            return ""
+    place, best, kind = path.resolve(), -1, ""
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = Path(fields[1].encode().decode("unicode_escape"))
+        if place.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), fields[2]
+    return kind if kind in _NETWORK else ""
+
+
+class Gradebook:
+    """An open gradebook. Use it as a context manager.
+
+    Args:
+        path: the file.
+        write: open it for writing, and make it if it does not exist. A reader may look while another one writes.
+
+    Raises:
+        GradebookError: it does not exist, is damaged or locked, was made by a newer version, or lies on a network
+            file system.
+    """
+
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        self.path = path
+        self._stack = contextlib.ExitStack()
+        try:
+            self._open(write)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Gradebook:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it, and let others write. Harmless when repeated."""
+        self._stack.close()
+
+    def _open(self, write: bool) -> None:
+        path = self.path
+        if not path.exists() and not write:
+            raise GradebookError(
+                f"There is no gradebook '{path}'. `zoo class grade FOLDER` makes one; --gradebook names another."
+            )
+        if not path.absolute().parent.is_dir():
+            raise GradebookError(f"There is no folder '{path.parent}' for the gradebook.")
+        if path.exists() and not path.is_file():
+            raise GradebookError(f"'{path}' is not a file, so it cannot be a gradebook.")
+        if kind := network_file_system(path):
+            raise GradebookError(
+                f"'{path}' is on a network file system ({kind}), where SQLite's locks fail and databases break. "
+                "Name a place on a local disk with --gradebook."
+            )
+        if write:
+            self._lock()
+            if not path.exists():
+                try:
+                    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+                except OSError as error:
+                    raise GradebookError(f"'{path}' cannot be created: {error.strerror}.") from error
+        with _explained(path):
+            self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+            self._stack.callback(self._db.close)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("PRAGMA foreign_keys = ON")
+            self._check()
+            version = self._version()
+            if version > len(MIGRATIONS):
+                raise GradebookError(
+                    f"'{path}' was made by a newer version of zoo (format {version}; this one knows up to "
+                    f"{len(MIGRATIONS)}). Update transformer-zoo."
+                )
+            if write:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = FULL")
+                self._migrate(version)
+                if not self.setting("salt"):
+                    with self.transaction():
+                        self.set("salt", secrets.token_hex(16))
+                path.chmod(0o600)
+            elif version < len(MIGRATIONS):
+                raise GradebookError(
+                    f"'{path}' has an older format. `zoo class grade` or `zoo class regrade` updates it."
+                )
+            else:
+                self._db.execute("PRAGMA query_only = ON")
+
+    def _lock(self) -> None:
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(f"{self.path}.lock", timeout=0, mode=0o600)
+        try:
+            self._stack.enter_context(lock)
+        except Timeout as error:
+            raise GradebookError(
+                f"Another `zoo class` command is writing to '{self.path}'. Wait for it to end. `zoo class status` "
+                "shows how far it is."
+            ) from error
+        except OSError as error:
+            raise GradebookError(f"'{self.path}.lock' cannot be written: {error.strerror}.") from error
+
+    def _check(self) -> None:
+        """Check the file's integrity. Raises GradebookError."""
+        if self.path.stat().st_size == 0:
+            return
+        found = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise GradebookError(_damaged(self.path, str(found).splitlines()[-1]))
+        if self._db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if tables:
+                raise GradebookError(f"'{self.path}' is a database of another program. It was left as it is.")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _migrate(self, version: int) -> None:
+        if 0 < version < len(MIGRATIONS):
+            self.back_up()
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            with self.transaction():
+                self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                for statement in script.split(";\n"):
+                    if statement.strip():
+                        self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {number}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of what is written in it, or nothing."""
+        with _explained(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                if self._db.in_transaction:  # SQLite itself rolls back when the disk is full
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def all(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[Row]:
+        """All rows of a query."""
+        with _explained(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    def one(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> Row | None:
+        """The first row of a query, or None."""
+        found = self.all(query, values)
+        return found[0] if found else None
+
+    def execute(self, query: str, values: Sequence[object] = ()) -> int:
+        """Run a statement; the id of the row that it inserted."""
+        return self._db.execute(query, values).lastrowid or 0
+
+    def back_up(self) -> Path | None:
+        """Copy the gradebook to its folder of backups, keep the newest `BACKUPS`. None if it is empty."""
+        if self._version() == 0:
+            return None
+        folder = _backup_folder(self.path)
+        target = folder / time.strftime("%Y%m%d-%H%M%S.sqlite", time.gmtime())
+        partial = target.with_suffix(".partial")
+        with _explained(self.path):
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+                with contextlib.closing(sqlite3.connect(partial)) as copy:
+                    self._db.backup(copy)
+                partial.chmod(0o600)
+                partial.replace(target)
+                for old in sorted(folder.glob("*.sqlite"))[:-BACKUPS]:
+                    old.unlink()
+            except OSError as error:
+                raise GradebookError(f"No backup can be written to '{folder}': {error.strerror}.") from error
+            finally:
+                partial.unlink(missing_ok=True)
+        return target
+
+    # Settings.
+
+    def setting(self, name: str, default: str = "") -> str:
+        """A setting's value."""
+        row = self.one("SELECT value FROM settings WHERE name = ?", (name,))
+        return default if row is None else str(row["value"])
+
+    def set(self, name: str, value: str) -> None:
+        """Set a setting. Within a transaction."""
+        self.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+    # Students and submissions.
+
+    def add_student(self, person: Person) -> int:
+        """Add a student, or add to what is known of one; the id. Within a transaction."""
+        row = self.one("SELECT * FROM students WHERE key = ?", (person.key,))
+        if row is None:
+            return self.execute(
+                "INSERT INTO students (key, name, email, section, ids, in_roster) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    person.key,
+                    person.name,
+                    person.email,
+                    person.section,
+                    json.dumps(person.ids, sort_keys=True),
+                    person.in_roster,
+                ),
+            )
+        ids = {**json.loads(row["ids"]), **person.ids}
+        self.execute(
+            "UPDATE students SET name = ?, email = ?, section = ?, ids = ?, in_roster = ? WHERE id = ?",
+            (
+                person.name or row["name"],
+                person.email or row["email"],
+                person.section or row["section"],
+                json.dumps(ids, sort_keys=True),
+                person.in_roster or row["in_roster"],
+                row["id"],
+            ),
+        )
+        return int(row["id"])
+
+    def add_submission(self, student: int, found: Found) -> bool:
+        """Add a submission; False if it is known. Within a transaction."""
+        self.execute(
+            "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)", (found.sha256, found.size, found.source)
+        )
+        known = self.one(
+            "SELECT id FROM submissions WHERE student = ? AND exercise = ? AND path = ? AND sha256 = ?",
+            (student, found.exercise, found.path, found.sha256),
+        )
+        if known is not None:
+            self.execute(
+                "UPDATE submissions SET submitted_at = ?, time_source = ?, marked_late = ?, commit_id = ? WHERE id = ?",
+                (found.submitted_at, found.time_source, found.marked_late, found.commit, known["id"]),
+            )
+            return False
+        self.execute(
+            "INSERT INTO submissions (student, exercise, sha256, path, layout, submitted_at, time_source, "
+            "marked_late, attempt, commit_id, found_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                student,
+                found.exercise,
+                found.sha256,
+                found.path,
+                found.layout,
+                found.submitted_at,
+                found.time_source,
+                found.marked_late,
+                found.attempt,
+                found.commit,
+                time.time(),
+            ),
+        )
+        return True
+
+    def number_attempts(self) -> None:
+        """Number each student's attempts at an exercise in the order of time. Within a transaction."""
+        last: tuple[object, ...] = ()
+        place = 0
+        for row in self.all(
+            "SELECT id, student, exercise, attempt FROM submissions "
+            "ORDER BY student, exercise, coalesce(submitted_at, 0), attempt, id"
+        ):
+            place = place + 1 if (row["student"], row["exercise"]) == last else 1
+            last = (row["student"], row["exercise"])
+            if row["attempt"] != place:
+                self.execute("UPDATE submissions SET attempt = ? WHERE id = ?", (place, row["id"]))
+
+    # Gradings.
+
+    def add_grading(self, key: Mapping[str, Any], outcome: Outcome) -> int:
+        """Add what a grade found, in one transaction; the id.
+
+        Args:
+            key: grader, torch, device, sandbox, seed, selection.
+            outcome: of the pool.
+        """
+        job, report = outcome.job, outcome.report
+        results = report["results"] if report else []
+        points = None if outcome.needs_a_person else sum(one["points"] for one in results)
+        total = sum(one["max_points"] for one in results) if results else None
+        with self.transaction():
+            grading = self.execute(
+                "INSERT INTO gradings (exercise, sha256, grader, torch, device, sandbox, seed, selection, state, "
+                "reason, points, max_points, passed, tries, graded_at, duration_s, cpu_s, report) "
+                f"VALUES ({', '.join('?' * 18)})",
+                (
+                    job.exercise,
+                    key["sha256"],
+                    key["grader"],
+                    key["torch"],
+                    key["device"],
+                    key["sandbox"],
+                    key["seed"],
+                    key["selection"],
+                    outcome.state,
+                    clean(outcome.reason),
+                    points,
+                    total,
+                    bool(results) and all(one["status"] == "passed" for one in results),
+                    outcome.tries,
+                    time.time(),
+                    outcome.duration_s,
+                    outcome.cpu_s,
+                    None if report is None else zlib.compress(json.dumps(report).encode()),
+                ),
+            )
+            place = 0
+            for number, one in enumerate(results):
+                self.execute(
+                    f"INSERT INTO results VALUES ({', '.join('?' * 10)})",
+                    (
+                        grading,
+                        number,
+                        one["name"],
+                        one["title"],
+                        one["category"],
+                        one["status"],
+                        one["points"],
+                        one["max_points"],
+                        one["message"],
+                        one["duration_s"],
+                    ),
+                )
+                for mistake in one["mistakes"]:
+                    self.execute(
+                        "INSERT INTO diagnoses VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        (
+                            grading,
+                            place,
+                            one["name"],
+                            mistake["id"],
+                            mistake["text"],
+                            mistake["hint"],
+                            mistake.get("line"),
+                        ),
+                    )
+                    place += 1
+        return grading
+
+    def find_student(self, text: str) -> Row:
+        """The student with this key, email, id, or part of a name.
+
+        Raises:
+            ZooError: there is none, or there are several.
+        """
+        wanted = text.casefold()
+        rows = self.all("SELECT * FROM students ORDER BY key")
+        exact = [
+            row
+            for row in rows
+            if wanted in (row["key"].casefold(), row["email"].casefold(), row["name"].casefold())
+            or wanted in (str(one).casefold() for one in json.loads(row["ids"]).values())
+        ]
+        near = exact or [
+            row for row in rows if wanted in row["name"].casefold() or wanted in row["key"].casefold()
+        ]
+        if len(near) == 1:
+            return near[0]
+        if not near:
+            raise ZooError(f"No student is called '{text}'. `zoo class status` lists all.")
+        listed = ", ".join(row["key"] for row in near[:5]) + (", ..." if len(near) > 5 else "")
+        raise ZooError(f"'{text}' can mean {len(near)} students: {listed}. Name one of these.")

@@ -1,0 +1,321 @@
+"""Grades a class: what was found goes into the gradebook, what is not graded yet goes to the pool.
+
+Each grade is one transaction, so that a run that was killed continues where it was. Imports no torch, except to
+find the device that "auto" means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from grader.catalog import CATEGORIES, get_exercises
+from grader.classroom import finals
+from grader.classroom.discovery import Discovery
+from grader.classroom.gradebook import FINISHED, Gradebook, Row
+from grader.classroom.pool import Job, Limits, LocalPool, Outcome
+from grader.classroom.roster import Matcher, Person, Roster
+from grader.run.run import MAX_SOURCE
+from grader.sandbox.sandbox import Asked, Sandbox
+
+_ENGINE_ROOMS = ("core", "engine", "run", "sandbox", "training", "worker")
+_GUESS_S = {"masks": 1.0, "loss": 2.0, "feedforward": 2.0, "norm": 3.0}
+_SIBLING = re.compile(r"grader\.exercises\.(\w+)")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a class is graded.
+
+    Attributes:
+        device: "cpu", "cuda" or "auto".
+        sandbox: "auto", "strict" or "process".
+        categories: of the tests to run.
+        strict: refuse a library's own attention.
+        jobs: how many files are graded side by side.
+        limits: of the pool.
+    """
+
+    device: str = "cpu"
+    sandbox: Asked = "auto"
+    categories: tuple[str, ...] = CATEGORIES
+    strict: bool = False
+    jobs: int = 1
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def selection(self) -> str:
+        """What a grade depends on beside the file, the grader and the device."""
+        return ",".join([*(one for one in CATEGORIES if one in self.categories), *["strict"] * self.strict])
+
+
+@dataclass
+class Tally:
+    """What a run did.
+
+    Attributes:
+        new: submissions that were not known before.
+        known: submissions that were.
+        before: files that had been graded before.
+        states: how many files ended in which state, in this run.
+        needs_a_person: how many of these have no grade for a reason that may not be their own.
+        other_version: files whose grading is by another version of the grader, torch or sandbox.
+        notes: about students.
+    """
+
+    new: int = 0
+    known: int = 0
+    before: int = 0
+    states: dict[str, int] = field(default_factory=dict)
+    needs_a_person: int = 0
+    other_version: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def record(book: Gradebook, found: Discovery, roster: Roster | None) -> Tally:
+    """Add the students, the submissions, and what could not be placed, in one transaction."""
+    tally, now = Tally(), time.time()
+    with book.transaction():
+        for person in roster.people if roster else ():
+            book.add_student(person)
+        known = [
+            Person(
+                row["key"],
+                row["name"],
+                row["email"],
+                row["section"],
+                json.loads(row["ids"]),
+                bool(row["in_roster"]),
+            )
+            for row in book.all("SELECT * FROM students ORDER BY id")
+        ]
+        matcher = Matcher(known)
+        for one in found.submissions:
+            person, note = matcher.match(one.owner.name, one.owner.ids, one.owner.email)
+            if note and note not in tally.notes:
+                tally.notes.append(note)
+            ids = {**person.ids, **{w: i for w, i in one.owner.ids.items() if w not in person.ids}}
+            student = book.add_student(
+                Person(
+                    person.key,
+                    person.name,
+                    person.email or one.owner.email,
+                    person.section,
+                    ids,
+                    person.in_roster,
+                )
+            )
+            if book.add_submission(student, one):
+                tally.new += 1
+            else:
+                tally.known += 1
+        book.number_attempts()
+        book.execute("DELETE FROM unplaced")
+        for path, reason in found.unplaced:
+            book.execute("INSERT OR REPLACE INTO unplaced VALUES (?, ?, ?)", (path, reason, now))
+    return tally
+
+
+Progress = Callable[[Outcome, int, int], None]
+
+
+def grade(
+    book: Gradebook,
+    settings: Settings,
+    *,
+    seed: int | None = None,
+    again: Iterable[tuple[str, str]] | None = None,
+    force: bool = False,
+    tally: Tally | None = None,
+    progress: Progress = lambda _outcome, _done, _total: None,
+) -> Tally:
+    """Grade what has no grade.
+
+    Args:
+        book: open for writing.
+        settings: see there.
+        seed: of the tests' draws; None: that of the gradebook, drawn once for the whole class.
+        again: (exercise, hash) of files that are graded again unless this very version has graded them; None: files
+            that no version has graded.
+        force: grade those of `again` even if this very version has graded them.
+        tally: to be continued.
+        progress: called after each grade, with how many are done and how many there are.
+
+    Raises:
+        ZooError: the sandbox or device that was asked for is not available, or the gradebook cannot be written.
+        GraderBrokenError: judges cannot be started.
+    """
+    tally = tally or Tally()
+    key = _key(book, settings, seed)
+    work, tally.before, tally.other_version = _work(book, key, again, force)
+    costs = _costs(book)
+    jobs = []
+    done, total = 0, len(work)
+
+    def keep(outcome: Outcome, sha256: str) -> None:
+        nonlocal done
+        mine = {**key, "sha256": sha256, "grader": fingerprint(outcome.job.exercise)}
+        book.add_grading(mine, outcome)
+        done += 1
+        tally.needs_a_person += outcome.needs_a_person
+        tally.states[outcome.state] = tally.states.get(outcome.state, 0) + 1
+        progress(outcome, done, total)
+
+    for number, row in enumerate(work):
+        exercise = row["exercise"]
+        content = row["content"]
+        job = Job(
+            number,
+            exercise,
+            content or b"",
+            int(str(key["seed"])),
+            str(key["device"]),
+            settings.categories,
+            settings.strict,
+            costs.get(exercise, _GUESS_S.get(exercise, 5.0)),
+        )
+        if exercise not in get_exercises():
+            keep(Outcome(job, "broken", f"There is no exercise '{exercise}' any more."), row["sha256"])
+        elif content is None:
+            size = f"{row['bytes'] / 2**20:.1f} MB"
+            reason = f"The file has {size}; expected at most {MAX_SOURCE / 2**20:g} MB of Python."
+            keep(Outcome(job, "unloadable", reason), row["sha256"])
+        else:
+            jobs.append(job)
+    if jobs:
+        with LocalPool(settings.jobs, str(key["sandbox"]), str(key["device"]), settings.limits) as pool:
+            for outcome in pool.run(jobs):
+                keep(outcome, work[outcome.job.id]["sha256"])
+    finals.compute(book)
+    return tally
+
+
+def _key(book: Gradebook, settings: Settings, seed: int | None) -> dict[str, object]:
+    """What all grades of this run have in common."""
+    device = settings.device
+    if device == "auto":
+        from zoo.models.devices import resolve_device
+
+        device = resolve_device(device).type
+    with Sandbox(settings.sandbox) as sandbox:
+        level = sandbox.level(device)
+    if seed is None:
+        if not book.setting("seed"):
+            with book.transaction():
+                book.set("seed", str(secrets.randbelow(2**31)))
+        seed = int(book.setting("seed"))
+    return {
+        "torch": importlib.metadata.version("torch"),
+        "device": device,
+        "sandbox": level,
+        "seed": seed,
+        "selection": settings.selection,
+    }
+
+
+def _work(
+    book: Gradebook, key: dict[str, object], again: Iterable[tuple[str, str]] | None, force: bool
+) -> tuple[list[Row], int, int]:
+    """What is to be graded, how many files have a grade, and how many of those by another version."""
+    files = book.all(
+        "SELECT DISTINCT s.exercise, s.sha256, f.bytes, f.content FROM submissions s JOIN sources f USING (sha256) "
+        "ORDER BY s.exercise, s.sha256"
+    )
+    gradings: dict[tuple[str, str], list[Row]] = {}
+    for row in book.all(
+        "SELECT exercise, sha256, grader, torch, device, sandbox, seed, selection FROM gradings "
+        f"WHERE state IN ({', '.join('?' * len(FINISHED))})",
+        FINISHED,
+    ):
+        gradings.setdefault((row["exercise"], row["sha256"]), []).append(row)
+    wanted = None if again is None else set(again)
+    work, before, other = [], 0, 0
+    for file in files:
+        found = gradings.get((file["exercise"], file["sha256"]), [])
+        mine = [row for row in found if row["selection"] == key["selection"]]
+        same = any(
+            row["grader"] == fingerprint(file["exercise"]) and all(row[name] == key[name] for name in key)
+            for row in mine
+        )
+        if wanted is not None:
+            needed = (file["exercise"], file["sha256"]) in wanted and (force or not same)
+        else:
+            needed = not mine
+        if needed:
+            work.append(file)
+        else:
+            before += 1
+            other += not same
+    return work, before, other
+
+
+def _costs(book: Gradebook) -> dict[str, float]:
+    """Mean seconds of a grade, by exercise."""
+    rows = book.all(
+        "SELECT exercise, avg(duration_s) AS cost FROM gradings WHERE duration_s > 0 GROUP BY exercise"
+    )
+    return {row["exercise"]: row["cost"] for row in rows}
+
+
+@cache
+def fingerprint(exercise: str) -> str:
+    """The version of what grades an exercise: it changes with its tests, its mistakes, and the grader's code."""
+    version = importlib.metadata.version("transformer-zoo")
+    known = get_exercises().get(exercise)
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    folders = [root / room for room in _ENGINE_ROOMS]
+    folders += _packages(known.test_files()[0].parent.parent) if known is not None else []
+    for folder in folders:
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes())
+    return f"{version}+{digest.hexdigest()[:12]}"
+
+
+def _packages(package: Path) -> list[Path]:
+    """An exercise's package and those of the exercises that it imports."""
+    found, left = [], [package]
+    while left:
+        folder = left.pop()
+        if folder in found or not folder.is_dir():
+            continue
+        found.append(folder)
+        text = "".join(file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.py")))
+        left += [package.parent / name for name in sorted(set(_SIBLING.findall(text)))]
+    return sorted(found)
+
+
+def to_regrade(
+    book: Gradebook,
+    *,
+    exercise: str = "",
+    student: int | None = None,
+    failed: bool = False,
+    since: float | None = None,
+) -> Sequence[tuple[str, str]]:
+    """The files that `zoo class regrade` grades again: (exercise, hash).
+
+    Args:
+        book: the gradebook.
+        exercise: of this exercise only.
+        student: of this student only.
+        failed: only what has not passed.
+        since: only what was graded at this time or later.
+    """
+    rows = book.all(
+        f"SELECT DISTINCT s.exercise, s.sha256 FROM submissions s LEFT JOIN ({finals.LATEST_GRADINGS}) g "
+        "ON g.exercise = s.exercise AND g.sha256 = s.sha256 "
+        "WHERE (:exercise = '' OR s.exercise = :exercise) AND (:student IS NULL OR s.student = :student) "
+        "AND (NOT :failed OR g.id IS NULL OR NOT g.passed) "
+        "AND (:since IS NULL OR g.id IS NULL OR g.graded_at >= :since)",
+        {"exercise": exercise, "student": student, "failed": failed, "since": since},
+    )
+    return [(row["exercise"], row["sha256"]) for row in rows]

@@ -1,0 +1,152 @@
+"""What the gradebook says of a class and of a student, as plain data."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import Any
+
+from grader.classroom.finals import LATEST_GRADINGS, lateness
+from grader.classroom.gradebook import Gradebook, Row
+from grader.core.results import clean
+
+
+def summarize(book: Gradebook) -> dict[str, Any]:
+    """Students, submissions and states by exercise, and what needs a person."""
+    finals = book.all(
+        "SELECT f.*, s.key, s.name, g.passed, g.reason, u.marked_late, u.submitted_at, u.time_source FROM finals f "
+        "JOIN students s ON s.id = f.student LEFT JOIN gradings g ON g.id = f.grading "
+        "LEFT JOIN submissions u ON u.id = f.submission ORDER BY f.exercise, s.key"
+    )
+    exercises: dict[str, list[Row]] = {}
+    for row in finals:
+        exercises.setdefault(row["exercise"], []).append(row)
+    needs = [
+        {
+            "student": row["name"] or row["key"],
+            "exercise": row["exercise"],
+            "state": row["state"],
+            "reason": clean(row["reason"] or row["note"] or "", 300),
+        }
+        for row in finals
+        if row["points"] is None and row["state"] not in ("waiting", "missing")
+    ]
+    waiting = _count(
+        book,
+        "SELECT count(*) FROM (SELECT DISTINCT exercise, sha256 FROM submissions EXCEPT "
+        "SELECT exercise, sha256 FROM gradings)",
+    )
+    return {
+        "students": _count(book, "SELECT count(*) FROM students"),
+        "in_roster": _count(book, "SELECT count(*) FROM students WHERE in_roster"),
+        "without_submission": [
+            row["name"] or row["key"]
+            for row in book.all(
+                "SELECT * FROM students WHERE id NOT IN (SELECT student FROM submissions) ORDER BY key"
+            )
+        ],
+        "submissions": _count(book, "SELECT count(*) FROM submissions"),
+        "waiting": waiting,
+        "gradings": _count(book, "SELECT count(*) FROM gradings"),
+        "cpu_hours": _count(book, "SELECT coalesce(sum(cpu_s), 0) FROM gradings") / 3_600,
+        "exercises": [_exercise(name, rows) for name, rows in exercises.items()],
+        "needs_a_person": needs,
+        "unplaced": [
+            {"path": row["path"], "reason": row["reason"]}
+            for row in book.all("SELECT * FROM unplaced ORDER BY path")
+        ],
+    }
+
+
+def _count(book: Gradebook, query: str) -> Any:
+    row = book.one(query)
+    return 0 if row is None else row[0]
+
+
+def _exercise(name: str, rows: list[Row]) -> dict[str, Any]:
+    points = [row["points"] for row in rows if row["points"] is not None]
+    states: dict[str, int] = {}
+    for row in rows:
+        states[row["state"]] = states.get(row["state"], 0) + 1
+    return {
+        "exercise": name,
+        "students": len(rows),
+        "passed": sum(bool(row["passed"]) for row in rows),
+        "mean": round(statistics.fmean(points), 3) if points else None,
+        "median": statistics.median(points) if points else None,
+        "max_points": max((row["max_points"] for row in rows if row["max_points"] is not None), default=None),
+        "late": sum(bool(row["late_s"] or row["marked_late"]) for row in rows),
+        "states": dict(sorted(states.items())),
+    }
+
+
+def describe_student(book: Gradebook, student: Row) -> dict[str, Any]:
+    """One student: attempts, points, mistakes, late penalties, overrides."""
+    finals = {
+        row["exercise"]: row for row in book.all("SELECT * FROM finals WHERE student = ?", (student["id"],))
+    }
+    attempts = book.all(
+        f"SELECT s.*, g.id AS grading, g.state, g.reason, g.points, g.max_points, g.graded_at FROM submissions s "
+        f"LEFT JOIN ({LATEST_GRADINGS}) g ON g.exercise = s.exercise AND g.sha256 = s.sha256 "
+        "WHERE s.student = ? ORDER BY s.exercise, s.attempt",
+        (student["id"],),
+    )
+    due = {row["exercise"]: row["due"] for row in book.all("SELECT * FROM late_rules")}
+    names = sorted({row["exercise"] for row in attempts} | finals.keys())
+    return {
+        "key": student["key"],
+        "name": student["name"],
+        "email": student["email"],
+        "section": student["section"],
+        "ids": json.loads(student["ids"]),
+        "in_roster": bool(student["in_roster"]),
+        "exercises": [
+            {
+                "exercise": name,
+                **_final(finals.get(name)),
+                "attempts": [
+                    _attempt(book, row, finals.get(name), due.get(name, due.get("")))
+                    for row in attempts
+                    if row["exercise"] == name
+                ],
+                "overrides": [
+                    {one: row[one] for one in ("points", "reason", "who", "at")}
+                    for row in book.all(
+                        "SELECT * FROM overrides WHERE student = ? AND exercise = ? ORDER BY id",
+                        (student["id"], name),
+                    )
+                ],
+            }
+            for name in names
+        ],
+    }
+
+
+def _final(row: Row | None) -> dict[str, Any]:
+    names = ("state", "raw", "penalty", "points", "max_points", "note")
+    return {name: None if row is None else row[name] for name in names} | (
+        {"state": "waiting"} if row is None else {}
+    )
+
+
+def _attempt(book: Gradebook, row: Row, final: Row | None, due: float | None) -> dict[str, Any]:
+    late, late_s = lateness(row, due)
+    return {
+        "attempt": row["attempt"],
+        "path": row["path"],
+        "sha256": row["sha256"],
+        "submitted_at": row["submitted_at"],
+        "time_source": row["time_source"],
+        "late": late,
+        "late_s": late_s,
+        "commit": row["commit_id"],
+        "state": row["state"] or "waiting",
+        "reason": row["reason"] or "",
+        "points": row["points"],
+        "max_points": row["max_points"],
+        "counts": final is not None and final["submission"] == row["id"],
+        "mistakes": [
+            {"id": one["mistake"], "text": one["text"], "test": one["test"], "line": one["line"]}
+            for one in book.all("SELECT * FROM diagnoses WHERE grading = ? ORDER BY place", (row["grading"],))
+        ],
+    }

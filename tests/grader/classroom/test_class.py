@@ -1,0 +1,286 @@
+"""`zoo class grade` from a folder to grades: what goes on where it was, what is graded again, what is hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.catalog import get_exercise
+from grader.classroom import grading
+from grader.classroom.gradebook import Gradebook
+from grader.classroom.pool import Job, Outcome
+from grader.classroom.synthetic import LAYOUTS, write_class
+from tests import ROOT
+from tests.grader.classroom.conftest import RIGHT, WRONG, Zoo, put
+
+SOLUTION = (ROOT / "grader" / "exercises" / "masks" / "solution.py").read_text(encoding="utf-8")
+WITHOUT = "shape,numerics,gradients,parameters,behaviour,training"  # only masking is left
+GRADE = ("class", "grade", "in", "--skip", WITHOUT, "--sandbox", "process", "--seed", 3)
+
+
+class FakePool:
+    """In place of the pool: what a file says, it is."""
+
+    runs: list[list[str]] = []  # noqa: RUF012 - reset by the fixture
+    dies_after = -1
+
+    def __init__(self, *_arguments: object) -> None:
+        pass
+
+    def __enter__(self) -> FakePool:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        pass
+
+    def run(self, jobs: list[Job]) -> Iterator[Outcome]:
+        self.runs.append([job.source.decode() for job in jobs])
+        for number, job in enumerate(jobs):
+            if number == self.dies_after:
+                raise KeyboardInterrupt
+            if job.source == b"broken":
+                yield Outcome(job, "broken", "KeyError: 'x'", tries=2)
+            else:
+                yield Outcome(
+                    job, "graded", "", RIGHT if job.source.startswith(b"right") else WRONG, 1.0, 0.5
+                )
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakePool]:
+    monkeypatch.setattr(grading, "LocalPool", FakePool)
+    monkeypatch.setattr(FakePool, "runs", [])
+    return FakePool
+
+
+def test_nothing_is_graded_twice(zoo: Zoo, fake: type[FakePool], tmp_path: Path) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right", "b/masks.py": "right", "c/masks.py": "wrong"})
+    assert zoo(*GRADE).exit_code == 0
+    assert fake.runs == [["right", "wrong"]] or fake.runs == [["wrong", "right"]]
+    put(tmp_path / "in", {"d/masks.py": "right too"})
+    done = json.loads(zoo(*GRADE, "--json").stdout)
+    assert (done["new"], done["known"], done["graded_before"], done["states"]) == (1, 3, 2, {"graded": 1})
+    assert fake.runs[1:] == [["right too"]]
+
+
+def test_an_interrupted_run_continues(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "in", {f"{name}/masks.py": f"right {name}" for name in "abcdef"})
+    monkeypatch.setattr(fake, "dies_after", 2)
+    done = zoo(*GRADE)
+    assert (done.exit_code, "the same command continues" in done.stderr) == (130, True)
+    monkeypatch.setattr(fake, "dies_after", -1)
+    assert zoo(*GRADE).exit_code == 0
+    assert [len(run) for run in fake.runs] == [6, 4]
+    status = json.loads(zoo("class", "status", "--json").stdout)
+    assert (status["gradings"], status["waiting"], status["exercises"][0]["passed"]) == (6, 0, 6)
+
+
+def test_a_broken_grader_is_told_apart_and_tried_again(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "broken", "b/masks.py": "right"})
+    done = zoo(*GRADE)
+    assert (done.exit_code, "1 file not graded: the grader broke." in done.stdout) == (1, True)
+    status = zoo("class", "status").stdout
+    assert "Needs a person" in status
+    assert "KeyError: 'x'" in status
+    zoo(*GRADE)
+    assert fake.runs[1:] == [["broken"]]
+
+
+def test_regrading_after_a_changed_test(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right", "b/masks.py": "wrong", "b/norm.py": "right norm"})
+    zoo(*GRADE)
+    again = ("class", "regrade", *GRADE[3:])
+    assert zoo(*again).exit_code == 0
+    assert len(fake.runs) == 1  # this version has graded all
+    real = grading.fingerprint
+    monkeypatch.setattr(grading, "fingerprint", lambda exercise: real(exercise) + "x" * (exercise == "masks"))
+    done = zoo(*GRADE).stdout
+    assert "2 files graded before by another version" in " ".join(done.split())
+    assert len(fake.runs) == 1
+    zoo(*again, "--only-failed")
+    zoo(*again, "--student", "a")
+    zoo(*again)
+    zoo(*again, "--exercise", "norm", "--force")
+    zoo(*again, "--since", "2999-01-01", "--force")
+    assert fake.runs[1:] == [["wrong"], ["right"], ["right norm"]]
+
+
+def test_versions_change_with_the_exercise_and_its_siblings() -> None:
+    assert grading.fingerprint("masks") != grading.fingerprint("norm")
+    packages = grading._packages(get_exercise("decoder").test_files()[0].parent.parent)
+    assert {"decoder", "layers"} <= {one.name for one in packages}
+
+
+def test_a_dry_run_writes_nothing(zoo: Zoo, tmp_path: Path) -> None:
+    put(tmp_path / "in", {"a/masks.py": "x", "b/notes.txt": "y"})
+    done = zoo(*GRADE, "--dry-run")
+    assert (done.exit_code, "b/notes.txt" in done.stdout) == (0, True)
+    assert json.loads(zoo(*GRADE, "--dry-run", "--json").stdout)["unplaced"][0]["path"] == "b/notes.txt"
+    assert [one.name for one in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("status",), "There is no gradebook"),
+        (("grade", "missing"), "There is no folder"),
+        (("grade", "in"), "no submission that can be graded"),
+        (("grade", "in", "--roster", "none.csv"), "cannot be read"),
+        (("show", "anna"), "There is no gradebook"),
+        (("late", "--due", "soon"), "not a valid date"),
+    ],
+)
+def test_wrong_usage(zoo: Zoo, tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+    (tmp_path / "in").mkdir()
+    done = zoo("class", *words)
+    assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True)
+
+
+HOSTILE = {
+    "good/masks.py": SOLUTION,
+    "leaves/masks.py": "import os\nos._exit(0)\n",
+    "forges/masks.py": SOLUTION + '\nimport sys\nsys.stdout.write(\'{"id": 0, "state": "graded"}\\n\')\n',
+    "kills/masks.py": "import os\nos.kill(os.getppid(), 9)\n",
+    "bytes/masks.py": "\0",
+}
+
+
+def test_a_hostile_class_with_real_judges(zoo: Zoo, tmp_path: Path) -> None:
+    put(tmp_path / "in", HOSTILE)
+    (tmp_path / "in" / "huge").mkdir()
+    with (tmp_path / "in" / "huge" / "masks.py").open("wb") as file:
+        file.truncate(100 << 20)
+    done = zoo(*GRADE, "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    with Gradebook(tmp_path / "gradebook.sqlite") as book:
+        rows = book.all(
+            "SELECT t.name, g.state, g.reason, g.points FROM submissions s JOIN students t ON t.id = s.student "
+            "JOIN gradings g USING (sha256)"
+        )
+    states = {row["name"]: row["state"] for row in rows}
+    assert states.keys() == {name.partition("/")[0] for name in HOSTILE} | {"huge"}
+    assert "broken" not in states.values()
+    assert {row["name"] for row in rows if row["points"]} == {"good", "forges"}  # printing is not forbidden
+    assert "100.0 MB" in next(row["reason"] for row in rows if row["name"] == "huge")
+    assert states["leaves"] == "unloadable"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_synthetic_classes_are_found_whole(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path, layout: str
+) -> None:
+    options = {"students": 12, "seed": 5, "exercises": ("masks", "norm"), "attempts": 2}
+    written = write_class(tmp_path / "c", layout=layout, **options)  # type: ignore[arg-type]
+    again = write_class(tmp_path / "d", layout=layout, **options)  # type: ignore[arg-type]
+    assert written.kinds == again.kinds
+    assert written.roster.read_bytes() == again.roster.read_bytes()
+    done = zoo(
+        "class", "grade", "c/submissions", "--roster", "c/roster.csv", "--sandbox", "process", "--json"
+    )
+    assert json.loads(done.stdout)["new"] == sum(written.kinds.values())
+    status = json.loads(zoo("class", "status", "--json").stdout)
+    assert (status["students"], status["in_roster"], status["without_submission"]) == (12, 12, [])
+    assert status["unplaced"] == []
+
+
+def test_a_synthetic_class_on_the_command_line(zoo: Zoo, tmp_path: Path) -> None:
+    assert zoo("dev", "class", "c", "--students", 3).exit_code == 0
+    assert zoo("dev", "class", "c").exit_code == 2
+    assert zoo("dev", "class", "d", "--layout", "x").exit_code == 2
+
+
+def test_help_imports_no_torch_and_no_database() -> None:
+    script = (
+        "import sys\nfrom click.testing import CliRunner\nfrom zoo.cli.root import make_cli\n"
+        "from zoo.core.plugins import get_plugins\n"
+        "for words in (['--help'], ['class', '--help'], ['class', 'grade', '--help']):\n"
+        "    done = CliRunner().invoke(make_cli(get_plugins()), words)\n    assert done.exit_code == 0, done.output\n"
+        "print(sorted({'torch', 'sqlite3', 'pytest'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def grades(path: Path) -> list[tuple[object, ...]]:
+    """What must not depend on how often a run was killed."""
+    with Gradebook(path) as book:
+        finals = book.all(
+            "SELECT t.key, f.exercise, f.state, f.points, f.max_points, f.note FROM finals f "
+            "JOIN students t ON t.id = f.student ORDER BY t.key, f.exercise"
+        )
+        results = book.all(
+            "SELECT g.exercise, g.sha256, g.state, g.reason, r.name, r.status, r.points, r.message FROM gradings g "
+            "LEFT JOIN results r ON r.grading = g.id ORDER BY g.exercise, g.sha256, r.place"
+        )
+        mistakes = book.all(
+            "SELECT g.exercise, g.sha256, d.mistake, d.test FROM gradings g JOIN diagnoses d ON d.grading = g.id "
+            "ORDER BY g.exercise, g.sha256, d.place"
+        )
+    return [tuple(row) for row in (*finals, *results, *mistakes)]
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_ends_as_an_undisturbed_run(tmp_path: Path) -> None:
+    write_class(tmp_path / "c", students=12, seed=8, exercises=("masks", "norm"), hostile=0.0)
+    words = [sys.executable, "-c", "from zoo.cli import main; main()", "class", "grade", "c/submissions"]
+    words += ["--roster", "c/roster.csv", "--seed", "1", "--skip", "training", "--jobs", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def command(book: str) -> subprocess.Popen[bytes]:
+        whole = [*words, "--gradebook", book]
+        return subprocess.Popen(
+            whole, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+
+    with command("undisturbed") as run:
+        _, said = run.communicate()
+    assert run.returncode == 0, said
+    draw = random.Random(0)
+    counts = []
+    for _ in range(4):
+        with command("disturbed") as run:
+            wanted = (counts[-1] if counts else 0) + draw.randint(1, 5)
+            while run.poll() is None and done(tmp_path / "disturbed") < wanted:
+                time.sleep(0.01)
+            time.sleep(draw.random() / 10)
+            run.send_signal(signal.SIGKILL)
+        counts.append(done(tmp_path / "disturbed"))
+    assert counts == sorted(counts)
+    assert 0 < counts[0] < counts[-1]
+    with command("disturbed") as run:
+        _, said = run.communicate()
+    assert run.returncode == 0, said
+    assert grades(tmp_path / "disturbed") == grades(tmp_path / "undisturbed")
+    with Gradebook(tmp_path / "disturbed") as book:
+        assert not book.all(
+            "SELECT exercise, sha256 FROM gradings GROUP BY exercise, sha256 HAVING count(*) > 1"
+        )
+
+
+def done(path: Path) -> int:
+    """How many gradings another process has committed."""
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            found = int(db.execute("SELECT count(*) FROM gradings").fetchone()[0])
+        db.close()
+    except sqlite3.Error:
+        return 0
+    return found

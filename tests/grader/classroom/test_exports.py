@@ -1,0 +1,189 @@
+"""Exports, read back by csv and json; columns as the platforms document them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.classroom import finals
+from grader.classroom.exports import FORMATS, Choice, safe, write_table
+from grader.classroom.gradebook import Gradebook
+from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
+from zoo.core.errors import ZooError
+
+ROSTER = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Email\n"
+    '"Lee, Anna",12,S12,anna1,A,a@x\n"=cmd()",13,S13,ben1,A,b@x\n'
+)
+
+
+@pytest.fixture
+def graded(book: Gradebook, tmp_path: Path) -> Gradebook:
+    (tmp_path / "roster.csv").write_text(ROSTER)
+    files = {
+        "leeanna_12_1_masks.py": "right",
+        "leeanna_12_2_norm.py": "wrong",
+        "ben_13_3_masks.py": "wrong",
+        "chen_14_4_masks.py": "broken",
+    }
+    enter(book, put(tmp_path / "in", files), tmp_path / "roster.csv")
+    fill(book, REPORTS)
+    return book
+
+
+def table(text: str | dict[str, str]) -> list[dict[str, str]]:
+    assert isinstance(text, str)
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_canvas(graded: Gradebook) -> None:
+    rows = table(FORMATS["canvas"](graded, Choice()))
+    assert list(rows[0]) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "masks", "norm"]
+    assert (rows[0]["Student"], rows[0]["masks"]) == ("    Points Possible", "4.0")
+    anna = next(row for row in rows if row["ID"] == "12")
+    assert (anna["Student"], anna["masks"], anna["norm"]) == ("Lee, Anna", "4.0", "2.0")
+    chen = next(row for row in rows if row["ID"] == "14")
+    assert chen["masks"] == ""  # the grader broke: not 0
+
+
+CANVAS = (
+    "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,HW 1 (991),masks (7),Final Score\r\n"
+    ",,,,,Manual Posting,,\r\n"
+    "    Points Possible,,,,,10,4,(read only)\r\n"
+    '"Lee, Anna",12,S12,anna1,A,9,,90\r\n'
+    '"Stranger, A",77,,x,A,-3,1,=1+1\r\n'
+)
+
+
+def test_a_template_of_canvas_keeps_what_is_not_ours(graded: Gradebook, tmp_path: Path) -> None:
+    path = tmp_path / "canvas.csv"
+    path.write_text(CANVAS, newline="")
+    made = FORMATS["canvas"](graded, Choice(template=path))
+    expected = CANVAS.removeprefix("\ufeff").replace("A,9,,90", "A,9,4.0,90")
+    assert made == expected
+    named = FORMATS["canvas"](graded, Choice("masks", path, "HW 1"))
+    assert named == CANVAS.removeprefix("\ufeff").replace("A,9,,90", "A,4.0,,90")
+    with pytest.raises(ZooError, match="no column called norm"):
+        FORMATS["canvas"](graded, Choice("norm", path))
+    with pytest.raises(ZooError, match="exclude each other"):
+        FORMATS["canvas"](graded, Choice("masks", path, anonymous=True))
+    path.write_text("a,b\n")
+    with pytest.raises(ZooError, match="no column 'Student'"):
+        FORMATS["canvas"](graded, Choice(template=path))
+
+
+def test_moodle(book: Gradebook, tmp_path: Path) -> None:
+    enter(book, put(tmp_path / "in", {"Anna Lee_345_assignsubmission_file_/masks.py": "wrong"}))
+    fill(book, REPORTS)
+    (row,) = table(FORMATS["moodle"](book, Choice()))
+    # what Moodle's import looks for, and what it prints before the number
+    assert row["Identifier"] == "Participant 345"
+    assert row.keys() >= {"Grade", "Last modified (grade)", "Feedback comments"}
+    assert (row["Grade"], row["Maximum grade"], row["Feedback comments"]) == (
+        "2.0",
+        "4.0",
+        "Text of inverted.",
+    )
+    path = tmp_path / "moodle.csv"
+    path.write_text('Identifier,"Full name",Grade,"Last modified (grade)"\n"Participant 345","Anna Lee",,-\n')
+    (row,) = table(FORMATS["moodle"](book, Choice(template=path)))
+    assert row == {
+        "Identifier": "Participant 345",
+        "Full name": "Anna Lee",
+        "Grade": "2.0",
+        "Last modified (grade)": "-",
+    }
+
+
+def test_nbgrader(graded: Gradebook) -> None:
+    rows = table(FORMATS["nbgrader"](graded, Choice("masks")))
+    assert list(rows[0]) == [
+        *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
+        *("raw_score", "late_submission_penalty", "score", "max_score"),
+    ]
+    anna = next(row for row in rows if row["student_id"] == "a@x")
+    assert (anna["first_name"], anna["last_name"], anna["score"], anna["max_score"]) == (
+        "Anna",
+        "Lee",
+        "4.0",
+        "4.0",
+    )
+
+
+def test_gradescope(graded: Gradebook) -> None:
+    files = FORMATS["gradescope"](graded, Choice("masks"))
+    assert isinstance(files, dict)
+    anna = json.loads(files["a@x.json"])
+    assert anna["score"] == 4
+    assert [one["max_score"] for one in anna["tests"]] == [2, 2]
+    broken = json.loads(next(text for name, text in files.items() if "canvas" in name))
+    assert "score" not in broken
+    assert "Not graded" in broken["output"]
+    with pytest.raises(ZooError, match="--exercise"):
+        FORMATS["gradescope"](graded, Choice())
+
+
+def test_long_tables(graded: Gradebook) -> None:
+    assert len(table(FORMATS["submissions"](graded, Choice()))) == 4
+    assert len(table(FORMATS["tests"](graded, Choice("masks")))) == 4
+    mistakes = table(FORMATS["mistakes"](graded, Choice()))
+    assert [(row["exercise"], row["mistake"]) for row in mistakes] == [
+        ("masks", "inverted"),
+        ("norm", "inverted"),
+    ]
+    grades = table(FORMATS["grades"](graded, Choice("masks")))
+    assert {row["student"]: row["state"] for row in grades} == {
+        "a@x": "graded",
+        "b@x": "graded",
+        "canvas:14": "broken",
+    }
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_without_names(graded: Gradebook, form: str) -> None:
+    with graded.transaction():
+        graded.execute(
+            "INSERT INTO overrides (student, exercise, points, reason, who, at) "
+            "VALUES (1, 'masks', 1, 'mail of Anna', 'teacher', 0)"
+        )
+    finals.compute(graded)
+    made = FORMATS[form](graded, Choice("masks", anonymous=True))
+    text = made if isinstance(made, str) else json.dumps(made)
+    assert "student-" in text
+    for name in ("Anna", "anna", "a@x", "b@x", "S12", "teacher"):
+        assert name not in text
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+x", "-x", "@x", "\t=1", "-1+cmd|' /C calc'!A0"])
+def test_no_cell_is_a_formula(cell: str) -> None:
+    assert str(safe(cell)).startswith(("'", " "))
+    (row,) = csv.reader(io.StringIO(write_table([[safe(cell)]]), newline=""))
+    assert row[0][0] not in "=+-@\t"
+
+
+def test_numbers_stay_numbers() -> None:
+    assert [safe(one) for one in (-1, -1.5, "-3", "12", None)] == [-1, -1.5, "-3", "12", ""]
+
+
+@pytest.mark.parametrize("form", sorted(set(FORMATS) - {"gradescope", "json"}))
+def test_a_hostile_name_in_each_table(graded: Gradebook, form: str) -> None:
+    text = FORMATS[form](graded, Choice("masks"))
+    assert isinstance(text, str)
+    cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
+    if form in ("grades", "canvas", "submissions", "tests", "mistakes"):
+        assert "'=cmd()" in cells
+
+
+def test_on_the_command_line(zoo: Zoo, graded: Gradebook, tmp_path: Path) -> None:
+    graded.close()
+    assert zoo("class", "export", "grades", "-o", "g.csv").exit_code == 0
+    assert len(table((tmp_path / "g.csv").read_text())) == 6
+    assert zoo("class", "export", "gradescope", "--exercise", "masks", "-o", "out").exit_code == 0
+    assert len(list((tmp_path / "out").iterdir())) == 3
+    for words in (["gradescope", "--exercise", "masks"], ["grades", "--template", "x.csv"], ["nothing"]):
+        assert zoo("class", "export", *words).exit_code == 2

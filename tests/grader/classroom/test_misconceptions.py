@@ -1,0 +1,108 @@
+"""What a class misunderstands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from grader.classroom.gradebook import Gradebook
+from grader.classroom.misconceptions import Move, find
+from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
+
+CLASS = {
+    "a/1/masks.py": "wrong",
+    "a/2/masks.py": "right",
+    "b/1/masks.py": "wrong",
+    "b/2/masks.py": "wrong ",
+    "c/1/masks.py": "wrong",
+    "c/2/masks.py": "other",
+    "d/1/masks.py": "unnamed",
+    "d/2/masks.py": "unnamed",  # the same file again: no further attempt
+    "e/1/masks.py": "right",
+    "f/1/masks.py": "broken",
+}
+
+
+def a_class(book: Gradebook, folder: Path) -> None:
+    for name, text in CLASS.items():
+        put(folder, {name: text, f"{Path(name).parent}/timestamp.txt": f"2026-03-0{name[2]} 10:00:00 UTC"})
+    enter(book, folder)
+    fill(book, REPORTS)
+
+
+def test_mistakes_are_counted_by_student(book: Gradebook, tmp_path: Path) -> None:
+    a_class(book, tmp_path / "in")
+    first, second = find(book).misconceptions
+    assert (first.mistake, first.students, first.files, first.now, first.fixed) == ("inverted", 3, 4, 1, 2)
+    assert (first.share, first.points, first.examples, first.tests) == (
+        0.6,
+        2.0,
+        ["name:a", "name:b", "name:c"],
+        ["t.one"],
+    )
+    assert (second.mistake, second.students, second.now) == ("transposed", 1, 1)
+
+
+def test_exercises(book: Gradebook, tmp_path: Path) -> None:
+    a_class(book, tmp_path / "in")
+    (one,) = find(book).exercises
+    assert (one.students, one.passed, one.passed_first, one.unnamed, one.hard) == (5, 2, 1, 1, True)
+
+
+def test_tests(book: Gradebook, tmp_path: Path) -> None:
+    a_class(book, tmp_path / "in")
+    first, second = find(book).tests
+    assert (first.passed, first.failed, first.named) == (2, 6, 5)
+    assert second.verdict == ""
+    assert second.difference is not None
+
+
+def test_moves_from_attempt_to_attempt(book: Gradebook, tmp_path: Path) -> None:
+    a_class(book, tmp_path / "in")
+    assert set(map(str, find(book).moves)) == {
+        str(Move("masks", "inverted", "passed", 1)),
+        str(Move("masks", "inverted", "inverted", 1)),
+        str(Move("masks", "inverted", "transposed", 1)),
+    }
+
+
+def test_mistakes_made_together(book: Gradebook, tmp_path: Path) -> None:
+    files = {}
+    for number in range(9):
+        kind = "wrong" if number < 3 else "right"
+        files |= {f"s{number}/masks.py": kind, f"s{number}/norm.py": kind}
+    enter(book, put(tmp_path / "in", files))
+    fill(book, REPORTS)
+    (pair,) = find(book).pairs
+    assert (pair.first, pair.second, pair.students, pair.expected) == (
+        "masks/inverted",
+        "norm/inverted",
+        3,
+        1.0,
+    )
+    one, _two = find(book).tests[:2]
+    assert (one.passed, one.failed) == (6, 3)
+    assert find(book).tests[1].verdict == "fails nobody"
+    assert any("2 of 4 tests failed nobody" in sentence for sentence in find(book).summary)
+
+
+def test_nothing_is_graded_yet(book: Gradebook, tmp_path: Path) -> None:
+    enter(book, put(tmp_path / "in", {"a/masks.py": "x"}))
+    found = find(book)
+    assert (found.misconceptions, found.exercises, found.summary) == ([], [], [])
+
+
+def test_on_the_command_line(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
+    a_class(book, tmp_path / "in")
+    book.close()
+    shown = zoo("class", "misconceptions").stdout
+    assert "masks: 3 students (60%) made the mistake inverted; 1 still have it." in shown
+    assert "masks is hard for this class: 2 of 5 passed." in shown
+    data = json.loads(zoo("class", "misconceptions", "--json").stdout)
+    assert data["misconceptions"][0]["mistake"] == "inverted"
+    rows = list(
+        csv.DictReader(io.StringIO(zoo("class", "misconceptions", "--csv", "--what", "moves").stdout))
+    )
+    assert {row["after"] for row in rows} == {"passed", "inverted", "transposed"}
