@@ -101,6 +101,7 @@ def styled(function: F) -> F:
 def new_figure(width: float, height: float, title: str = "") -> Picture:
     """An empty figure of these inches, laid out so that nothing overlaps."""
     figure = Picture(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr]
     if title:
         figure.suptitle(title)
     return figure

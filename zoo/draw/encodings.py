@@ -1,4 +1,4 @@
-"""Positional encodings: what they add to or turn at each position, and how alike positions become."""
+"""Positional encodings: what they add to or turn at each position, and how similar positions become."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Shown(NamedTuple):
         table: [T, D] what is added at each position, or where a query of ones is turned to; or [H, 2T-1] what is
             added to the scores in each head by distance.
         table_axes: what its rows and columns are.
-        likeness: [T, T] how alike two positions become, or what is added to the scores.
-        likeness_name: what its numbers are.
+        similarity: [T, T] how similar two positions become, or what is added to the scores.
+        similarity_name: what its numbers are.
         learned: whether it is trained: what is shown are its first, random values.
     """
 
     table: Any
     table_axes: tuple[str, str]
-    likeness: Any
-    likeness_name: str
+    similarity: Any
+    similarity_name: str
     learned: bool
 
 
@@ -90,9 +90,9 @@ def _cosines(vectors: torch.Tensor) -> Any:
 def positions(
     names: Sequence[str], *, length: int = 48, d_model: int = 64, num_heads: int = 4, head: int = 1
 ) -> Figure:
-    """Draw positional encodings, a row each: its table, and how alike positions become.
+    """Draw positional encodings, a row each: its table, and how similar positions become.
 
-    For an encoding on the embedding the table has the vector of each position, and the likeness is the cosine of two
+    For an encoding on the embedding the table has the vector of each position, and the similarity is the cosine of two
     of them. For one that rotates queries and keys, they are those of a query of ones in `head`. For one that acts on
     the scores, the table has what is added in each head by distance, and beside it is what is added in `head`.
 
@@ -123,16 +123,16 @@ def positions(
             _number_distances(table, one.table.shape)
         if not np.any(one.table):
             left.text(0.5, 0.5, "adds nothing", transform=left.transAxes, ha="center", va="center")
-            right.text(0.5, 0.5, "positions are not told apart", transform=right.transAxes, ha="center", va="center")
-        signed = is_signed(one.likeness)
-        cosine = one.likeness_name.startswith("cosine")
+            right.text(0.5, 0.5, "positions are indistinguishable", transform=right.transAxes, ha="center", va="center")
+        signed = is_signed(one.similarity)
+        cosine = one.similarity_name.startswith("cosine")
         limits = ((-1.0, 1.0) if signed else (0.0, 1.0)) if cosine else None
-        likeness = heat(right, one.likeness, signed=signed, limits=limits, aspect="equal")
-        right.set_title("likeness of positions" if cosine else "as a matrix")
+        similarity = heat(right, one.similarity, signed=signed, limits=limits)
+        right.set_title("similarity of positions" if cosine else "as a matrix")
         right.set_xlabel("position of the key" if not cosine else "position")
         right.set_ylabel("position of the query" if not cosine else "position")
-        what = "added to the scores" if down == "head" else "added" if "vectors" in one.likeness_name else "value"
-        for axis, image, label in ((left, table, what), (right, likeness, one.likeness_name)):
+        what = "added to the scores" if down == "head" else "added" if "vectors" in one.similarity_name else "value after the rotation"
+        for axis, image, label in ((left, table, what), (right, similarity, one.similarity_name)):
             bar = figure.colorbar(image, ax=axis, shrink=0.9, aspect=16, label=label)
             bar.outline.set_visible(False)  # type: ignore[operator]
     return figure

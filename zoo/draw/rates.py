@@ -51,7 +51,7 @@ def schedule(
             label=shortened(name, 40),
         )
     if min(warmup, steps) < steps:
-        axes.axvline(warmup, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        axes.axvline(warmup, color="0.6", linewidth=0.8, linestyle=":", zorder=0, label="end of the warm-up")
     axes.set_xlabel("step")
     axes.set_ylabel("learning rate" if lr else "learning rate (share of the highest)")
     axes.set_ylim(bottom=0)
