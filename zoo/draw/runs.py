@@ -37,7 +37,7 @@ class Record:
     Attributes:
         steps, losses, rates: one a step.
         norms: gradient norms by block, one a step; empty where they were not logged.
-        scores: (step, score) of the validation, from 0 to 1 or as BLEU, and `score_name` says which.
+        scores: (step, score) of the validation, from 0 to 100, and `score_name` says which.
         valid_losses: (step, loss) of the validation.
     """
 
@@ -87,16 +87,16 @@ def _rows(path: Path) -> list[dict[str, str]]:
 def _read_scores(folder: Path, record: Record) -> None:
     """Fill in the validation scores: of every epoch, or the one at the end."""
     if (folder / EPOCHS).is_file():
-        record.score_name = "BLEU on the validation text"
+        record.score_name = "BLEU"
         for row in _rows(folder / EPOCHS):
             step = int(row["step"])
             record.scores.append((step, float(row["valid_bleu"])))
             record.valid_losses.append((step, float(row["valid_loss"])))
     elif (folder / INDEX).is_file() and not (folder / RUN).is_file():
         notes = json.loads((folder / INDEX).read_text(encoding="utf-8"))["extra"]
-        record.score_name = "share of unseen texts that are right"
+        record.score_name = "unseen texts right (%)"
         if notes.get("total"):
-            record.scores.append((int(notes["steps"]), notes["correct"] / notes["total"]))
+            record.scores.append((int(notes["steps"]), 100 * notes["correct"] / notes["total"]))
 
 
 def smoothed(values: Sequence[float], over: int) -> list[float]:
@@ -136,12 +136,11 @@ def training(*runs: str | os.PathLike[str] | Record) -> Figure:
     _finish(loss, "loss", "loss (nats a token)")
     _finish(rate, "learning rate", "learning rate")
     kinds = dict.fromkeys(record.score_name for record in records if record.scores)
-    _finish(score, "validation score", " / ".join(kinds) or "score")
+    _finish(score, "validation score", " or ".join(kinds) or "score")
     score.set_xlim(rate.get_xlim())
     if not kinds:
         score.text(0.5, 0.5, "no score yet", transform=score.transAxes, ha="center", va="center", color="0.4")
-    elif all(name.startswith("share") for name in kinds):
-        score.set_ylim(0, 1.05)
+    score.set_ylim(0, 105)
     loss.legend(loc="upper right")
     if not below:
         return figure
