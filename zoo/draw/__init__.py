@@ -31,7 +31,7 @@ HOMES = {
 }
 """Each function and the module of this package that has it."""
 
-__all__ = [*HOMES]  # noqa: PLE0604
+__all__ = [*HOMES]
 
 
 def __getattr__(name: str) -> Any:

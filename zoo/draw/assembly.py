@@ -113,7 +113,9 @@ class _Assembly:
         top, cross = self._decoder(base)
         width = f"[B, S, {sizes.d_model}]"
         bend = (LEFT + RIGHT) / 2
-        self.axes.plot([LEFT, LEFT, bend, bend], [memory, memory + 0.25, memory + 0.25, cross], color="0.25", lw=1.2)
+        self.axes.plot(
+            [LEFT, LEFT, bend, bend], [memory, memory + 0.25, memory + 0.25, cross], color="0.25", lw=1.2
+        )
         self._arrow((bend, cross), (RIGHT - WIDTH / 2, cross))
         self.axes.text(LEFT + 0.1, memory + 0.31, f"memory {width}", fontsize=8, va="bottom")
         self.axes.set_xlim(0.15, 9.25)
@@ -121,7 +123,9 @@ class _Assembly:
         self.axes.legend(
             handles=[
                 Patch(facecolor=SAME_FACE, edgecolor=SAME_EDGE, label="as in Vaswani et al. 2017"),
-                Patch(facecolor=OTHER_FACE, edgecolor=OTHER_EDGE, label="differs; what the paper has is below"),
+                Patch(
+                    facecolor=OTHER_FACE, edgecolor=OTHER_EDGE, label="differs; what the paper has is below"
+                ),
             ],
             loc="upper left",
         )
@@ -160,9 +164,7 @@ class _Assembly:
         y = self._block(x, y, "encoding", [acts])
         return self._shape(x, y, f"[B, {length}, {sizes.d_model}]")
 
-    def _layers(
-        self, x: float, y: float, name: str, count: int, parts: Sequence[str]
-    ) -> tuple[float, float]:
+    def _layers(self, x: float, y: float, name: str, count: int, parts: Sequence[str]) -> tuple[float, float]:
         """A frame with one layer's sublayers; its top, and the height of the cross-attention."""
         sizes, bottom, cross = self.sizes, y, 0.0
         y += 0.12
@@ -203,7 +205,11 @@ class _Assembly:
             if getattr(self.sizes, name) != getattr(self.paper, name)
         ]
         lines = [", ".join(other[:3]), ", ".join(other[3:])] if len(other) > 3 else [", ".join(other)]
-        text = "Sizes (in brackets the paper's): " + ",\n".join(filter(None, lines)) if other else "Sizes: the paper's"
+        text = (
+            "Sizes (in brackets the paper's): " + ",\n".join(filter(None, lines))
+            if other
+            else "Sizes: the paper's"
+        )
         self.axes.text(0.25, 0.05, f"{text}.", fontsize=8, va="bottom")
 
     def _block(self, x: float, y: float, axis: str, lines: Sequence[str], width: float = WIDTH) -> float:

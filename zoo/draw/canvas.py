@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 AMOUNTS = "viridis"
 """Colour map of values from 0 up."""
@@ -83,7 +84,8 @@ def drawing() -> Iterator[None]:
     """Matplotlib's defaults with our settings, whatever the caller has set; theirs are back afterwards."""
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from")  # it shows as a box
-        mpl.rcParams.update({**mpl.rcParamsDefault, "backend": mpl.rcParams["backend"], **style()})
+        mpl.rcdefaults()  # all but the backend
+        mpl.rcParams.update(style())
         yield
 
 
@@ -100,8 +102,8 @@ def styled(function: F) -> F:
 
 def new_figure(width: float, height: float, title: str = "") -> Picture:
     """An empty figure of these inches, laid out so that nothing overlaps."""
-    figure = Picture(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr]
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)
+    figure = Picture(figsize=(width, height), layout=layout)
     if title:
         figure.suptitle(title)
     return figure

@@ -12,33 +12,34 @@ from matplotlib.figure import Figure
 from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
+from zoo.core.rules import problems
 from zoo.draw.canvas import LINES, heat, is_signed, limits_of, new_figure, shortened, styled
 from zoo.draw.encodings import shown
-from zoo.draw.masks import keeps
-from zoo.draw.pieces import make_part
+from zoo.draw.masks import add_legend, draw_keep, keeps
+from zoo.draw.pieces import check_pair, make_part
 from zoo.draw.rates import rates
 from zoo.draw.weights import captured
 from zoo.models.builder import build
 from zoo.models.transformer import Transformer
 from zoo.training.tasks.base import SOS
 
-LENGTH, VOCABULARY = 8, 11
+LENGTH, VOCABULARY, HEADS = 8, 11, 4
+PADDED = (5, 5)
+"""Queries and keys of the sentence with padding whose masks are compared."""
 SIZES = {
-    "d_model": 16, "num_heads": 4, "d_ff": 32, "num_encoder_layers": 1, "num_decoder_layers": 1, "dropout": 0.0,
+    "d_model": 16, "num_heads": HEADS, "d_ff": 32, "num_encoder_layers": 1, "num_decoder_layers": 1, "dropout": 0.0,
     "src_vocab": VOCABULARY, "tgt_vocab": VOCABULARY, "max_len": 16,
 }  # fmt: skip
 """Of the two models that are compared."""
-NOT_DRAWN = {
-    "decoding": "It decides which answer is taken; `zoo predict --decoding` shows answers.",
-}
+UNUSED = frozenset({"loss-and-head"})
+"""Rules that do not matter here: no loss is computed."""
 
 
 class Compared(NamedTuple):
     """A quantity of both variants: matrices of one shape, or curves over `x`."""
 
     name: str
-    left: Any
-    right: Any
+    pair: Sequence[Any]
     rows: str
     columns: str
     x: Sequence[float] | None = None
@@ -60,13 +61,8 @@ def diff(axis: str, a: str, b: str, *, head: int = 1) -> Figure:
     Raises:
         ZooError: no such axis or variant; the axis has nothing to draw; no model can have either.
     """
-    registry = get_registry()
-    registry.axis(axis)
-    for name in (a, b):
-        registry.resolve(axis, name)
-    if axis in NOT_DRAWN:
-        raise ZooError(f"There is nothing to draw for the axis {axis}. {NOT_DRAWN[axis]}")
-    if not 1 <= head <= SIZES["num_heads"]:
+    check_pair(axis, a, b)
+    if not 1 <= head <= HEADS:
         raise ZooError(f"There is no head {head}: the models have {SIZES['num_heads']}, counted from 1.")
     found = compared(axis, a, b, head)
     names = shortened(a, 30), shortened(b, 30)
@@ -77,51 +73,43 @@ def diff(axis: str, a: str, b: str, *, head: int = 1) -> Figure:
             _draw_matrices(row, one, names)
         else:
             _draw_curves(row, one, names)
+    if axis == "masking":
+        add_legend(figure)
     return figure
 
 
 def compared(axis: str, a: str, b: str, head: int = 1) -> list[Compared]:
     """What is drawn for two variants. Raises ZooError."""
     if axis == "schedule":
-        pair = [rates(name, 300, 30) for name in (a, b)]
-        return [Compared("share of the highest rate", *pair, "", "step", range(1, 301))]
+        shares = [rates(name, 300, 30) for name in (a, b)]
+        return [Compared("share of the highest rate", shares, "", "step", range(1, 301))]
     if axis == "loss":
-        x = np.linspace(0.02, 0.98, 97)
-        return [
-            Compared("loss (nats)", *(losses(name, x) for name in (a, b)), "", "probability of the right token", x)
-        ]
+        x = np.linspace(0.02, 0.98, 97).tolist()
+        curves = [losses(name, x) for name in (a, b)]
+        return [Compared("loss (nats)", curves, "", "probability of the right token", x)]
     if axis == "masking":
-        both = [keeps(name, [7, 5], [7, 5]) for name in (a, b)]
+        lengths = (LENGTH, PADDED[0])  # the second sentence is drawn
+        first, second = (keeps(name, lengths, lengths) for name in (a, b))
         return [
-            Compared(
-                f"{part} may attend to",
-                *(one[part][1].astype(float) for one in both),
-                "query position",
-                "key position",
-            )
-            for part in both[0]
+            Compared(part, [first[part][1], second[part][1]], "query position", "key position")
+            for part in first
         ]
     if axis == "encoding":
-        pair = [shown(name, 32, 64, SIZES["num_heads"], head) for name in (a, b)]
-        return [
-            Compared(
-                "similarity" if all(one.similarity_name.startswith("cosine") for one in pair) else "similarity or bias",
-                *(one.similarity for one in pair),
-                "position",
-                "position",
-            )
-        ]
+        both = [shown(name, 32, 64, HEADS, head) for name in (a, b)]
+        cosines = all(one.similarity_name.startswith("cosine") for one in both)
+        what = "similarity" if cosines else "similarity, or bias on the scores"
+        return [Compared(what, [one.similarity for one in both], "position", "position")]
     return _of_models(axis, a, b, head)
 
 
 @torch.no_grad()
-def losses(name: str, probabilities: Sequence[float] | Any) -> list[float]:
+def losses(name: str, probabilities: Sequence[float]) -> list[float]:
     """A loss of one token for each probability of the right token; the others share the rest. Raises ZooError."""
     measure, takes = make_part("loss", name, 0), get_registry().resolve("loss", name)[0].capabilities["takes"]
     found = []
     for p in probabilities:
-        shares = torch.full((1, 1, VOCABULARY), (1 - float(p)) / (VOCABULARY - 1))
-        shares[..., 1] = float(p)
+        shares = torch.full((1, 1, VOCABULARY), (1 - p) / (VOCABULARY - 1))
+        shares[..., 1] = p
         output = shares.log() + (1.0 if takes == "logits" else 0.0)  # logits are free up to a constant
         found.append(float(measure(output, torch.ones(1, 1, dtype=torch.int64))))
     return found
@@ -139,37 +127,36 @@ def _of_models(axis: str, a: str, b: str, head: int) -> list[Compared]:
     found = []
     try:
         weights = [captured(model, src, tgt)["encoder", 1][head - 1].numpy() for model in models]
-        found.append(Compared(f"attention weights, head {head}", *weights, "query position", "key position"))
+        found.append(Compared(f"attention weights, head {head}", weights, "query position", "key position"))
     except ZooError:
         if axis != "attention":
             raise
     memories = [model.eval().encode(src) for model in models]
     outputs = [memory[0].numpy() for memory in memories]  # [1, S, D] -> [S, D]
-    found.append(Compared("output of the encoder", *outputs, "position", "component"))
-    logits = [model.decode(tgt, memory, src)[0].numpy() for model, memory in zip(models, memories, strict=True)]
-    found.append(Compared("output of the head", *logits, "position", "token"))
+    found.append(Compared("output of the encoder", outputs, "position", "component"))
+    logits = [
+        model.decode(tgt, memory, src)[0].numpy() for model, memory in zip(models, memories, strict=True)
+    ]
+    found.append(Compared("output of the head", logits, "position", "token"))
     return found
 
 
 def _model(axis: str, name: str) -> Transformer:
     """A small model with a variant; a rule that forbids it is met by changing one other axis. Raises ZooError."""
-    base = make_blueprint(attention="eager", **{axis: name}, **SIZES) if axis != "attention" else make_blueprint(
-        attention=name, **SIZES
-    )
-    return build(_allowed(base, axis), seed=0).eval()
+    given: dict[str, Any] = {"attention": "eager", **SIZES, axis: name}
+    base = make_blueprint(**given)
+    return build(_allowed(base, axis), seed=0, allow=UNUSED).eval()
 
 
 def _allowed(blueprint: Blueprint, axis: str) -> Blueprint:
     """`blueprint`, or the same with one other axis changed so that no rule of combination refuses it."""
-    from zoo.core.rules import problems
-
     registry = get_registry()
-    if not problems(blueprint, registry):
+    if problems(blueprint, registry).keys() <= UNUSED:
         return blueprint
     for variant in registry.variants():
         if variant.axis != axis:
             changed = blueprint.with_choices(registry, **{variant.axis: variant.name})
-            if not problems(changed, registry):
+            if problems(changed, registry).keys() <= UNUSED:
                 return changed
     return blueprint
 
@@ -177,18 +164,26 @@ def _allowed(blueprint: Blueprint, axis: str) -> Blueprint:
 def _share(left: Transformer, right: Transformer) -> None:
     """Give parameters of the right model that the left one has too its values."""
     theirs, own = left.state_dict(), right.state_dict()
-    same = {name: theirs[name] for name, value in own.items() if name in theirs and theirs[name].shape == value.shape}
+    same = {
+        name: theirs[name]
+        for name, value in own.items()
+        if name in theirs and theirs[name].shape == value.shape
+    }
     right.load_state_dict({**own, **same})
 
 
 def _draw_matrices(row: Any, one: Compared, names: tuple[str, str]) -> None:
     """A, B, and B - A; where shapes differ, no difference."""
-    pair = [np.ma.masked_invalid(np.ma.asarray(side)) for side in (one.left, one.right)]
+    boolean = np.asarray(one.pair[0]).dtype == bool
+    pair: list[Any] = [np.ma.masked_invalid(np.ma.asarray(side, dtype=float)) for side in one.pair]
     signed = any(map(is_signed, pair))
     limits = limits_of(pair, signed)
     for panel, values, name in zip(row, pair, names, strict=False):
-        _bar(heat(panel, values, signed=signed, limits=limits), one.name)
-        panel.set_title(name)
+        if boolean:
+            draw_keep(panel, values, *PADDED)
+        else:
+            _bar(heat(panel, values, signed=signed, limits=limits), one.name)
+        panel.set_title(f"{name}: {one.name}" if boolean else name)
     row[2].set_title(f"{names[1]} − {names[0]}")
     if pair[0].shape != pair[1].shape:
         row[2].set_axis_off()
@@ -196,7 +191,7 @@ def _draw_matrices(row: Any, one: Compared, names: tuple[str, str]) -> None:
     else:
         gap = pair[1] - pair[0]
         most = float(np.abs(gap).max()) if gap.count() else 0.0
-        _bar(heat(row[2], gap, signed=True), f"at most {most:.2g}" if most else "equal")
+        _bar(heat(row[2], gap, signed=True), f"difference, at most {most:.2g}" if most else "equal")
     for panel in row:
         panel.set_xlabel(one.columns)
         panel.set_ylabel(one.rows)
@@ -205,7 +200,7 @@ def _draw_matrices(row: Any, one: Compared, names: tuple[str, str]) -> None:
 def _draw_curves(row: Any, one: Compared, names: tuple[str, str]) -> None:
     """Both curves, their difference, and B over A."""
     x = () if one.x is None else one.x
-    left, right = np.asarray(one.left), np.asarray(one.right)
+    left, right = (np.asarray(side) for side in one.pair)
     for values, name, colour, line in zip((left, right), names, LINES, ("-", "--"), strict=False):
         row[0].plot(x, values, color=colour, linestyle=line, label=name)
     row[0].set_ylabel(one.name)

@@ -111,19 +111,30 @@ def positions(
     if not 2 <= length <= LONGEST:
         raise ZooError(f"length={length} cannot be drawn: expected 2 to {LONGEST}.")
     found = [shown(name, length, d_model, num_heads, head) for name in names]
-    figure = new_figure(9.5, 3.3 * len(names) + 0.4, f"Positional encodings, {length} positions, d_model {d_model}")
+    figure = new_figure(
+        9.5, 3.3 * len(names) + 0.4, f"Positional encodings, {length} positions, d_model {d_model}"
+    )
     axes = figure.subplots(len(names), 2, squeeze=False, width_ratios=[1.45, 1])
     for (left, right), name, one in zip(axes, names, found, strict=True):
         table = heat(left, one.table, signed=True)
         down, across = one.table_axes
-        left.set_title(shortened(name, 40) + (" (learned; random values at the start)" if one.learned else ""))
+        left.set_title(
+            shortened(name, 40) + (" (learned; random values at the start)" if one.learned else "")
+        )
         left.set_xlabel(across)
         left.set_ylabel(down)
         if down == "head":
             _number_distances(table, one.table.shape)
         if not np.any(one.table):
             left.text(0.5, 0.5, "adds nothing", transform=left.transAxes, ha="center", va="center")
-            right.text(0.5, 0.5, "positions are indistinguishable", transform=right.transAxes, ha="center", va="center")
+            right.text(
+                0.5,
+                0.5,
+                "positions are indistinguishable",
+                transform=right.transAxes,
+                ha="center",
+                va="center",
+            )
         signed = is_signed(one.similarity)
         cosine = one.similarity_name.startswith("cosine")
         limits = ((-1.0, 1.0) if signed else (0.0, 1.0)) if cosine else None
@@ -131,10 +142,16 @@ def positions(
         right.set_title("similarity of positions" if cosine else "as a matrix")
         right.set_xlabel("position of the key" if not cosine else "position")
         right.set_ylabel("position of the query" if not cosine else "position")
-        what = "added to the scores" if down == "head" else "added" if "vectors" in one.similarity_name else "value after the rotation"
+        what = (
+            "added to the scores"
+            if down == "head"
+            else "added"
+            if "vectors" in one.similarity_name
+            else "value after the rotation"
+        )
         for axis, image, label in ((left, table, what), (right, similarity, one.similarity_name)):
             bar = figure.colorbar(image, ax=axis, shrink=0.9, aspect=16, label=label)
-            bar.outline.set_visible(False)  # type: ignore[operator]
+            bar.outline.set_visible(False)
     return figure
 
 

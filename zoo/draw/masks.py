@@ -29,9 +29,7 @@ def tokens_of(lengths: Sequence[int]) -> Tensor:
     return torch.where(torch.arange(max(lengths)) < torch.tensor(lengths)[:, None], WORD, PAD)
 
 
-def keeps(
-    masking: str, lengths: Sequence[int], target_lengths: Sequence[int]
-) -> dict[str, Any]:
+def keeps(masking: str, lengths: Sequence[int], target_lengths: Sequence[int]) -> dict[str, Any]:
     """What each position may attend to, as bool arrays [B, Tq, Tk] of encoder, decoder and cross-attention.
 
     Args:
@@ -118,9 +116,13 @@ def draw_keep(axes: Axes, keep: Any, queries: int, keys: int) -> None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     if queries < keep.shape[0]:
-        axes.axhspan(queries - 0.5, keep.shape[0] - 0.5, fill=False, hatch="///", edgecolor="0.45", linewidth=0)
+        axes.axhspan(
+            queries - 0.5, keep.shape[0] - 0.5, fill=False, hatch="///", edgecolor="0.45", linewidth=0
+        )
     if keys < keep.shape[1]:
-        axes.axvspan(keys - 0.5, keep.shape[1] - 0.5, fill=False, hatch="\\\\\\", edgecolor="0.45", linewidth=0)
+        axes.axvspan(
+            keys - 0.5, keep.shape[1] - 0.5, fill=False, hatch="\\\\\\", edgecolor="0.45", linewidth=0
+        )
 
 
 def add_legend(figure: Figure) -> None:

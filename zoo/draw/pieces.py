@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zoo.core.errors import CombinationError
+from zoo.core.errors import CombinationError, ZooError
 from zoo.core.plugins import get_registry
 
 
@@ -26,3 +26,16 @@ def make_part(axis: str, text: str, *args: Any, **known: Any) -> Any:
         return variant.load()(*args, **given, **needs)
     except (TypeError, ValueError) as error:
         raise CombinationError(f"{axis}={text}: {error}") from error
+
+
+def check_pair(axis: str, a: str, b: str) -> None:
+    """Raises ZooError unless two variants of an axis can be compared by a picture; imports no torch."""
+    registry = get_registry()
+    registry.axis(axis)
+    for name in (a, b):
+        registry.resolve(axis, name)
+    if axis == "decoding":
+        raise ZooError(
+            "There is nothing to draw for the axis decoding. It decides which answer is taken; "
+            "`zoo predict --decoding` shows answers."
+        )

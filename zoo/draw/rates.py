@@ -38,7 +38,9 @@ def schedule(
     if steps < 1 or (warmup is not None and warmup < 1):
         raise ZooError("steps and warmup: expected at least 1 of each.")
     warmup = max(1, steps // 10) if warmup is None else warmup
-    figure = new_figure(7.0, 3.8, f"Learning rate over {steps:,} steps, {min(warmup, steps):,} of them warm-up")
+    figure = new_figure(
+        7.0, 3.8, f"Learning rate over {steps:,} steps, {min(warmup, steps):,} of them warm-up"
+    )
     axes = figure.subplots()
     for number, name in enumerate(names):
         shares = rates(name, steps, warmup)

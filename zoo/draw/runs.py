@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -18,93 +15,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told
 from zoo.draw.canvas import AMOUNTS, DASHES, LINES, new_figure, shortened, styled
-from zoo.draw.subjects import INDEX, RUN
+from zoo.draw.records import Record, read_record
 
-LOG, EPOCHS = "log.csv", "epochs.csv"
-PREFIX = "grad "
-"""What the names of the columns with gradient norms begin with: `zoo.training.gradients`."""
 MARKS = "os^Dv"
 SMOOTHED = 40
 """A loss is smoothed over a share of the steps: one in so many."""
 
 
-@dataclass
-class Record:
-    """What a run's folder says about its training.
-
-    Attributes:
-        steps, losses, rates: one a step.
-        norms: gradient norms by block, one a step; empty where they were not logged.
-        scores: (step, score) of the validation, from 0 to 100, and `score_name` says which.
-        valid_losses: (step, loss) of the validation.
-    """
-
-    name: str
-    steps: list[int] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    rates: list[float] = field(default_factory=list)
-    norms: dict[str, list[float]] = field(default_factory=dict)
-    scores: list[tuple[int, float]] = field(default_factory=list)
-    score_name: str = ""
-    valid_losses: list[tuple[int, float]] = field(default_factory=list)
-
-
-def read_record(folder: Path, name: str = "") -> Record:
-    """The record of the training in `folder`. Raises ZooError where there is none."""
-    path = folder / LOG
-    if not path.is_file():
-        missing = f"there is no {LOG} in it" if folder.is_dir() else "there is no such folder"
-        raise ZooError(
-            f"'{folder}' is not the folder of a training: {missing}. `zoo train --save DIR` and "
-            "`zoo train --task=translate RUN` write one."
-        )
-    record = Record(name or folder.name)
-    try:
-        rows = _rows(path)
-        for row in rows:
-            record.steps.append(int(row["step"]))
-            record.losses.append(float(row["loss"]))
-            record.rates.append(float(row["lr"]))
-        blocks = [key for key in (rows[0] if rows else {}) if key.startswith(PREFIX)]
-        record.norms = {
-            block.removeprefix(PREFIX): [float(row[block] or "nan") for row in rows] for block in blocks
-        }
-        _read_scores(folder, record)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ZooError(f"The log in '{folder}' is damaged or not written by `zoo train`: {error}.") from error
-    if not record.steps:
-        raise ZooError(f"The training in '{folder}' has no step yet.")
-    return record
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with told(f"{path} cannot be read"), path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, restval=""))
-
-
-def _read_scores(folder: Path, record: Record) -> None:
-    """Fill in the validation scores: of every epoch, or the one at the end."""
-    if (folder / EPOCHS).is_file():
-        record.score_name = "BLEU"
-        for row in _rows(folder / EPOCHS):
-            step = int(row["step"])
-            record.scores.append((step, float(row["valid_bleu"])))
-            record.valid_losses.append((step, float(row["valid_loss"])))
-    elif (folder / INDEX).is_file() and not (folder / RUN).is_file():
-        notes = json.loads((folder / INDEX).read_text(encoding="utf-8"))["extra"]
-        record.score_name = "unseen texts right (%)"
-        if notes.get("total"):
-            record.scores.append((int(notes["steps"]), 100 * notes["correct"] / notes["total"]))
-
-
 def smoothed(values: Sequence[float], over: int) -> list[float]:
     """The mean of each value and those before it, up to `over` of them."""
     sums = list(accumulate(values, initial=0.0))
-    return [
-        (sums[i + 1] - sums[max(0, i + 1 - over)]) / min(i + 1, over) for i in range(len(values))
-    ]
+    return [(sums[i + 1] - sums[max(0, i + 1 - over)]) / min(i + 1, over) for i in range(len(values))]
 
 
 @styled
@@ -120,14 +42,21 @@ def training(*runs: str | os.PathLike[str] | Record) -> Figure:
     if not runs:
         raise ZooError("Name the folder of a training.")
     names = _names([run for run in runs if not isinstance(run, Record)])
-    records = [run if isinstance(run, Record) else read_record(Path(run), names[os.fspath(run)]) for run in runs]
+    records = [
+        run if isinstance(run, Record) else read_record(Path(run), names[os.fspath(run)]) for run in runs
+    ]
     with_norms = [record for record in records if record.norms]
     rows = math.ceil(len(with_norms) / 3)
     figure = new_figure(11.0, 3.3 * (1 + rows) + 0.3, "Training")
-    above, *below = figure.subfigures(2 if rows else 1, 1, squeeze=False, height_ratios=[1, rows][: 1 + bool(rows)])[:, 0]
+    above, *below = figure.subfigures(
+        2 if rows else 1, 1, squeeze=False, height_ratios=[1, rows][: 1 + bool(rows)]
+    )[:, 0]
     loss, rate, score = above.subplots(1, 3)
     for number, record in enumerate(records):
-        look: dict[str, Any] = {"color": LINES[number % len(LINES)], "linestyle": DASHES[number // 8 % len(DASHES)]}
+        look: dict[str, Any] = {
+            "color": LINES[number % len(LINES)],
+            "linestyle": DASHES[number // 8 % len(DASHES)],
+        }
         _draw_losses(loss, record, look)
         rate.plot(record.steps, record.rates, **look)
         if record.scores:

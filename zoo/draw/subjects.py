@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,12 +13,13 @@ from zoo.core.errors import ZooError
 from zoo.core.files import told
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
+from zoo.core.tasks import get_task
 
 if TYPE_CHECKING:
     from zoo.models.transformer import Transformer
     from zoo.training.tasks.base import TaskData
 
-INDEX, RUN = "zoo.json", "run.json"
+INDEX, RUN, BEST = "zoo.json", "run.json", "best"
 STACKS = ("encoder", "decoder", "cross")
 """Self-attention of the encoder, self-attention of the decoder, the decoder's attention over the source."""
 START, END = "<s>", "</s>"
@@ -105,6 +107,68 @@ def no_weights(what: str) -> ZooError:
     )
 
 
+class Encoded(NamedTuple):
+    """A text as a model's tokens, and how the tokens of an answer are read. Made without torch.
+
+    `tgt` is None where no target was given; `longest` is the most tokens of an answer.
+    """
+
+    src: list[int]
+    source: list[str]
+    tgt: list[int] | None
+    decode: Callable[[Sequence[int]], str]
+    longest: int
+
+
+def encode(folder: Path, text: str, target: str | None = None) -> Encoded:
+    """`text`, and `target` if there is one, as tokens of the model in `folder`. Raises ZooError if it takes neither."""
+    described = describe(folder)
+    most = described.blueprint.sizes.max_len
+    if (folder / RUN).is_file():
+        found = _by_tokenizers(folder, text, target, most)
+    elif described.task == "translate":
+        raise ZooError(f"'{folder}' is a part of a run: name the run's folder, the one with {RUN} in it.")
+    elif not described.task:
+        raise ZooError(
+            f"The model in '{folder}' was trained on no task. `zoo train --save DIR` trains and saves one."
+        )
+    else:
+        found = _by_task(described.task, text, target)
+    for what, ids in (("text", found.src), ("target", found.tgt or ())):
+        if len(ids) > most:
+            raise ZooError(f"The {what} has {len(ids)} tokens, and the model takes at most {most}.")
+    if not found.src:
+        raise ZooError("The text is empty.")
+    return found
+
+
+def _by_task(name: str, text: str, target: str | None) -> Encoded:
+    from zoo.training.tasks.base import EOS
+
+    module, _, attribute = get_task(name).path.partition(":")
+    task: TaskData = getattr(importlib.import_module(module), attribute)()
+    src = task.encode(text)
+    parts = next((one for one in (list(text), text.split()) if len(one) == len(src)), None)
+    tgt = None if target is None else [*task.encode_answer(target), EOS]
+    return Encoded(src, parts or [str(i) for i in src], tgt, task.decode, task.max_len)
+
+
+def _by_tokenizers(folder: Path, text: str, target: str | None, most: int) -> Encoded:
+    from zoo.training.tasks.base import EOS
+    from zoo.training.translation.tokenizer import Subwords
+
+    together = folder / "tokenizer.json"
+    paths = (
+        [together] * 2
+        if together.is_file()
+        else [folder / f"{side}.tokenizer.json" for side in ("src", "tgt")]
+    )
+    source, goal = map(Subwords.load, paths)
+    src = source.encode(text)
+    tgt = None if target is None else [*goal.encode(target), EOS]
+    return Encoded(src, [source.decode([i]) for i in src], tgt, goal.decode, most)
+
+
 def open_subject(
     folder: Path,
     text: str,
@@ -124,75 +188,22 @@ def open_subject(
     Raises:
         ZooError: there is no trained model, or it cannot take the text.
     """
-    described = describe(folder)
-    if decoding is not None:
-        described.blueprint.with_choices(decoding=decoding)  # refused before torch is imported
-    if (folder / RUN).is_file():
-        return _of_translator(folder, text, target, decoding, allow_code)
-    if not described.task:
-        raise ZooError(
-            f"The model in '{folder}' was trained on no task. `zoo train --save DIR` trains and saves one."
-        )
-    if described.task == "translate":
-        raise ZooError(f"'{folder}' is a part of a run: name the run's folder, the one with {RUN} in it.")
-    return _of_task(folder, described, text, target, decoding, allow_code)
-
-
-def _of_task(
-    folder: Path, described: Described, text: str, target: str | None, decoding: str | None, allow_code: bool
-) -> Subject:
+    read = encode(folder, text, target)
     from zoo.models.checkpoint import load_checkpoint
     from zoo.training.tasks.base import EOS
-    from zoo.training.trainer import check_sizes, load_task
 
-    task = load_task(described.task)
-    src = task.encode(text)
-    tgt = None if target is None else [*task.encode_answer(target), EOS]
-    _check_length(described.blueprint.sizes.max_len, src, tgt)
-    model, blueprint, _ = load_checkpoint(folder, allow_code=allow_code)
-    check_sizes(blueprint.sizes, task)
-    tgt = tgt if tgt is not None else written(model, blueprint, src, task.max_len, decoding)
-    return Subject(
-        model, src, tgt, _labels(text, src), _of_answer(tgt, task), target if target else task.decode(tgt)
-    )
+    best = folder / BEST
+    if (folder / RUN).is_file() and not best.is_dir():
+        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Let it go on with --resume.")
+    model, blueprint, _ = load_checkpoint(best if (folder / RUN).is_file() else folder, allow_code=allow_code)
+    if decoding is not None:
+        blueprint = blueprint.with_choices(decoding=decoding)
+    tgt = read.tgt or written(model, blueprint, read.src, read.longest)
+    labels = [END if i == EOS else read.decode([i]) for i in tgt]
+    return Subject(model, read.src, tgt, read.source, labels, read.decode(tgt))
 
 
-def _labels(text: str, ids: Sequence[int]) -> list[str]:
-    """Labels of source ids: characters or words where there are as many, else the ids."""
-    parts = next((one for one in (list(text), text.split()) if len(one) == len(ids)), None)
-    return parts or [str(i) for i in ids]
-
-
-def _of_answer(ids: Sequence[int], task: TaskData) -> list[str]:
-    from zoo.training.tasks.base import EOS
-
-    return [END if i == EOS else task.decode([i]) for i in ids]
-
-
-def _of_translator(
-    folder: Path, text: str, target: str | None, decoding: str | None, allow_code: bool
-) -> Subject:
-    import torch
-
-    from zoo.training.tasks.base import EOS
-    from zoo.training.translation.run import load_translator
-
-    translator, blueprint = load_translator(folder, torch.device("cpu"), allow_code=allow_code)
-    source, goal = translator.tokenizers
-    src = source.encode(text)
-    if not src:
-        raise ZooError("The text is empty: give a sentence.")
-    tgt = None if target is None else [*goal.encode(target), EOS]
-    _check_length(translator.max_len, src, tgt)
-    tgt = tgt if tgt is not None else written(translator.model, blueprint, src, translator.max_len, decoding)
-    names = [END if i == EOS else goal.decode([i]) for i in tgt]
-    answer = target if target is not None else goal.decode(tgt)
-    return Subject(translator.model, src, tgt, [source.decode([i]) for i in src], names, answer)
-
-
-def written(
-    model: Transformer, blueprint: Blueprint, src: Sequence[int], max_len: int, decoding: str | None
-) -> list[int]:
+def written(model: Transformer, blueprint: Blueprint, src: Sequence[int], longest: int) -> list[int]:
     """The ids that a model writes for source ids, with EOS if it ends."""
     import torch
 
@@ -200,19 +211,10 @@ def written(
     from zoo.parts.decoding.generate import generate
     from zoo.training.tasks.base import EOS, PAD, SOS
 
-    if decoding is not None:
-        blueprint = blueprint.with_choices(decoding=decoding)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # for decodings that draw
         rows = generate(
-            model, torch.tensor([src]), max_len, build_decoding(blueprint), sos=SOS, eos=EOS, pad=PAD
+            model, torch.tensor([src]), longest, build_decoding(blueprint), sos=SOS, eos=EOS, pad=PAD
         )
     ids: list[int] = rows[0].tolist()
     return ids[: ids.index(EOS) + 1] if EOS in ids else ids
-
-
-def _check_length(max_len: int, src: Sequence[int], tgt: Sequence[int] | None) -> None:
-    """Raises ZooError for a text or target of more tokens than the model takes."""
-    for what, ids in (("text", src), ("target", tgt or ())):
-        if len(ids) > max_len:
-            raise ZooError(f"The {what} has {len(ids)} tokens, and the model takes at most {max_len}.")

@@ -98,7 +98,8 @@ def sixel(png: bytes) -> str:
         band = pixels[top : top + BAND]
         weights = (1 << np.arange(len(band)))[:, None]  # a bit a row
         lines = [
-            f"#{colour}{_repeated(((band == colour) * weights).sum(axis=0) + 63)}" for colour in np.unique(band)
+            f"#{colour}{_repeated(((band == colour) * weights).sum(axis=0) + 63)}"
+            for colour in np.unique(band)
         ]
         bands.append("$".join(lines))
     return f'{ESC}Pq"1;1;{width};{height}{colours}{"-".join(bands)}{ESC}\\\n'

@@ -115,7 +115,7 @@ def attention(
 def _ids(ids: Sequence[int] | Tensor | str) -> list[int]:
     if isinstance(ids, str):
         raise ZooError("A text needs the folder of a trained model; give ids to a model by itself.")
-    return torch.as_tensor(ids).flatten().tolist()  # type: ignore[no-any-return]
+    return torch.as_tensor(ids).flatten().tolist()
 
 
 def _layers(model: Transformer, stack: str) -> int:
@@ -123,16 +123,18 @@ def _layers(model: Transformer, stack: str) -> int:
 
 
 def _heads(model: Transformer) -> int:
-    return int(model.encoder.layers[0].self_attention.num_heads)
+    return int(attentions(model)["encoder", 1].num_heads)  # type: ignore[arg-type]
 
 
 def attentions(model: Transformer) -> dict[tuple[str, int], nn.Module]:
     """All attentions of a model by stack and layer, counted from 1."""
     found: dict[tuple[str, int], nn.Module] = {}
-    for number, layer in enumerate(model.encoder.layers, 1):
-        found["encoder", number] = layer.self_attention
-    for stack, name in (("decoder", "self_attention"), ("cross", "cross_attention")):
-        for number, layer in enumerate(model.decoder.layers, 1):
+    for stack, layers, name in (
+        ("encoder", model.encoder.layers, "self_attention"),
+        ("decoder", model.decoder.layers, "self_attention"),
+        ("cross", model.decoder.layers, "cross_attention"),
+    ):
+        for number, layer in enumerate(layers, 1):
             found[stack, number] = getattr(layer, name)
     return found
 
@@ -147,9 +149,9 @@ def blocks(
     """The weights of every attention of `model` when it reads `src` [S] and writes `tgt` [L]. Raises ZooError."""
     source = [printable(one) for one in (source or list(map(str, src)))]
     target = [printable(one) for one in (target or list(map(str, tgt)))]
-    for what, ids, labels in (("source", src, source), ("target", tgt, target)):
-        if not ids or len(ids) != len(labels):
-            raise ZooError(f"There are {len(ids)} {what} tokens and {len(labels)} labels for them.")
+    for what, ids, names in (("source", src, source), ("target", tgt, target)):
+        if not ids or len(ids) != len(names):
+            raise ZooError(f"There are {len(ids)} {what} tokens and {len(names)} labels for them.")
     source, target = ([shortened(one, LONGEST_LABEL) for one in side] for side in (source, target))
     device = next(model.parameters()).device
     read = torch.tensor([src], device=device)  # [S] -> [1, S]
@@ -286,7 +288,7 @@ def _picture(found: Sequence[Block], head: int | None, title: str) -> Figure:
                 _write_numbers(panel, weights, limits)
     bar = figure.colorbar(image, ax=axes, shrink=min(1.0, 3.5 / figure.get_figheight()), aspect=18, pad=0.02)
     bar.set_label("attention weight" if signed else "attention weight (share of the row)")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     if any(np.ma.is_masked(array) for array in arrays):
         figure.text(0.995, 0.005, "grey: hidden by the mask", ha="right", va="bottom", fontsize=8)
     return figure

@@ -38,8 +38,6 @@ class GradientNorms:
         norms = []
         for parameters in self._parameters.values():
             gradients = [p.grad for p in parameters if p.grad is not None]
-            norms.append(
-                torch.nn.utils.get_total_norm(gradients) if gradients else torch.zeros(())
-            )
+            norms.append(torch.nn.utils.get_total_norm(gradients) if gradients else torch.zeros(()))
         device = next(iter(norms)).device
-        return torch.stack([norm.to(device) for norm in norms]).tolist()  # type: ignore[no-any-return]
+        return torch.stack([norm.to(device) for norm in norms]).tolist()
