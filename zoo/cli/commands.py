@@ -20,6 +20,7 @@ COMMANDS = {
     "predict": "Let a trained Transformer answer.",
     "translate": "Translate sentences with a trained Transformer.",
     "evaluate": "BLEU and chrF of a trained Transformer's translations.",
+    "draw": "Pictures: attention, masks, positions, schedules, models, trainings.",
     "plugins": "The plugins that are loaded, and what they add.",
 }
 """Name and short help; the command is `zoo.cli.NAME:NAME`, `list` apart, which is `list_`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 import time
 from dataclasses import asdict, dataclass, field
@@ -39,6 +40,7 @@ else:
 
 SAVE_EVERY = 50  # steps
 SHOWN = 10  # examples
+LOG = "log.csv"  # beside the model: step, loss, rate and gradient norms
 DEFAULT = Recipe()
 ASKED = ("steps", "batch_size", "lr", "warmup", "seed")
 _OWN = "[default: the preset's, else %s]"
@@ -72,15 +74,22 @@ class Run:
     threads: int = 1
     losses: list[float] = field(default_factory=list)
     saved: int = 0
+    log: list[str] = field(default_factory=list)
 
     def keep(self, model: Transformer, **extra: Any) -> None:
         """Save the model as it is, if it is to be saved and has learned anything."""
         if self.save is None or not self.losses:
             return
+        import torch
+
+        from zoo.core.files import told, write_whole
         from zoo.models.checkpoint import save_checkpoint
 
-        notes = {"task": self.task, "recipe": asdict(self.recipe), "steps": len(self.losses), **extra}
-        save_checkpoint(self.save, model, self.blueprint, **notes)
+        notes = {"task": self.task, "recipe": asdict(self.recipe), "steps": len(self.losses)}
+        versions = {"python": platform.python_version(), "torch": str(torch.__version__)}
+        save_checkpoint(self.save, model, self.blueprint, **notes, versions=versions, **extra)
+        with told(f"The log of the steps cannot be written to '{self.save}'"):
+            write_whole(self.save / LOG, "".join(self.log).encode())
         self.saved = len(self.losses)
 
     def kept(self) -> str:
@@ -118,7 +127,8 @@ class Run:
     "--save",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help=f"Save the model there, every {SAVE_EVERY} steps and at the end; a checkpoint that is there is replaced.",
+    help=f"Save the model and a log of the steps there, every {SAVE_EVERY} steps and at the end; a checkpoint that is "
+    "there is replaced.",
 )
 @json_option
 @click.pass_context
@@ -203,13 +213,20 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
 
     from zoo.models.builder import build_loss, build_schedule
     from zoo.models.devices import memory_limit
+    from zoo.training.gradients import GradientNorms
     from zoo.training.trainer import train
 
+    schedule = build_schedule(run.blueprint, run.recipe.steps, run.recipe.warmup)
+    norms = GradientNorms(model)
+    run.log.append(",".join(("step", "loss", "lr", *norms.columns)) + "\n")
     quiet = not sys.stderr.isatty()
     with tqdm(total=run.recipe.steps, unit="step", leave=False, disable=quiet) as bar:
 
         def on_step(step: int, loss: float) -> None:
             run.losses.append(loss)
+            if run.save is not None:
+                row = (loss, run.recipe.lr * schedule(step - 1), *norms())
+                run.log.append(",".join([str(step), *(f"{one:.6g}" for one in row)]) + "\n")
             bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
             bar.update()
             if step % SAVE_EVERY == 0:
@@ -221,7 +238,7 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
                 data,
                 run.recipe,
                 loss=build_loss(run.blueprint),
-                schedule=build_schedule(run.blueprint, run.recipe.steps, run.recipe.warmup),
+                schedule=schedule,
                 device=run.device,
                 on_step=on_step,
                 threads=run.threads,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:  # a text can be encoded without torch
+    import torch
+    from torch import Tensor
 
 PAD, SOS, EOS = 0, 1, 2
 """Token ids of padding, start and end, on both sides of every task."""
@@ -61,6 +62,8 @@ class TaskData(ABC):
 
     def batches(self, generator: torch.Generator, batch_size: int) -> Iterator[Batch]:
         """Endless batches of training texts, each drawn by `generator` (of the CPU)."""
+        import torch
+
         while True:
             drawn = torch.randint(len(self.training), (batch_size,), generator=generator)
             yield self.batch([self.training[i] for i in drawn.tolist()])
@@ -68,6 +71,8 @@ class TaskData(ABC):
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:
     """Ids in rows of different lengths as int64 [B, T], each row filled up with PAD to the longest."""
+    import torch
+
     width = max(map(len, rows))
     filled = [[*row, *[PAD] * (width - len(row))] for row in rows]  # B rows of ids -> B rows of T
     return torch.tensor(filled, dtype=torch.int64)

@@ -9,6 +9,7 @@ import torch
 from zoo.core.errors import ZooError
 from zoo.core.files import told
 from zoo.models.checkpoint import load_checkpoint, save_checkpoint
+from zoo.training.gradients import GradientNorms
 from zoo.training.progress import Progress
 from zoo.training.trainer import Trainer
 from zoo.training.translation.log import Log
@@ -41,12 +42,14 @@ class Keeper:
         if (run.folder / LAST).is_dir():
             trainer.progress = restored(run, trainer)
         progress = trainer.progress
-        self.steps = Log(run.folder / "log.csv", STEP_COLUMNS, progress.step)
+        self.norms = GradientNorms(trainer.model)
+        self.steps = Log(run.folder / "log.csv", (*STEP_COLUMNS, *self.norms.columns), progress.step)
         self.epochs = Log(run.folder / "epochs.csv", EPOCH_COLUMNS, progress.epoch)
 
     def on_step(self, progress: Progress, step: Step) -> None:
         """Log the step, and save now and then."""
-        self.steps.add(progress.step, progress.epoch + 1, step.loss, step.lr, step.tokens)
+        norms = (float(f"{norm:.6g}") for norm in self.norms())
+        self.steps.add(progress.step, progress.epoch + 1, step.loss, step.lr, step.tokens, *norms)
         if progress.step % SAVE_EVERY == 0:
             self.save(progress)
 

@@ -1,0 +1,162 @@
+"""Positional encodings: what they add to or turn at each position, and how similar positions become."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from zoo.core.errors import ZooError
+from zoo.core.plugins import get_registry
+from zoo.draw.canvas import heat, is_signed, new_figure, shortened, styled
+from zoo.draw.pieces import make_part
+
+LONGEST = 512
+
+
+class Shown(NamedTuple):
+    """What an encoding does to `length` positions.
+
+    Attributes:
+        table: [T, D] what is added at each position, or where a query of ones is turned to; or [H, 2T-1] what is
+            added to the scores in each head by distance.
+        table_axes: what its rows and columns are.
+        similarity: [T, T] how similar two positions become, or what is added to the scores.
+        similarity_name: what its numbers are.
+        learned: whether it is trained: what is shown are its first, random values.
+    """
+
+    table: Any
+    table_axes: tuple[str, str]
+    similarity: Any
+    similarity_name: str
+    learned: bool
+
+
+@torch.no_grad()
+def shown(name: str, length: int, d_model: int, num_heads: int, head: int = 1) -> Shown:
+    """What the encoding `name`, as a user types it, does. Raises ZooError."""
+    variant, _ = get_registry().resolve("encoding", name)
+    if d_model % num_heads:
+        raise ZooError(f"d_model={d_model} is not divisible by num_heads={num_heads}.")
+    if not 1 <= head <= num_heads:
+        raise ZooError(f"There is no head {head}: there are {num_heads}, counted from 1.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        encoding = make_part("encoding", name, d_model, length, num_heads=num_heads, causal=False)
+    learned = any(True for _ in encoding.parameters())
+    place = variant.capabilities["acts_on"]
+    if place == "embedding":
+        table = encoding(torch.zeros(1, length, d_model))[0]  # [1, T, D] -> [T, D]
+        return Shown(
+            table.numpy(), ("position", "component"), _cosines(table), "cosine of the two vectors", learned
+        )
+    width = d_model // num_heads
+    query = torch.ones(1, num_heads, length, width)
+    acting = encoding.positions(length, length, query)
+    if place == "queries-keys":
+        turned, _ = acting.rotate(query, query)
+        return Shown(
+            turned[0, head - 1].numpy(),
+            ("position", "component of a head"),
+            _cosines(turned[0, head - 1]),
+            "cosine of a query and a key of ones",
+            learned,
+        )
+    bias = acting.bias(query * width**-0.5).expand(1, num_heads, length, length)[0]  # [H, T, T]
+    after, before = bias[:, 0], bias[:, -1]  # keys at 0 .. T-1, and at -(T-1) .. 0
+    distances = torch.cat([before, after[:, 1:]], dim=-1)  # [H, 2T-1]
+    return Shown(
+        distances.numpy(),
+        ("head", "position of the key − position of the query"),
+        bias[head - 1].numpy(),
+        f"added to the scores of head {head}",
+        learned,
+    )
+
+
+def _cosines(vectors: torch.Tensor) -> Any:
+    """The cosine of each two rows, [T, D] -> [T, T]; masked where a row is 0."""
+    norms = vectors.norm(dim=-1, keepdim=True)
+    unit = vectors / norms.clamp_min(1e-12)
+    empty = (norms == 0).numpy()
+    return np.ma.masked_array((unit @ unit.T).numpy(), mask=empty | empty.T)
+
+
+@styled
+def positions(
+    names: Sequence[str], *, length: int = 48, d_model: int = 64, num_heads: int = 4, head: int = 1
+) -> Figure:
+    """Draw positional encodings, a row each: its table, and how similar positions become.
+
+    For an encoding on the embedding the table has the vector of each position, and the similarity is the cosine of two
+    of them. For one that rotates queries and keys, they are those of a query of ones in `head`. For one that acts on
+    the scores, the table has what is added in each head by distance, and beside it is what is added in `head`.
+
+    Args:
+        names: encodings as a user types them.
+        length: positions.
+        d_model, num_heads: sizes of the model.
+        head: the one that is shown where heads differ, counted from 1.
+
+    Raises:
+        ZooError: no encoding is named, there is none of this name, or it does not take the sizes.
+    """
+    names = [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    if not names:
+        raise ZooError("Name an encoding; `zoo list encoding` shows them.")
+    if not 2 <= length <= LONGEST:
+        raise ZooError(f"length={length} cannot be drawn: expected 2 to {LONGEST}.")
+    found = [shown(name, length, d_model, num_heads, head) for name in names]
+    figure = new_figure(
+        9.5, 3.3 * len(names) + 0.4, f"Positional encodings, {length} positions, d_model {d_model}"
+    )
+    axes = figure.subplots(len(names), 2, squeeze=False, width_ratios=[1.45, 1])
+    for (left, right), name, one in zip(axes, names, found, strict=True):
+        table = heat(left, one.table, signed=True)
+        down, across = one.table_axes
+        left.set_title(
+            shortened(name, 40) + (" (learned; random values at the start)" if one.learned else "")
+        )
+        left.set_xlabel(across)
+        left.set_ylabel(down)
+        if down == "head":
+            _number_distances(table, one.table.shape)
+        if not np.any(one.table):
+            left.text(0.5, 0.5, "adds nothing", transform=left.transAxes, ha="center", va="center")
+            right.text(
+                0.5,
+                0.5,
+                "positions are indistinguishable",
+                transform=right.transAxes,
+                ha="center",
+                va="center",
+            )
+        signed = is_signed(one.similarity)
+        cosine = one.similarity_name.startswith("cosine")
+        limits = ((-1.0, 1.0) if signed else (0.0, 1.0)) if cosine else None
+        similarity = heat(right, one.similarity, signed=signed, limits=limits)
+        right.set_title("similarity of positions" if cosine else "as a matrix")
+        right.set_xlabel("position of the key" if not cosine else "position")
+        right.set_ylabel("position of the query" if not cosine else "position")
+        what = (
+            "added to the scores"
+            if down == "head"
+            else "added"
+            if "vectors" in one.similarity_name
+            else "value after the rotation"
+        )
+        for axis, image, label in ((left, table, what), (right, similarity, one.similarity_name)):
+            bar = figure.colorbar(image, ax=axis, shrink=0.9, aspect=16, label=label)
+            bar.outline.set_visible(False)
+    return figure
+
+
+def _number_distances(image: Any, shape: tuple[int, ...]) -> None:
+    """Count heads from 1, and distances from -(T-1) to T-1."""
+    heads, length = shape[0], (shape[1] + 1) // 2
+    image.set_extent((-length + 0.5, length - 0.5, heads + 0.5, 0.5))
+    image.axes.set_yticks(range(1, heads + 1))

@@ -1,0 +1,93 @@
+"""Pictures as files: PNG, SVG, or a self-contained HTML page."""
+
+from __future__ import annotations
+
+import html
+import re
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zoo.core.errors import ZooError
+from zoo.core.files import told, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMS = ("png", "svg", "html")
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 1rem; font-family: system-ui, sans-serif; }}
+figure {{ margin: 0; background: white; overflow-x: auto; }}
+svg {{ display: block; margin: auto; max-width: 100%; height: auto; }}
+</style>
+</head>
+<body>
+<figure>
+{svg}
+</figure>
+</body>
+</html>
+"""
+
+
+def check_form(path: Path) -> str:
+    """The form that a file's name asks for. Raises ZooError for another than png, svg or html."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in FORMS:
+        raise ZooError(f"-o {path}: the name must end in .png, .svg or .html.")
+    return form
+
+
+def save(figure: Figure, path: Path, title: str = "") -> None:
+    """Write a figure in the form that the name of `path` asks for, in one step.
+
+    What is there is replaced. Raises ZooError if it cannot be written, or the name ends in something else.
+    """
+    data = encoded(figure, check_form(path), title)
+    with told(f"The picture cannot be written to '{path}'"):
+        write_whole(path, data)
+
+
+def save_new(figure: Figure, folder: Path, stem: str) -> Path:
+    """Write a PNG in `folder` under a name that is free: STEM.png, STEM-2.png, ... Raises ZooError."""
+    data = encoded(figure, "png")
+    stem = re.sub(r"[^\w.=-]+", "-", stem).strip("-.")[:80] or "picture"
+    with told(f"The picture cannot be written to '{folder}'"):
+        for number in count(1):
+            path = folder / (f"{stem}.png" if number == 1 else f"{stem}-{number}.png")
+            try:
+                path.open("xb").close()  # takes the name, whoever else looks for one
+            except FileExistsError:
+                continue
+            try:
+                write_whole(path, data)
+            except BaseException:
+                path.unlink()
+                raise
+            return path
+    raise AssertionError("unreachable")
+
+
+def encoded(figure: Figure, form: str, title: str = "") -> bytes:
+    """The figure as bytes of a PNG, an SVG, or a page with the SVG in it: no script, nothing loaded."""
+    from zoo.draw.canvas import rendered
+
+    if form != "html":
+        return rendered(figure, form)
+    return page(rendered(figure, "svg").decode(), title or "Picture").encode()
+
+
+def page(svg: str, title: str) -> str:
+    """A page with one picture; `title` is what a screen reader says for it."""
+    label = html.escape(title, quote=True)
+    inline = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return PAGE.format(title=html.escape(title), svg=inline)

@@ -1,0 +1,122 @@
+"""Trainings as curves: loss, learning rate, validation score, and gradient norms by depth."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from zoo.core.errors import ZooError
+from zoo.draw.canvas import AMOUNTS, DASHES, LINES, new_figure, shortened, styled
+from zoo.draw.records import Record, read_record
+
+MARKS = "os^Dv"
+SMOOTHED = 40
+"""A loss is smoothed over a share of the steps: one in so many."""
+
+
+def smoothed(values: Sequence[float], over: int) -> list[float]:
+    """The mean of each value and those before it, up to `over` of them."""
+    sums = list(accumulate(values, initial=0.0))
+    return [(sums[i + 1] - sums[max(0, i + 1 - over)]) / min(i + 1, over) for i in range(len(values))]
+
+
+@styled
+def training(*runs: str | os.PathLike[str] | Record) -> Figure:
+    """Draw trainings over each other: loss, rate and validation score; and the gradient norms of each, by depth.
+
+    Args:
+        runs: folders that `zoo train` wrote, or records.
+
+    Raises:
+        ZooError: a folder is not that of a training.
+    """
+    if not runs:
+        raise ZooError("Name the folder of a training.")
+    names = _names([run for run in runs if not isinstance(run, Record)])
+    records = [
+        run if isinstance(run, Record) else read_record(Path(run), names[os.fspath(run)]) for run in runs
+    ]
+    with_norms = [record for record in records if record.norms]
+    rows = math.ceil(len(with_norms) / 3)
+    figure = new_figure(11.0, 3.3 * (1 + rows) + 0.3, "Training")
+    above, *below = figure.subfigures(
+        2 if rows else 1, 1, squeeze=False, height_ratios=[1, rows][: 1 + bool(rows)]
+    )[:, 0]
+    loss, rate, score = above.subplots(1, 3)
+    for number, record in enumerate(records):
+        look: dict[str, Any] = {
+            "color": LINES[number % len(LINES)],
+            "linestyle": DASHES[number // 8 % len(DASHES)],
+        }
+        _draw_losses(loss, record, look)
+        rate.plot(record.steps, record.rates, **look)
+        if record.scores:
+            mark = MARKS[number % len(MARKS)]
+            score.plot(*zip(*record.scores, strict=True), marker=mark, markersize=6, fillstyle="none", **look)
+    _finish(loss, "loss", "loss (nats a token)")
+    _finish(rate, "learning rate", "learning rate")
+    kinds = dict.fromkeys(record.score_name for record in records if record.scores)
+    _finish(score, "validation score", " or ".join(kinds) or "score")
+    score.set_xlim(rate.get_xlim())
+    if not kinds:
+        score.text(0.5, 0.5, "no score yet", transform=score.transAxes, ha="center", va="center", color="0.4")
+    score.set_ylim(0, 105)
+    loss.legend(loc="upper right")
+    if not below:
+        return figure
+    panels = list(below[0].subplots(rows, min(len(with_norms), 3), squeeze=False).flat)
+    for panel, record in zip(panels, with_norms, strict=False):
+        _draw_norms(panel, record.steps, record.norms)
+        panel.set_title("gradient norms" + (f": {shortened(record.name, 24)}" if len(records) > 1 else ""))
+    for panel in panels[len(with_norms) :]:
+        panel.remove()
+    return figure
+
+
+def _names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str]:
+    """A label for each folder: its name, or its path where two have the same."""
+    last = [Path(run).resolve().name for run in runs]
+    return {
+        os.fspath(run): name if last.count(name) == 1 else os.fspath(run)
+        for run, name in zip(runs, last, strict=True)
+    }
+
+
+def _draw_losses(axes: Axes, record: Record, look: Mapping[str, Any]) -> None:
+    """The loss of each step, pale, its running mean, and the validation's as dots."""
+    over = max(1, len(record.losses) // SMOOTHED)
+    axes.plot(record.steps, record.losses, color=look["color"], alpha=0.25, linewidth=0.7)
+    axes.plot(record.steps, smoothed(record.losses, over), label=shortened(record.name, 24), **look)
+    if record.valid_losses:
+        steps, losses = zip(*record.valid_losses, strict=True)
+        axes.plot(steps, losses, "o", color=look["color"], markersize=4, label="validation")
+
+
+def _draw_norms(axes: Axes, steps: Sequence[int], norms: Mapping[str, Sequence[float]]) -> None:
+    """A line for each block, from dark at the embeddings to light at the head."""
+    over = max(1, len(steps) // SMOOTHED)
+    colours = mpl.colormaps[AMOUNTS]
+    for number, (block, values) in enumerate(norms.items()):
+        colour = colours(0.92 * number / max(len(norms) - 1, 1))
+        axes.plot(steps, smoothed(values, over), color=colour, linewidth=1.2, label=block)
+    if any(value > 0 for values in norms.values() for value in values):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    _finish(axes, "", "norm of the gradient")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=1 + len(norms) // 13, fontsize=7)
+
+
+def _finish(axes: Axes, title: str, name: str) -> None:
+    axes.set_title(title)
+    axes.set_xlabel("step")
+    axes.set_ylabel(name)

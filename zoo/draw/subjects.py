@@ -1,0 +1,220 @@
+"""What a trained model does with one text: tokens in, tokens out. Torch is imported when a model is loaded."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zoo.core.blueprint import Blueprint
+from zoo.core.errors import ZooError
+from zoo.core.files import told
+from zoo.core.plugins import get_registry
+from zoo.core.registry import Variant
+from zoo.core.tasks import get_task
+
+if TYPE_CHECKING:
+    from zoo.models.transformer import Transformer
+    from zoo.training.tasks.base import TaskData
+
+INDEX, RUN, BEST = "zoo.json", "run.json", "best"
+STACKS = ("encoder", "decoder", "cross")
+"""Self-attention of the encoder, self-attention of the decoder, the decoder's attention over the source."""
+START, END = "<s>", "</s>"
+
+
+class Subject(NamedTuple):
+    """A model in eval mode with one text and what was written for it.
+
+    `src` and `tgt` are ids, `source` and `target` their labels; `tgt` ends with EOS unless the model never did.
+    """
+
+    model: Transformer
+    src: list[int]
+    tgt: list[int]
+    source: list[str]
+    target: list[str]
+    answer: str
+
+
+class Described(NamedTuple):
+    """What a folder says about its model, read without torch; `task` is "" where none was noted."""
+
+    blueprint: Blueprint
+    task: str
+
+
+def describe(folder: Path) -> Described:
+    """The blueprint and task of a trained model's folder. Raises ZooError for a folder that has none."""
+    path = next((folder / name for name in (RUN, INDEX) if (folder / name).is_file()), None)
+    if path is None:
+        missing = f"it has no {INDEX} or {RUN}" if folder.is_dir() else "there is no such folder"
+        raise ZooError(
+            f"'{folder}' is not a trained model: {missing}. `zoo train --save DIR` and "
+            "`zoo train --task=translate RUN` make one."
+        )
+    with told(f"{path} cannot be read"):
+        data = path.read_bytes()
+    try:
+        index: dict[str, Any] = json.loads(data)
+        blueprint = Blueprint.from_json(index["blueprint"])
+        task = index["task"] if path.name == RUN else index["extra"].get("task")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ZooError(f"{path} is damaged or not written by `zoo train`.") from error
+    return Described(blueprint, task if isinstance(task, str) else "")
+
+
+def check_shown(blueprint: Blueprint, stack: str | None, layer: int | None, head: int | None) -> None:
+    """Raises ZooError for a layer or head that the model lacks, and for an attention that has no weights to show."""
+    sizes = blueprint.sizes
+    layers = {
+        "encoder": sizes.num_encoder_layers,
+        "decoder": sizes.num_decoder_layers,
+        "cross": sizes.num_decoder_layers,
+    }
+    check_numbers({one: layers[one] for one in ([stack] if stack else STACKS)}, sizes.num_heads, layer, head)
+    registry = get_registry()
+    own, _ = registry.resolve("attention", blueprint["attention"].name)
+    across = own.capabilities["cross"]
+    for variant in (own, *([registry.get("attention", across)] if across else [])):
+        if not (showing(variant) or variant.is_file):
+            raise no_weights(f"attention={variant.name}")
+
+
+def check_numbers(layers: dict[str, int], heads: int, layer: int | None, head: int | None) -> None:
+    """Raises ZooError for a layer or head, counted from 1, that none of these stacks has."""
+    most = max(layers.values())
+    if layer is not None and not 1 <= layer <= most:
+        have = ", ".join(f"{name} {count}" for name, count in layers.items())
+        raise ZooError(f"There is no layer {layer}: the model has, counted from 1, {have}.")
+    if head is not None and not 1 <= head <= heads:
+        raise ZooError(f"There is no head {head}: the model has {heads}, counted from 1.")
+
+
+def showing(variant: Variant) -> bool:
+    """Whether the weights of an attention can be shown: by itself, or by `eager` with the same parameters."""
+    return bool(variant.capabilities["returns_weights"] or variant.capabilities["exact"])
+
+
+def no_weights(what: str) -> ZooError:
+    """The error for an attention without weights to show."""
+    names = ", ".join(one.name for one in get_registry().variants("attention") if showing(one))
+    return ZooError(
+        f"{what} has no weights to show: it has no method forward_with_weights, and is not declared equal to "
+        f"attention=eager. These can be drawn: {names}."
+    )
+
+
+class Encoded(NamedTuple):
+    """A text as a model's tokens, and how the tokens of an answer are read. Made without torch.
+
+    `tgt` is None where no target was given; `longest` is the most tokens of an answer.
+    """
+
+    src: list[int]
+    source: list[str]
+    tgt: list[int] | None
+    decode: Callable[[Sequence[int]], str]
+    longest: int
+
+
+def encode(folder: Path, text: str, target: str | None = None) -> Encoded:
+    """`text`, and `target` if there is one, as tokens of the model in `folder`. Raises ZooError if it takes neither."""
+    described = describe(folder)
+    most = described.blueprint.sizes.max_len
+    if (folder / RUN).is_file():
+        found = _by_tokenizers(folder, text, target, most)
+    elif described.task == "translate":
+        raise ZooError(f"'{folder}' is a part of a run: name the run's folder, the one with {RUN} in it.")
+    elif not described.task:
+        raise ZooError(
+            f"The model in '{folder}' was trained on no task. `zoo train --save DIR` trains and saves one."
+        )
+    else:
+        found = _by_task(described.task, text, target)
+    for what, ids in (("text", found.src), ("target", found.tgt or ())):
+        if len(ids) > most:
+            raise ZooError(f"The {what} has {len(ids)} tokens, and the model takes at most {most}.")
+    if not found.src:
+        raise ZooError("The text is empty.")
+    return found
+
+
+def _by_task(name: str, text: str, target: str | None) -> Encoded:
+    from zoo.training.tasks.base import EOS
+
+    module, _, attribute = get_task(name).path.partition(":")
+    task: TaskData = getattr(importlib.import_module(module), attribute)()
+    src = task.encode(text)
+    parts = next((one for one in (list(text), text.split()) if len(one) == len(src)), None)
+    tgt = None if target is None else [*task.encode_answer(target), EOS]
+    return Encoded(src, parts or [str(i) for i in src], tgt, task.decode, task.max_len)
+
+
+def _by_tokenizers(folder: Path, text: str, target: str | None, most: int) -> Encoded:
+    from zoo.training.tasks.base import EOS
+    from zoo.training.translation.tokenizer import Subwords
+
+    together = folder / "tokenizer.json"
+    paths = (
+        [together] * 2
+        if together.is_file()
+        else [folder / f"{side}.tokenizer.json" for side in ("src", "tgt")]
+    )
+    source, goal = map(Subwords.load, paths)
+    src = source.encode(text)
+    tgt = None if target is None else [*goal.encode(target), EOS]
+    return Encoded(src, [source.decode([i]) for i in src], tgt, goal.decode, most)
+
+
+def open_subject(
+    folder: Path,
+    text: str,
+    target: str | None = None,
+    decoding: str | None = None,
+    *,
+    allow_code: bool = False,
+) -> Subject:
+    """The model of a folder with `text`, and with what it writes for it, or with `target`.
+
+    Args:
+        folder: of `zoo train --save DIR`, or of `zoo train --task=translate RUN`.
+        target: a text in place of the model's own answer.
+        decoding: how the answer is chosen, as a user types it; the model's own decoding if None.
+        allow_code: whether parts from files may be imported and run.
+
+    Raises:
+        ZooError: there is no trained model, or it cannot take the text.
+    """
+    read = encode(folder, text, target)
+    from zoo.models.checkpoint import load_checkpoint
+    from zoo.training.tasks.base import EOS
+
+    best = folder / BEST
+    if (folder / RUN).is_file() and not best.is_dir():
+        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Let it go on with --resume.")
+    model, blueprint, _ = load_checkpoint(best if (folder / RUN).is_file() else folder, allow_code=allow_code)
+    if decoding is not None:
+        blueprint = blueprint.with_choices(decoding=decoding)
+    tgt = read.tgt or written(model, blueprint, read.src, read.longest)
+    labels = [END if i == EOS else read.decode([i]) for i in tgt]
+    return Subject(model, read.src, tgt, read.source, labels, read.decode(tgt))
+
+
+def written(model: Transformer, blueprint: Blueprint, src: Sequence[int], longest: int) -> list[int]:
+    """The ids that a model writes for source ids, with EOS if it ends."""
+    import torch
+
+    from zoo.models.builder import build_decoding
+    from zoo.parts.decoding.generate import generate
+    from zoo.training.tasks.base import EOS, PAD, SOS
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # for decodings that draw
+        rows = generate(
+            model, torch.tensor([src]), longest, build_decoding(blueprint), sos=SOS, eos=EOS, pad=PAD
+        )
+    ids: list[int] = rows[0].tolist()
+    return ids[: ids.index(EOS) + 1] if EOS in ids else ids
