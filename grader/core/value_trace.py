@@ -68,7 +68,7 @@ class Event:
     """A torch call, or one call into other code that made some; or a line that changed locals, or returned.
 
     Attributes:
-        kind: "call", "given" (a function begins), "line" or "return".
+        kind: "call", "given" (a function begins), "line", "return" or "exception".
         callers: lines of the file that called the function, innermost first.
         frame: number of the function's run.
         name: the operation, or the function whose line it is.
@@ -168,12 +168,12 @@ def _event(row: Any, count: int) -> Event:
             _whole(number, 2**31),
             result=tuple(_plain(one, count) for one in _list(said)[:1]),
         )
-    _, kind, line, frame, callers, function, names, said = row
-    if row[0] != "line" or kind not in ("given", "line", "return") or type(names) is not dict:
+    _, kind, place, frame, callers, function, names, said = row
+    if row[0] != "line" or kind not in ("given", "line", "return", "exception") or type(names) is not dict:
         raise ValueError("an event of an unknown kind")
     return Event(
         kind,
-        Place(_whole(line, LAST_LINE), _whole(line, LAST_LINE)),
+        _place(place),
         _lines(callers),
         _whole(frame, 2**31),
         _text(function),

@@ -49,15 +49,16 @@ class RightValues:
         self.close = close
         self.values: list[Right] = []
         self._by_size: dict[int, list[Right]] = {}
-        self._plain: list[tuple[str, Plain]] = []
+        self._plain: list[tuple[bool, Plain]] = []  # whether a function gave it, and what it is
+        self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
 
-    def add(self, name: str, value: Any) -> None:
-        """Add a tensor, a plain value, or the tensors in a container."""
+    def add(self, name: str, value: Any, *, result: bool = True) -> None:
+        """Add a tensor, a plain value, or the tensors in a container. Args: result: a function gave it."""
         if isinstance(value, Tensor):
             self._add_tensor(name, value)
         elif isinstance(value, (float, str)) or (isinstance(value, (tuple, list)) and not _holds_tensor(value)):
             if len(self._plain) < MOST_VALUES:
-                self._plain.append((name, _listed(value)))
+                self._plain.append((result, _listed(value)))
         elif isinstance(value, (tuple, list)):
             for one in value[:MOST_AXES]:
                 self.add(name, one)
@@ -116,26 +117,27 @@ class RightValues:
             return None
         size = numbers.numel()
         for count in (n for n in range(2, 13) if not size % n and size // n in self._by_size):
-            for axis in range(numbers.dim()):
+            for axis in {0, numbers.dim() - 1}:
                 if numbers.size(axis) % count == 0:
                     parts = [self._whole(part) for part in numbers.chunk(count, axis)]
                     if all(parts):
                         return parts[0]
         return None
 
-    def has_plain(self, value: Plain) -> bool:
-        """Whether a right run had this list, text or number."""
-        return any(_same_plain(value, known) for _, known in self._plain)
+    def has_plain(self, value: Plain, *, result: bool = False) -> bool:
+        """Whether a right run had this list, text or number; as the result of a function, if that is asked."""
+        return any((given or not result) and _same_plain(value, known) for given, known in self._plain)
 
     def trace(self, found: ValueTrace) -> None:
         """Add all values of a recorded right run, without names."""
         for value in found.values:
             if value.numbers is not None:
                 self._add_tensor("", value.numbers)
+        self.given = [event.names for event in found.events if event.kind == "given" and not event.callers]
         for event in found.events:
             for item in (*event.names.values(), *event.result):
                 if not isinstance(item, (Ref, Odd)) and not _holds_tensor(item):
-                    self.add("", item)
+                    self.add("", item, result=bool(event.result))
 
 
 class Collector(TorchFunctionMode):
@@ -181,6 +183,11 @@ def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Cal
 def level(numbers: Tensor) -> bool:
     """Whether a value says little: one number everywhere, or hardly any."""
     return numbers.numel() < 2 or bool((numbers == numbers.flatten()[0]).all())
+
+
+def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
+    """Whether a value that is right up to layout has another layout than the right one; ones in a shape do not count."""
+    return not _equal_shape(_hidden(numbers), right, close)
 
 
 def same_layout(numbers: Tensor, right: Tensor, close: float) -> bool:

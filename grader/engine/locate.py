@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 
 import torch
 
 from grader.catalog import get_exercises
 from grader.core.submission import SubmissionError
-from grader.core.value_trace import Place, Recordable
+from grader.core.value_trace import Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing
 from grader.engine.inquiry import AnswerKey, Subject, answer_key, run
 from grader.engine.local import LocalSubmission
-from grader.engine.place import Flow, Source, Where, cut_off, first_wrong, where, written
+from grader.engine.place import (
+    Flow,
+    Source,
+    Where,
+    at_the_end,
+    completed,
+    cut_off,
+    first_wrong,
+    other_default,
+    raised,
+    where,
+    written,
+)
 from grader.engine.scenario import Scenario, Seen, scenarios_of
 
 MOST_SCENARIOS = 3  # that are looked at, until one shows the place
+MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
 SOLUTION = "solution.py"
 
@@ -69,24 +83,32 @@ class Locator:
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
         found = [one for each in wrong[:MOST_SCENARIOS] if (one := self._one(each)) is not None]
-        sure = [one for one in found if one.why != "omitted"]
-        return (sure or found or [None])[0]
+        found = [one for one in found if one.why != "omitted"] or found
+        counts = Counter(one.place.line for one in found)
+        return max(found, key=lambda one: counts[one.place.line], default=None)
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16 and not wrong.got.error
         for in_doubles in (True, False) if exact else (False,):
-            flow, again = self._recorded(wrong.scenario, exact=in_doubles)
+            trace, again = self._recorded(wrong.scenario, exact=in_doubles)
             if set(differing(wrong.scenario, self._key.right(wrong.scenario), again)) & set(wrong.names):
-                return self._look(flow, wrong)
+                return self._look(self._flow(trace, wrong.scenario, exact=in_doubles), wrong)
         return None
 
-    def _recorded(self, scenario: Scenario, *, exact: bool) -> tuple[Flow, Seen]:
+    def _recorded(self, scenario: Scenario, *, exact: bool) -> tuple[ValueTrace, Seen]:
         self.submission.record()
         try:
             got = run(scenario, self.submission, exact=exact, seed=self.seed)
         finally:
             trace = self.submission.recorded()
-        return Flow(trace, self.source, self.right_values(scenario, exact=exact)), got
+        return trace, got
+
+    def _flow(self, trace: ValueTrace, scenario: Scenario, *, exact: bool) -> Flow:
+        """The run beside the right one that is most like it: two right ways of doing it are not mixed."""
+        flows = [Flow(trace, self.source, right) for right in self.right_values(scenario, exact=exact)]
+        single, both = flows[:2], flows[2]
+        best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
+        return both if len(both.vindicated) > MIXED * len(best.vindicated) else best
 
     def _look(self, flow: Flow, wrong: Wrong) -> Where | None:
         error = wrong.got.error
@@ -97,33 +119,32 @@ class Locator:
         if list(wrong.names) == ["changed in place"]:
             index = written(flow)
             return None if index is None else where(flow, index, "in place")
+        default = other_default(flow)
+        if default is not None:
+            return default
         index = first_wrong(flow)
         if index is not None:
-            found = where(flow, index, "value")
-            if error is not None and error.line and error.line != found.place.line:
-                return replace(found, other=error.line)
-            return found
+            return completed(flow, where(flow, index, "value"), error.line if error is not None else None)
         if error is not None and error.line:
-            calls = [one for one in flow.events if one.kind == "call"]
-            last = calls[-1].place.line if calls and calls[-1].place.line != error.line else None
-            return Where(Place(error.line, error.line), "error", last)
-        ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
-        return where(flow, ends[-1], "omitted") if ends else None
+            return raised(flow, error.line)
+        return at_the_end(flow)
 
-    def right_values(self, scenario: Scenario, *, exact: bool) -> RightValues:
-        """The values of the reference and of the exercise's solution in a scenario."""
-        values = RightValues(CLOSE if exact else CLOSE_IN[scenario.dtype])
-        base = self.subject.bases[0]
-        reference = LocalSubmission(self.subject.namespace(labelled(base, values)))
-        with Collector(values):
-            run(scenario, reference, exact=exact, seed=self.seed)
-        text = solution_text(scenario.component)
-        if text:
-            solution = LocalSubmission.from_source(text, filename=SOLUTION)
-            solution.record()
-            run(scenario, solution, exact=exact, seed=self.seed)
-            values.trace(solution.recorded())
-        return values
+    def right_values(self, scenario: Scenario, *, exact: bool) -> list[RightValues]:
+        """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
+        text, found = solution_text(scenario.component), []
+        for with_solution, with_reference in ((True, False), (False, True), (True, True)):
+            values = RightValues(CLOSE if exact else CLOSE_IN[scenario.dtype])
+            if with_reference:
+                steps = labelled(self.subject.bases[0], values)
+                with Collector(values):
+                    run(scenario, LocalSubmission(self.subject.namespace(steps)), exact=exact, seed=self.seed)
+            if with_solution and text:
+                solution = LocalSubmission.from_source(text, filename=SOLUTION)
+                solution.record()
+                run(scenario, solution, exact=exact, seed=self.seed)
+                values.trace(solution.recorded())
+            found.append(values)
+        return found
 
 
 def solution_text(component: str) -> str:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Event, Odd, Place, Plain, Recordable, Ref, Value, ValueTrace
-from grader.engine.alignment import Right, RightValues, level
+from grader.engine.alignment import Right, RightValues, level, turned
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,35 @@ class Source:
                     yield node
 
     @cached_property
+    def constants(self) -> Mapping[str, int]:
+        """Lines in which the module's own names get their values."""
+        found: dict[str, int] = {}
+        for node in self._tree.body:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        found[name.id] = node.lineno
+        return found
+
+    def default(self, line: int, name: str) -> int | None:
+        """The line of an argument's default, of the function that begins in a line (its decorators count)."""
+        for node in ast.walk(self._tree):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if line not in (start, node.lineno):
+                continue
+            args = node.args
+            plain = [*args.posonlyargs, *args.args]
+            pairs = [*zip(plain[::-1], args.defaults[::-1], strict=False), *zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+            for arg, value in pairs:
+                if arg.arg == name and value is not None:
+                    return value.lineno
+        return None
+
+    @cached_property
     def attributes(self) -> Mapping[str, int]:
-        """Lines in which `self.NAME` is made in a constructor, other than from an argument as it is."""
+        """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""
         found: dict[str, int] = {}
         for function in ast.walk(self._tree):
             if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
@@ -99,7 +126,7 @@ class Source:
             for node in ast.walk(function):
                 if isinstance(node, ast.Assign):
                     for target in node.targets:
-                        if isinstance(target, ast.Attribute) and not isinstance(node.value, ast.Name):
+                        if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
                             found.setdefault(target.attr, node.lineno)
                 called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
                 if called and node.func.attr == "register_buffer" and node.args:  # type: ignore[attr-defined]
@@ -127,7 +154,7 @@ class Flow:
             for one in given:
                 self.uses.setdefault(one, []).append(index)
 
-    def _producer(self, value: int) -> int | None:
+    def producer(self, value: int) -> int | None:
         """The event that made a value; of one that came from elsewhere, the one that made the same numbers."""
         for _ in range(8):
             if value in self._producers:
@@ -136,14 +163,28 @@ class Flow:
             if written is None or written == value:
                 break
             value = written
-        return None
+        return self._same_numbers(value)
+
+    @cached_property
+    def _by_numbers(self) -> dict[tuple[Any, ...], int]:
+        found: dict[tuple[Any, ...], int] = {}
+        for value, index in self._producers.items():
+            numbers = self.trace.values[value].numbers
+            if numbers is not None and not level(numbers):
+                found[_key(numbers)] = index
+        return found
+
+    def _same_numbers(self, value: int) -> int | None:
+        """The event that made what came back in other memory: a buffer after `.to(dtype)`, a part's result."""
+        numbers = self.trace.values[value].numbers
+        return None if numbers is None else self._by_numbers.get(_key(numbers))
 
     def _inputs(self, index: int) -> list[int]:
         event = self.events[index]
-        found = [self._producer(value) for value in event.inputs]
+        found = [self.producer(value) for value in event.inputs]
         if event.kind != "call":
             items = [*event.names.values(), *event.result]
-            found += [self._producer(ref.value) for item in items for ref in refs(item)]
+            found += [self.producer(ref.value) for item in items for ref in refs(item)]
         found += self._read(index)
         return [one for one in dict.fromkeys(found) if one is not None and one < index]
 
@@ -193,35 +234,30 @@ class Flow:
         """Whether what an event gave is right; None if that cannot be said."""
         event = self.events[index]
         if event.kind == "call" and event.outputs:
-            found = [self.name(value) for value in self.outputs(index)]
-            return all(one is not None for one in found)
+            outputs = self.outputs(index)
+            if any(self.name(value) is None for value in outputs):
+                return False
+            return True if any(self._tells(value) for value in outputs) else None
         if event.kind == "given":
             return None
-        items = [item for item in (*event.names.values(), *event.result) if telling(item)]
+        if event.kind == "return":
+            items = [item for item in event.result if telling(item) or item == []]
+            return all(self.right.has_plain(item, result=True) for item in items) if items else None
+        items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
+
+    def _tells(self, value: int) -> bool:
+        numbers = self.trace.values[value].numbers
+        return numbers is not None and not level(numbers)
 
     @cached_property
     def vindicated(self) -> set[int]:
         """Events that are right, or of which something right was made that says more than one number."""
         found: set[int] = set()
         for index in range(len(self.events) - 1, -1, -1):
-            if index in found:
-                evident = True
-            elif self.is_right(index):
-                found.add(index)
-                evident = self._evident(index)
-            else:
-                continue
-            if evident:
-                found.update(self.inputs[index])
+            if index in found or self.is_right(index):
+                found.update([index, *self.inputs[index]])
         return found
-
-    def _evident(self, index: int) -> bool:
-        event = self.events[index]
-        if event.kind != "call":
-            return True
-        numbers = [self.trace.values[value].numbers for value in self.outputs(index)]
-        return any(one is not None and not level(one) for one in numbers)
 
     def suspects(self) -> list[int]:
         """Events that are not right although all that went into them is, in the order of time."""
@@ -252,6 +288,10 @@ class Flow:
         return found
 
 
+def _key(numbers: Tensor) -> tuple[Any, ...]:
+    return tuple(numbers.shape), numbers.contiguous().numpy().tobytes()
+
+
 def telling(item: Plain) -> bool:
     """Whether a plain value says something: a whole number, a truth value or None may be anything."""
     if isinstance(item, list):
@@ -269,9 +309,24 @@ def refs(item: Plain) -> Iterator[Ref]:
 
 
 def first_wrong(flow: Flow) -> int | None:
-    """The event to blame for a wrong value."""
+    """The event to blame for a wrong value. What a constructor draws at random is none."""
     suspects = flow.suspects()
-    return next((one for one in suspects if one in flow.reaching), suspects[0] if suspects else None)
+    made = {event.frame for event in flow.events if event.kind == "given" and event.name == "__init__"}
+    others = [one for one in suspects if flow.events[one].frame not in made]
+    return next((one for one in suspects if one in flow.reaching), others[0] if others else None)
+
+
+def other_default(flow: Flow) -> Where | None:
+    """An argument that was left out, and so has another value than in a right run."""
+    begun = [event for event in flow.events if event.kind == "given" and not event.callers]
+    for event, right in zip(begun, flow.right.given, strict=False):
+        for name, value in event.names.items():
+            plain = isinstance(value, (int, float, str)) and isinstance(right.get(name), (int, float, str))
+            if plain and value != right[name]:
+                line = flow.source.default(event.place.line, name)
+                if line is not None:
+                    return Where(Place(line, line), "value")
+    return None
 
 
 def cut_off(flow: Flow) -> int | None:
@@ -308,21 +363,80 @@ def where(flow: Flow, index: int, why: str) -> Where:
     if right:
         value = flow.name(flow.outputs(right[-1])[0])
         last = flow.events[right[-1]].place.end_line, "" if value is None else value.name
-    other = _other(flow, index) or (last[0] if last else None)
+    other = _turned(flow, index, event.inputs) or _other(flow, index)
     return Where(event.place, why, other, event.callers, last, event=index)
 
 
+def completed(flow: Flow, found: Where, line: int | None) -> Where:
+    """The same with a second line: that of the error, the last right one, or where the function begins."""
+    if found.other is not None or found.event is None:
+        return found
+    event = flow.events[found.event]
+    begin = next(e.place.line for e in flow.events if e.frame == event.frame)
+    lines = [line, found.last_right[0] if found.last_right else None, begin]
+    return replace(found, other=next((one for one in lines if one and one != found.place.line), None))
+
+
+def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
+    """The line where something that goes into an event got another layout than in a right run, or says nothing."""
+    event = flow.events[index]
+    for value in values:
+        found, numbers = flow.name(value), flow.trace.values[value].numbers
+        producer = flow.producer(value)
+        if found is None or numbers is None or producer is None:
+            continue
+        line = flow.events[producer].place.line
+        odd = level(numbers) or turned(numbers, found.numbers, flow.right.close)
+        if odd and line != event.place.line and flow.events[producer].name not in ("transpose", "t", "__get__"):
+            return line
+    return None
+
+
 def _other(flow: Flow, index: int) -> int | None:
-    """The line where an attribute or a plain local of the expression was made, else the calling line."""
+    """The line where an attribute or a number of the expression was made, else the calling line."""
     event = flow.events[index]
     reads = list(flow.source.reads(event.place))
     made = [flow.source.attributes.get(node.attr) for node in reads if isinstance(node, ast.Attribute)]
-    for line in made:
-        if line is not None and line != event.place.line:
-            return line
-    if event.callers:
-        return event.callers[0]
-    for one in flow.inputs[index]:
-        if flow.events[one].kind == "line" and flow.events[one].place.line != event.place.line:
-            return flow.events[one].place.line
-    return None
+    names = [node.id for node in reads if isinstance(node, ast.Name)]
+    made += [flow.source.constants.get(name) for name in names]
+    helpers = [flow.events[one] for one in flow.inputs[index] if flow.events[one].kind == "return"]
+    made += [one.place.line for one in helpers if flow.events.index(one) not in flow.vindicated]
+    made += event.callers[:1]
+    for before in reversed(flow.events[:index]):
+        if before.frame == event.frame and before.kind == "line":
+            made += [before.place.line for name in names if name in before.names]
+    return next((line for line in made if line is not None and line != event.place.line), None)
+
+
+def raised(flow: Flow, line: int) -> Where:
+    """The place of an exception: its line, and the calling one or one that has a share in it."""
+    found = [i for i, event in enumerate(flow.events) if event.kind == "exception" and event.place.line == line]
+    if not found:
+        return Where(Place(line, line), "error")
+    index = found[-1]
+    event = flow.events[index]
+    names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
+    values = [
+        ref.value
+        for before in reversed(flow.events[:index])
+        if before.frame == event.frame
+        for name in names & set(before.names)
+        for ref in refs(before.names[name])
+    ]
+    other = _turned(flow, index, values) or _other(flow, index)
+    return Where(event.place, "error", other, event.callers)
+
+
+def at_the_end(flow: Flow) -> Where | None:
+    """All values are right, but not the last one: what is missing would come last."""
+    ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
+    if not ends:
+        return None
+    end = flow.events[ends[-1]]
+    lines = [i for i in range(ends[-1]) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
+    if not lines:
+        return Where(end.place, "omitted", _other(flow, ends[-1]), event=ends[-1])
+    last = flow.events[lines[-1]]
+    computed = any(e.kind == "call" and e.place.line == last.place.line for e in flow.events)
+    other = None if computed else _other(flow, lines[-1])
+    return Where(last.place, "omitted", other or end.place.line, event=lines[-1])

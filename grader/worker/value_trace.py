@@ -253,7 +253,7 @@ class Recorder(TorchFunctionMode):
     def _on_line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if self._full:
             return None
-        if event in ("line", "return"):
+        if event in ("line", "return", "exception"):
             with _without_functions():
                 self._changes(frame, event, arg)
         return self._on_line
@@ -268,11 +268,12 @@ class Recorder(TorchFunctionMode):
                 now[name] = found[name[:MOST_TEXT]] = value
         self._locals[frame] = frame.f_lineno, now
         said = [_plain(arg, self._value)] if event == "return" and arg is not None else []
-        if found or said:
+        if found or said or event == "exception":
             function = frame.f_code.co_name[:MOST_TEXT]
             self._close()
+            place = list(self._position(frame)) if event == "exception" else [line, line, -1, -1]
             self._events.append(
-                ["line", event, line, self._number(frame), self._callers(frame), function, found, said]
+                ["line", event, place, self._number(frame), self._callers(frame), function, found, said]
             )
         if event == "return":
             self._locals.pop(frame, None)
