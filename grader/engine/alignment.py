@@ -82,7 +82,7 @@ class RightValues:
     def find(self, numbers: Tensor) -> Right | None:
         """The right value that these numbers are, up to layout: the one of the same shape before all others."""
         numbers = _hidden(numbers)
-        return self._whole(numbers) or self._part(numbers) or self._joined(numbers)
+        return self._whole(numbers) or self._joined(numbers)
 
     def _whole(self, numbers: Tensor) -> Right | None:
         summary = _summary(numbers)
@@ -97,8 +97,9 @@ class RightValues:
         largest = 1 + max(a[3], b[3])
         return abs(a[0] - b[0]) <= slack and abs(a[1] - b[1]) <= slack * largest and a[2] == b[2]
 
-    def _part(self, numbers: Tensor) -> Right | None:
-        """A slice of a right value: one head of several, a third of a packed projection."""
+    def find_part(self, numbers: Tensor) -> Right | None:
+        """The right value that these numbers are a slice of: one head of several, a third of a packed projection."""
+        numbers = _hidden(numbers)
         if level(numbers):
             return None
         size = numbers.numel()

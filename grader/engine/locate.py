@@ -33,6 +33,7 @@ from grader.engine.scenario import Scenario, Seen, scenarios_of
 
 MOST_SCENARIOS = 3  # that are looked at, until one shows the place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
+ENOUGH = 100  # numbers in a result
 CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
 SOLUTION = "solution.py"
 
@@ -74,11 +75,12 @@ class Locator:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
-    def _rank(self, wrong: Wrong) -> tuple[int, bool]:
+    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
+        """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
         right = self._key.right(wrong.scenario)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
-        kind = 0 if values else 1 if wrong.got.error is not None else 2
-        return kind, wrong.scenario.dtype == torch.bfloat16
+        size = max((x.numel() for x in right.values.values()), default=0)
+        return not values and wrong.got.error is None, wrong.scenario.dtype == torch.bfloat16, -min(size, ENOUGH)
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""

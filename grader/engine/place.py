@@ -148,6 +148,7 @@ class Flow:
                 for value in event.outputs:
                     self._producers.setdefault(value, index)
         self._found: dict[int, Right | None] = {}
+        self._parts: set[int] = set()  # values that are a slice of a right one: not wrong, but no evidence
         self.inputs = [self._inputs(index) for index in range(len(self.events))]
         self.uses: dict[int, list[int]] = {}
         for index, given in enumerate(self.inputs):
@@ -181,6 +182,8 @@ class Flow:
 
     def _inputs(self, index: int) -> list[int]:
         event = self.events[index]
+        if event.kind == "given":
+            return []
         found = [self.producer(value) for value in event.inputs]
         if event.kind != "call":
             items = [*event.names.values(), *event.result]
@@ -191,8 +194,6 @@ class Flow:
     def _read(self, index: int) -> list[int]:
         """Events whose plain values an event reads: locals, and what calls of functions gave back."""
         event, found = self.events[index], []
-        if event.kind == "given":
-            return []
         names = {node.id for node in self.source.reads(event.place) if isinstance(node, ast.Name)}
         for before in range(index - 1, -1, -1):
             other = self.events[before]
@@ -213,7 +214,11 @@ class Flow:
         """The right value that a value is."""
         if value not in self._found:
             numbers = self.trace.values[value].numbers
-            self._found[value] = None if numbers is None else self.right.find(numbers)
+            found = None if numbers is None else self.right.find(numbers)
+            if found is None and numbers is not None:
+                found = self.right.find_part(numbers)
+                self._parts |= {value} if found is not None else set()
+            self._found[value] = found
         return self._found[value]
 
     @cached_property
@@ -236,7 +241,8 @@ class Flow:
         if event.kind == "call" and event.outputs:
             outputs = self.outputs(index)
             if any(self.name(value) is None for value in outputs):
-                return False
+                drawn = event.frame in self._constructors and self.trace.values[outputs[0]].requires_grad
+                return None if drawn else False  # a parameter's first values are free
             return True if any(self._tells(value) for value in outputs) else None
         if event.kind == "given":
             return None
@@ -246,9 +252,13 @@ class Flow:
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
 
+    @cached_property
+    def _constructors(self) -> set[int]:
+        return {event.frame for event in self.events if event.kind == "given" and event.name == "__init__"}
+
     def _tells(self, value: int) -> bool:
         numbers = self.trace.values[value].numbers
-        return numbers is not None and not level(numbers)
+        return numbers is not None and not level(numbers) and value not in self._parts
 
     @cached_property
     def vindicated(self) -> set[int]:
@@ -309,11 +319,9 @@ def refs(item: Plain) -> Iterator[Ref]:
 
 
 def first_wrong(flow: Flow) -> int | None:
-    """The event to blame for a wrong value. What a constructor draws at random is none."""
+    """The event to blame for a wrong value."""
     suspects = flow.suspects()
-    made = {event.frame for event in flow.events if event.kind == "given" and event.name == "__init__"}
-    others = [one for one in suspects if flow.events[one].frame not in made]
-    return next((one for one in suspects if one in flow.reaching), others[0] if others else None)
+    return next((one for one in suspects if one in flow.reaching), suspects[0] if suspects else None)
 
 
 def other_default(flow: Flow) -> Where | None:

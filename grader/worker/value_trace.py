@@ -136,7 +136,8 @@ class Recorder(TorchFunctionMode):
             event = self._open[1]
             own = event[-1]
             event[6] += [one for one in inputs if one not in own and one not in event[6]][: 64 - len(event[6])]
-            event[1], event[7], event[8] = self._calls, outputs, said
+            event[1], event[8] = self._calls, said
+            event[7] = [*outputs, *(one for one in event[7] if one not in outputs)][:64]  # the last comes first
             own.update(outputs)
             return
         callers = self._callers(frame)
