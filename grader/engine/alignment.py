@@ -26,6 +26,8 @@ HIDDEN = -1e8  # what is less hides, as -inf does
 MOST_OF_ONE = 2**15  # numbers in a value that is looked at
 MOST_VALUES = 4_000
 MOST_AXES = 5
+MOST_ALIKE = 200  # values of one shape, or of one form
+MOST_PARTS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +51,23 @@ class RightValues:
         self.close = close
         self.values: list[Right] = []
         self._by_size: dict[int, list[Right]] = {}
-        self._plain: list[tuple[bool, Plain]] = []  # whether a function gave it, and what it is
+        self._plain: dict[
+            str, list[tuple[bool, Plain]]
+        ] = {}  # by form: whether a function gave it, what it is
+        self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
         self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
 
     def add(self, name: str, value: Any, *, result: bool = True) -> None:
         """Add a tensor, a plain value, or the tensors in a container. Args: result: a function gave it."""
         if isinstance(value, Tensor):
             self._add_tensor(name, value)
-        elif isinstance(value, (float, str)) or (isinstance(value, (tuple, list)) and not _holds_tensor(value)):
-            if len(self._plain) < MOST_VALUES:
-                self._plain.append((result, _listed(value)))
+        elif isinstance(value, (float, str)) or (
+            isinstance(value, (tuple, list)) and not _holds_tensor(value)
+        ):
+            listed = _listed(value)
+            known = self._plain.setdefault(_form(listed), [])
+            if len(known) < MOST_ALIKE and (result, listed) not in known:
+                known.append((result, listed))
         elif isinstance(value, (tuple, list)):
             for one in value[:MOST_AXES]:
                 self.add(name, one)
@@ -70,7 +79,11 @@ class RightValues:
         summary = _summary(numbers)
         known = self._by_size.setdefault(x.numel(), [])
         for one in known:
-            if one.summary == summary and one.numbers.shape == numbers.shape and torch.equal(one.numbers, numbers):
+            if (
+                one.summary == summary
+                and one.numbers.shape == numbers.shape
+                and torch.equal(one.numbers, numbers)
+            ):
                 if name and not one.name:  # a step's result, met before as that of its last operation
                     self.values[self.values.index(one)] = named = replace(one, name=name)
                     known[known.index(one)] = named
@@ -78,16 +91,22 @@ class RightValues:
         found = Right(name, numbers, x.dtype, len(self.values), summary)
         self.values.append(found)
         known.append(found)
+        if len(self._stacks.setdefault(tuple(x.shape), [])) < MOST_ALIKE:
+            self._stacks[tuple(x.shape)].append(found)
 
     def find(self, numbers: Tensor) -> Right | None:
         """The right value that these numbers are, up to layout: the one of the same shape before all others."""
         numbers = _hidden(numbers)
+        if not numbers.numel():
+            return None
         return self._whole(numbers) or self._joined(numbers)
 
     def _whole(self, numbers: Tensor) -> Right | None:
         summary = _summary(numbers)
         near = [
-            one for one in self._by_size.get(numbers.numel(), ()) if self._near(one.summary, summary, numbers.numel())
+            one
+            for one in self._by_size.get(numbers.numel(), ())
+            if self._near(one.summary, summary, numbers.numel())
         ]
         near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name))
         return next((one for one in near if same_layout(numbers, one.numbers, self.close)), None)
@@ -102,14 +121,22 @@ class RightValues:
         numbers = _hidden(numbers)
         if level(numbers):
             return None
-        size = numbers.numel()
-        for whole, found in self._by_size.items():
-            if whole <= size or whole % size or whole > 64 * size:
+        shape, size = [n for n in numbers.shape if n != 1], numbers.numel()
+        for whole, found in self._stacks.items():
+            count = math.prod(whole) // size
+            if not 1 < count <= MOST_PARTS or count * size != math.prod(whole):
                 continue
-            for one in found:
-                for chunk in _chunks(one.numbers, whole // size):
-                    if chunk.numel() == size and _equal_shape(numbers, chunk, self.close):
-                        return one
+            for axis in (i for i, n in enumerate(whole) if not n % count):
+                if [n for n in (*whole[:axis], whole[axis] // count, *whole[axis + 1 :]) if n != 1] != shape:
+                    continue
+                stack = torch.stack([one.numbers for one in found])  # [K, *whole]
+                for chunk in stack.chunk(count, axis + 1):
+                    apart = (chunk.reshape(len(found), size) - numbers.reshape(size)).abs().nan_to_num(0.0)
+                    near = (apart <= self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())).all(
+                        1
+                    )
+                    if bool(near.any()):
+                        return found[int(near.nonzero()[0])]
         return None
 
     def _joined(self, numbers: Tensor) -> Right | None:
@@ -127,7 +154,16 @@ class RightValues:
 
     def has_plain(self, value: Plain, *, result: bool = False) -> bool:
         """Whether a right run had this list, text or number; as the result of a function, if that is asked."""
-        return any((given or not result) and _same_plain(value, known) for given, known in self._plain)
+        alike = self._plain.get(_form(value), ())
+        return any((given or not result) and _same_plain(value, known) for given, known in alike)
+
+    def join(self, other: RightValues) -> None:
+        """Add all values of another right run."""
+        self.given = self.given or other.given
+        for one in other.values:
+            self._add_tensor(one.name, one.numbers)
+        for form, some in other._plain.items():
+            self._plain.setdefault(form, []).extend(some)
 
     def trace(self, found: ValueTrace) -> None:
         """Add all values of a recorded right run, without names."""
@@ -149,7 +185,11 @@ class Collector(TorchFunctionMode):
         self._values = values
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         self._values.add("", result)
@@ -187,7 +227,7 @@ def level(numbers: Tensor) -> bool:
 
 
 def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
-    """Whether a value that is right up to layout has another layout than the right one; ones in a shape do not count."""
+    """Whether a value that is right up to layout has another layout than the right one. Ones in a shape are free."""
     return not _equal_shape(_hidden(numbers), right, close)
 
 
@@ -218,7 +258,9 @@ def _orders(axes: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[tuple[in
     for factors in ways:
         if len(factors) > MOST_AXES or len(factors) < len(goal):
             continue
-        found += [(factors, order) for order in permutations(range(len(factors))) if _merges(factors, order, goal)]
+        found += [
+            (factors, order) for order in permutations(range(len(factors))) if _merges(factors, order, goal)
+        ]
     return found
 
 
@@ -239,12 +281,6 @@ def _merges(factors: tuple[int, ...], order: tuple[int, ...], goal: tuple[int, .
             return False
         at += 1
     return at == len(order)
-
-
-def _chunks(right: Tensor, count: int) -> Iterator[Tensor]:
-    for axis in range(right.dim()):
-        if right.size(axis) % count == 0:
-            yield from right.chunk(count, axis)
 
 
 def _equal_shape(numbers: Tensor, right: Tensor, close: float) -> bool:
@@ -279,6 +315,13 @@ def _summary(numbers: Tensor) -> tuple[float, ...]:
 
 def _listed(value: Any) -> Plain:
     return [_listed(one) for one in value] if isinstance(value, (tuple, list)) else value
+
+
+def _form(value: Plain) -> str:
+    """A plain value with its fractions left out."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_form, value))}]"
+    return "f" if isinstance(value, float) and not value.is_integer() else repr(value)
 
 
 def _holds_tensor(value: Any) -> bool:

@@ -7,18 +7,14 @@ run has may be right all the same, in the submission's own way of doing it: it i
 from __future__ import annotations
 
 import ast
-import contextlib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from grader.core.submission import SubmissionError
-from grader.core.value_trace import Event, Odd, Place, Plain, Recordable, Ref, Value, ValueTrace
+from grader.core.value_trace import Odd, Place, Plain, Ref, ValueTrace
 from grader.engine.alignment import Right, RightValues, level, turned
 
 
@@ -34,7 +30,7 @@ class Where:
         called_from: lines of the file that called the function, innermost first.
         last_right: the last right value that went into it: its line and its name.
         expected: name of the right value that belongs there, or "".
-        proved: with the right value there, the result was right.
+        proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
     """
 
@@ -71,8 +67,8 @@ class Source:
         return b"\n".join(inner).decode("utf-8", "replace")
 
     @cached_property
-    def _reads(self) -> dict[int, list[ast.expr]]:
-        found: dict[int, list[ast.expr]] = {}
+    def _reads(self) -> dict[int, list[ast.Name | ast.Attribute]]:
+        found: dict[int, list[ast.Name | ast.Attribute]] = {}
         for node in ast.walk(self._tree):
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
                 found.setdefault(node.lineno, []).append(node)
@@ -88,6 +84,19 @@ class Source:
                 )
                 if after and before:
                     yield node
+
+    @cached_property
+    def _spans(self) -> dict[int, range]:
+        found: dict[int, range] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno is not None:
+                lines = range(node.lineno, node.end_lineno + 1)
+                found.update(dict.fromkeys(lines, lines))
+        return found
+
+    def span(self, line: int) -> range:
+        """The lines of the statement that a line belongs to."""
+        return self._spans.get(line, range(line, line + 1))
 
     @cached_property
     def constants(self) -> Mapping[str, int]:
@@ -110,7 +119,10 @@ class Source:
                 continue
             args = node.args
             plain = [*args.posonlyargs, *args.args]
-            pairs = [*zip(plain[::-1], args.defaults[::-1], strict=False), *zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+            pairs = [
+                *zip(plain[::-1], args.defaults[::-1], strict=False),
+                *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+            ]
             for arg, value in pairs:
                 if arg.arg == name and value is not None:
                     return value.lineno
@@ -128,9 +140,8 @@ class Source:
                     for target in node.targets:
                         if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
                             found.setdefault(target.attr, node.lineno)
-                called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-                if called and node.func.attr == "register_buffer" and node.args:  # type: ignore[attr-defined]
-                    name = node.args[0]  # type: ignore[attr-defined]
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.register_buffer" and node.args:
+                    name = node.args[0]
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         found.setdefault(name.value, node.lineno)
         return found
@@ -148,6 +159,7 @@ class Flow:
                 for value in event.outputs:
                     self._producers.setdefault(value, index)
         self._found: dict[int, Right | None] = {}
+        self._right: dict[int, bool | None] = {}
         self._parts: set[int] = set()  # values that are a slice of a right one: not wrong, but no evidence
         self.inputs = [self._inputs(index) for index in range(len(self.events))]
         self.uses: dict[int, list[int]] = {}
@@ -194,6 +206,7 @@ class Flow:
     def _read(self, index: int) -> list[int]:
         """Events whose plain values an event reads: locals, and what calls of functions gave back."""
         event, found = self.events[index], []
+        lines = self.source.span(event.place.line)
         names = {node.id for node in self.source.reads(event.place) if isinstance(node, ast.Name)}
         for before in range(index - 1, -1, -1):
             other = self.events[before]
@@ -203,10 +216,14 @@ class Flow:
                 names -= hit
                 if other.kind == "given":
                     break
-                if event.kind != "call" and other.kind == "call" and not other.outputs:
-                    if event.place.line == other.place.line:
-                        found.append(before)
-            elif event.kind != "call" and other.kind == "return" and other.callers[:1] == (event.place.line,):
+                if (
+                    event.kind != "call"
+                    and other.kind == "call"
+                    and not other.outputs
+                    and other.place.line in lines
+                ):
+                    found.append(before)
+            elif event.kind != "call" and other.kind == "return" and set(other.callers[:1]) & set(lines):
                 found.append(before)
         return found
 
@@ -237,6 +254,11 @@ class Flow:
 
     def is_right(self, index: int) -> bool | None:
         """Whether what an event gave is right; None if that cannot be said."""
+        if index not in self._right:
+            self._right[index] = self._is_right(index)
+        return self._right[index]
+
+    def _is_right(self, index: int) -> bool | None:
         event = self.events[index]
         if event.kind == "call" and event.outputs:
             outputs = self.outputs(index)
@@ -287,6 +309,17 @@ class Flow:
                 found.add(one)
                 left += self.inputs[one]
         return found
+
+    def missing(self, index: int) -> list[Right]:
+        """Right values that the run does not have and that an event may have been meant to give: the next ones after
+        those that went into it, those of its shape first."""
+        there = {id(found) for found in map(self.name, range(len(self.trace.values))) if found is not None}
+        given = [one.order for value in self.events[index].inputs if (one := self.name(value)) is not None]
+        shape = self.trace.values[self.outputs(index)[0]].shape
+        left = [
+            one for one in self.right.values if one.order > max(given, default=-1) and id(one) not in there
+        ]
+        return sorted(left, key=lambda one: (tuple(one.numbers.shape) != shape, one.order))
 
     @cached_property
     def reaching(self) -> set[int]:
@@ -344,7 +377,9 @@ def cut_off(flow: Flow) -> int | None:
         if event.kind != "call" or not any(values[v].requires_grad for v in event.inputs):
             continue
         outputs = [values[v] for v in flow.outputs(index)]
-        if event.result or any(not v.requires_grad and v.dtype.startswith(("float", "bfloat")) for v in outputs):
+        if event.result or any(
+            not v.requires_grad and v.dtype.startswith(("float", "bfloat")) for v in outputs
+        ):
             return index
     return None
 
@@ -395,7 +430,11 @@ def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
             continue
         line = flow.events[producer].place.line
         odd = level(numbers) or turned(numbers, found.numbers, flow.right.close)
-        if odd and line != event.place.line and flow.events[producer].name not in ("transpose", "t", "__get__"):
+        if (
+            odd
+            and line != event.place.line
+            and flow.events[producer].name not in ("transpose", "t", "__get__")
+        ):
             return line
     return None
 
@@ -410,6 +449,7 @@ def _other(flow: Flow, index: int) -> int | None:
     helpers = [flow.events[one] for one in flow.inputs[index] if flow.events[one].kind == "return"]
     made += [one.place.line for one in helpers if flow.events.index(one) not in flow.vindicated]
     made += event.callers[:1]
+    made += [line for one in helpers for line in one.callers[:1]]  # where a statement has several lines
     for before in reversed(flow.events[:index]):
         if before.frame == event.frame and before.kind == "line":
             made += [before.place.line for name in names if name in before.names]
@@ -418,13 +458,21 @@ def _other(flow: Flow, index: int) -> int | None:
 
 def raised(flow: Flow, line: int) -> Where:
     """The place of an exception: its line, and the calling one or one that has a share in it."""
-    found = [i for i, event in enumerate(flow.events) if event.kind == "exception" and event.place.line == line]
+    found = [
+        i for i, event in enumerate(flow.events) if event.kind == "exception" and event.place.line == line
+    ]
     if not found:
         return Where(Place(line, line), "error")
     index = found[-1]
     event = flow.events[index]
     names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
     values = [
+        before.outputs[0]
+        for before in reversed(flow.events[:index])
+        if before.frame == event.frame and before.outputs
+        if event.place.line < before.place.line <= event.place.end_line
+    ]
+    values += [
         ref.value
         for before in reversed(flow.events[:index])
         if before.frame == event.frame
@@ -441,7 +489,9 @@ def at_the_end(flow: Flow) -> Where | None:
     if not ends:
         return None
     end = flow.events[ends[-1]]
-    lines = [i for i in range(ends[-1]) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
+    lines = [
+        i for i in range(ends[-1]) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"
+    ]
     if not lines:
         return Where(end.place, "omitted", _other(flow, ends[-1]), event=ends[-1])
     last = flow.events[lines[-1]]

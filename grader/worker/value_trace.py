@@ -31,8 +31,12 @@ MOST_LOCALS = 40
 WRITES = frozenset({"__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__iand__", "__ior__"})
 READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"})
 
-_Position = tuple[int, int, int, int]  # line, end line, column, end column; columns are -1 where Python has none
-_without_functions = torch._C.DisableTorchFunction  # what is asked of a tensor here is no call of the submission's
+_Position = tuple[
+    int, int, int, int
+]  # line, end line, column, end column; columns are -1 where Python has none
+_without_functions = (
+    torch._C.DisableTorchFunction
+)  # what is asked of a tensor here is no call of the submission's
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -48,7 +52,9 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self._filename, self._patches = filename, dict(patches or {})
         self._events: list[list[Any]] = []
-        self._values: list[list[Any]] = []  # shape, dtype, offset of its numbers, requires a gradient, written by
+        self._values: list[
+            list[Any]
+        ] = []  # shape, dtype, offset of its numbers, requires a gradient, written by
         self._written: dict[int, int] = {}  # by address of a storage: the value that was last written into it
         self._numbers: list[Tensor] = []
         self._size = 0
@@ -56,7 +62,9 @@ class Recorder(TorchFunctionMode):
         self._known: dict[int, tuple[Tensor, int, int]] = {}  # by id: the tensor, its version, its value
         self._aliases: dict[tuple[Any, ...], int] = {}  # by place in memory: value
         self._frames: dict[FrameType, int] = {}
-        self._locals: dict[FrameType, tuple[int, dict[str, Any]]] = {}  # the line that runs, and what was before it
+        self._locals: dict[
+            FrameType, tuple[int, dict[str, Any]]
+        ] = {}  # the line that runs, and what was before it
         self._open: tuple[FrameType, list[Any]] | None = None  # a call into other code, and its event
         self._positions: dict[CodeType, list[_Position]] = {}
         self._end = time.monotonic() + MOST_SECONDS
@@ -70,14 +78,14 @@ class Recorder(TorchFunctionMode):
         return text, numbers
 
     def __enter__(self) -> Recorder:
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         self._before = sys.gettrace()
         sys.settrace(self._on_call)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         sys.settrace(self._before)
-        super().__exit__(*exc)
+        super().__exit__(*exc)  # type: ignore[no-untyped-call]
 
     @property
     def _full(self) -> bool:
@@ -135,9 +143,13 @@ class Recorder(TorchFunctionMode):
         if inner is not None and self._open is not None and self._open[0] is inner:
             event = self._open[1]
             own = event[-1]
-            event[6] += [one for one in inputs if one not in own and one not in event[6]][: 64 - len(event[6])]
+            event[6] += [one for one in inputs if one not in own and one not in event[6]][
+                : 64 - len(event[6])
+            ]
             event[1], event[8] = self._calls, said
-            event[7] = [*outputs, *(one for one in event[7] if one not in outputs)][:64]  # the last comes first
+            event[7] = [*outputs, *(one for one in event[7] if one not in outputs)][
+                :64
+            ]  # the last comes first
             own.update(outputs)
             return
         callers = self._callers(frame)
@@ -167,7 +179,7 @@ class Recorder(TorchFunctionMode):
     def _patched(self, result: Any, changed: list[Tensor]) -> Any:
         value = self._patches[self._calls]
         target = changed[0] if changed else result
-        if not isinstance(target, Tensor) or target.shape != value.shape:
+        if not isinstance(target, Tensor) or (changed and target.shape != value.shape):
             return result
         value = value.to(target)
         if changed:
@@ -203,7 +215,12 @@ class Recorder(TorchFunctionMode):
         if hasattr(code, "co_positions"):
             if code not in self._positions:
                 self._positions[code] = [
-                    (line or 0, end or 0, -1 if column is None else column, -1 if end_column is None else end_column)
+                    (
+                        line or 0,
+                        end or 0,
+                        -1 if column is None else column,
+                        -1 if end_column is None else end_column,
+                    )
                     for line, end, column, end_column in islice(code.co_positions(), 20_000)
                 ]
             index = frame.f_lasti // 2

@@ -13,7 +13,6 @@ import importlib
 import multiprocessing
 import os
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -27,6 +26,7 @@ import torch
 
 from grader.catalog import get_exercise, get_exercises
 from grader.core.submission import SubmissionError
+from grader.core.value_trace import Place
 from grader.engine.inquiry import Inquiry, Subject
 from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
@@ -52,6 +52,7 @@ class Row:
     place: str
     shown: str
     why: str
+    proved: str
     seconds: float
     change: str
 
@@ -71,18 +72,23 @@ def measure(exercise: str, original: str, mutant: Mutant, seed: int, *, name: bo
     with torch.random.fork_rng(devices=[]):
         try:
             submission = LocalSubmission.from_source(mutant.text, filename=f"{exercise}.py")
-            submission.first_calls = getattr(importlib.import_module(get_exercise(exercise).reference), "FIRST_CALLS", {})
+            submission.first_calls = getattr(
+                importlib.import_module(get_exercise(exercise).reference), "FIRST_CALLS", {}
+            )
             locator = Locator(submission, mutant.text, subject, seed)
             for component in get_exercise(exercise).components:
                 wrong = locator.wrong(component)
                 if wrong:
                     killed, where = True, locator.place(wrong)
                     if name:
-                        accounts = Inquiry(submission, subject, seed).explained(component, time.monotonic() + ASKED_S)[1]
+                        accounts = Inquiry(submission, subject, seed).explained(
+                            component, time.monotonic() + ASKED_S
+                        )[1]
                         named = " ".join(account.named.id for account in accounts)
                     break
-        except SubmissionError:
+        except SubmissionError as error:
             killed = True
+            where = Where(Place(error.line, error.line), "error") if error.line else None
     return Row(
         exercise,
         mutant.operator,
@@ -94,6 +100,7 @@ def measure(exercise: str, original: str, mutant: Mutant, seed: int, *, name: bo
         verdict(mutant, where) if killed else "",
         " ".join(map(str, where.lines)) if where else "",
         where.why if where else "",
+        str(where.proved) if where else "",
         round(time.monotonic() - started, 2),
         changed_line(original, mutant),
     )
@@ -132,7 +139,21 @@ def _in_time(job: tuple[str, str, Mutant, int, bool]) -> Row:
     process.join()
     if row is None:
         change = changed_line(original, mutant)
-        row = Row(exercise, mutant.operator, mutant.line, mutant.end_line, "", True, "", "none", "", "time", ASKED_S, change)
+        row = Row(
+            exercise,
+            mutant.operator,
+            mutant.line,
+            mutant.end_line,
+            "",
+            True,
+            "",
+            "none",
+            "",
+            "time",
+            "",
+            ASKED_S,
+            change,
+        )
     return row
 
 
@@ -149,7 +170,9 @@ def chosen(exercises: Iterable[str], sample: int, seed: int) -> Iterator[tuple[s
 
 def table(rows: Iterable[Row]) -> str:
     """Counts by exercise."""
-    lines = [f"{'exercise':12} {'mutants':>7} {'killed':>6} {'named':>6} {'right':>6} {'wrong':>6} {'none':>6}"]
+    lines = [
+        f"{'exercise':12} {'mutants':>7} {'killed':>6} {'named':>6} {'right':>6} {'wrong':>6} {'none':>6}"
+    ]
     by_exercise: dict[str, list[Row]] = {}
     for row in rows:
         by_exercise.setdefault(row.exercise, []).append(row)
@@ -167,7 +190,9 @@ def table(rows: Iterable[Row]) -> str:
 def main() -> None:
     """Measure, write the CSV, print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("--exercise", action="append", choices=list(get_exercises()), help="default: all but attention")
+    parser.add_argument(
+        "--exercise", action="append", choices=list(get_exercises()), help="default: all but attention"
+    )
     parser.add_argument("--sample", type=int, default=0, help="mutants of each exercise (default: all)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--names", action="store_true", help="ask the catalogue of known mistakes too")
@@ -179,7 +204,10 @@ def main() -> None:
         subject_of(exercise)
         row = _in_time((exercise, original, mutant, options.seed, options.names))
         rows.append(row)
-        print(f"{row.exercise:12} {row.place or 'alive':6} {row.line:3} [{row.shown:7}] {row.why:8} {row.change}", flush=True)
+        print(
+            f"{row.exercise:12} {row.place or 'alive':6} {row.line:3} [{row.shown:7}] {row.why:8} {row.change}",
+            flush=True,
+        )
     if options.output:
         with options.output.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(asdict(rows[0])))
@@ -189,4 +217,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 Change = Callable[[ast.AST], Iterator[ast.AST]]
 
-SWAPPED: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
+SWAPPED: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
     ast.Mult: (ast.Div,),
@@ -22,7 +22,7 @@ SWAPPED: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.BitAnd: (ast.BitOr,),
     ast.BitOr: (ast.BitAnd,),
 }
-COMPARED: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
+COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
     ast.NotEq: (ast.Eq,),
     ast.Lt: (ast.LtE, ast.Gt),
@@ -54,6 +54,8 @@ OTHER_CALLS = {
     "cat": (),
     "flatten": (),
 }
+TWICE = {"tril", "sqrt", "square", "softmax", "relu", "transpose", "log_softmax", "sin", "cos"}
+JOINING = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)
 UNMADE = {"__init__", "super", "isinstance", "range", "len"}
 
 
@@ -71,8 +73,10 @@ def mutants(text: str) -> list[Mutant]:
     """All mutants of a file, in the order of its lines, without repeats."""
     tree = ast.parse(text)
     found: dict[str, Mutant] = {}
+    hints = {id(part) for node in ast.walk(tree) for hint in _annotations(node) for part in ast.walk(hint)}
+    nodes = [node for node in ast.walk(tree) if id(node) not in hints]
     for operator, change in OPERATORS.items():
-        for node in ast.walk(tree):
+        for node in nodes:
             for changed in change(node):
                 one = _replaced(text, node, changed)
                 if one is not None and one != text and one not in found:
@@ -82,33 +86,38 @@ def mutants(text: str) -> list[Mutant]:
     return sorted(found.values(), key=lambda one: (one.line, one.operator, one.text))
 
 
+def _annotations(node: ast.AST) -> Iterator[ast.AST]:
+    """Types that say something to people alone."""
+    for name in ("annotation", "returns"):
+        if getattr(node, name, None) is not None:
+            yield getattr(node, name)
+
+
 def _replaced(text: str, node: ast.AST, changed: ast.AST) -> str | None:
-    """The text with the node's own part written anew; None if that is not Python, or the line would move."""
+    """The text with the node's own part written anew; None if that is not Python.
+
+    What took several lines is followed by empty ones, or by continued ones inside a statement: no other line moves.
+    """
     lines = text.encode().splitlines(keepends=True)
-    start, end = node.lineno - 1, node.end_lineno - 1  # type: ignore[attr-defined]
-    first, last = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+    if not isinstance(node, (ast.expr, ast.stmt)) or node.end_lineno is None:
+        return None
+    start, end, first, last = node.lineno - 1, node.end_lineno - 1, node.col_offset, node.end_col_offset
     new = ast.unparse(ast.fix_missing_locations(changed))
     if isinstance(node, ast.expr) and isinstance(changed, (ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp)):
         new = f"({new})"
     if "\n" in new:
         return None
-    padding = "\n" * (end - start) if not isinstance(node, ast.stmt) else ""
     before, after = lines[start][:first].decode(), lines[end][last:].decode()
-    if padding and not isinstance(node, ast.stmt):
-        inner = new + " " + "\\\n" * (end - start)
-        whole = "".join([*_text(lines[:start]), before, inner, after, *_text(lines[end + 1 :])])
+    if isinstance(node, ast.stmt):
+        written = f"{before}{new}{after.rstrip()}\n" + "\n" * (end - start)
     else:
-        filler = "\n" * (end - start)
-        whole = "".join([*_text(lines[:start]), before, new, after.rstrip("\n"), "\n", filler, *_text(lines[end + 1 :])])
+        written = before + new + " \\\n" * (end - start) + after
+    whole = b"".join(lines[:start]).decode() + written + b"".join(lines[end + 1 :]).decode()
     try:
         ast.parse(whole)
     except SyntaxError:
         return None
     return whole
-
-
-def _text(lines: list[bytes]) -> list[str]:
-    return [line.decode() for line in lines]
 
 
 def _dim(node: ast.AST) -> Iterator[ast.AST]:
@@ -117,7 +126,9 @@ def _dim(node: ast.AST) -> Iterator[ast.AST]:
         for index, word in enumerate(node.keywords):
             number = _number(word.value)
             if word.arg in ("dim", "axis") and isinstance(number, int):
-                yield _edit(node, lambda n, i=index, k=number: setattr(n.keywords[i], "value", _constant(_other_dim(k))))
+                changed = copy.deepcopy(node)
+                changed.keywords[index].value = _constant(_other_dim(number))
+                yield changed
 
 
 def _other_dim(dim: int) -> int:
@@ -126,38 +137,45 @@ def _other_dim(dim: int) -> int:
 
 def _constants(node: ast.AST) -> Iterator[ast.AST]:
     """Another number; an index off by one."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield _constant(node.value + 1)
-        if node.value not in (0, 1):
-            yield _constant(-node.value if node.value < 3 else node.value * 2)
-    if isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield _constant(not node.value)
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, bool):
+        yield _constant(not value)
+    elif isinstance(value, (int, float)):
+        yield _constant(value + 1)
+        if value not in (0, 1):
+            yield _constant(-value if value < 3 else value * 2)
 
 
 def _operators(node: ast.AST) -> Iterator[ast.AST]:
     """Another arithmetic operator."""
     if isinstance(node, ast.BinOp):
         for other in SWAPPED.get(type(node.op), ()):
-            yield _edit(node, lambda n, o=other: setattr(n, "op", o()))
+            yield ast.BinOp(node.left, other(), node.right)
 
 
 def _operands(node: ast.AST) -> Iterator[ast.AST]:
     """Operands in the other order, where that matters."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow)):
         yield ast.BinOp(node.right, node.op, node.left)
-    if isinstance(node, ast.Call) and len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+    if (
+        isinstance(node, ast.Call)
+        and len(node.args) >= 2
+        and not any(isinstance(a, ast.Starred) for a in node.args)
+    ):
         for i in range(len(node.args) - 1):
             if ast.dump(node.args[i]) != ast.dump(node.args[i + 1]):
-                yield _edit(node, lambda n, i=i: n.args.insert(i, n.args.pop(i + 1)))
+                args = list(node.args)
+                args[i : i + 2] = args[i + 1], args[i]
+                yield ast.Call(node.func, args, node.keywords)
     if isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load):
-        yield _edit(node, lambda n: n.elts.reverse())
+        yield type(node)(node.elts[::-1], ast.Load())
 
 
 def _comparisons(node: ast.AST) -> Iterator[ast.AST]:
     """Another comparison."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for other in COMPARED.get(type(node.ops[0]), ()):
-            yield _edit(node, lambda n, o=other: setattr(n, "ops", [o()]))
+            yield ast.Compare(node.left, [other()], node.comparators)
 
 
 def _signs(node: ast.AST) -> Iterator[ast.AST]:
@@ -171,7 +189,7 @@ def _other_calls(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         for other in OTHER_CALLS.get(node.func.attr, ()):
             if other != "gelu" or (isinstance(node.func.value, ast.Name) and node.func.value.id == "F"):
-                yield _edit(node, lambda n, o=other: setattr(n.func, "attr", o))
+                yield ast.Call(ast.Attribute(node.func.value, other, ast.Load()), node.args, node.keywords)
 
 
 def _left_out(node: ast.AST) -> Iterator[ast.AST]:
@@ -182,7 +200,8 @@ def _left_out(node: ast.AST) -> Iterator[ast.AST]:
     if name in UNMADE or name[0].isupper():
         return
     of_module = isinstance(node.func, ast.Attribute) and (
-        isinstance(node.func.value, ast.Name) and node.func.value.id in ("torch", "F", "math", "self", "nn", "model")
+        isinstance(node.func.value, ast.Name)
+        and node.func.value.id in ("torch", "F", "math", "self", "nn", "model")
     )
     if isinstance(node.func, ast.Attribute) and not of_module:
         yield node.func.value
@@ -192,16 +211,17 @@ def _left_out(node: ast.AST) -> Iterator[ast.AST]:
 
 def _doubled(node: ast.AST) -> Iterator[ast.AST]:
     """A method of one value twice: x.f() -> x.f().f()."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name):
-        if node.func.attr in ("tril", "sqrt", "square", "softmax", "relu", "transpose", "log_softmax", "sin", "cos"):
-            yield ast.Call(ast.Attribute(node, node.func.attr, ast.Load()), node.args, node.keywords)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return
+    if node.func.attr in TWICE and not isinstance(node.func.value, ast.Name):
+        yield ast.Call(ast.Attribute(node, node.func.attr, ast.Load()), node.args, node.keywords)
 
 
 def _operand_left_out(node: ast.AST) -> Iterator[ast.AST]:
     """One side of a sum, a product or a conjunction alone."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr)):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (*JOINING, ast.Sub, ast.Div)):
         yield node.left
-        if isinstance(node.op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)):
+        if isinstance(node.op, JOINING):
             yield node.right
 
 
@@ -209,21 +229,21 @@ def _keywords(node: ast.AST) -> Iterator[ast.AST]:
     """A keyword argument dropped."""
     if isinstance(node, ast.Call):
         for index in range(len(node.keywords)):
-            yield _edit(node, lambda n, i=index: n.keywords.pop(i))
+            yield ast.Call(node.func, node.args, node.keywords[:index] + node.keywords[index + 1 :])
 
 
 def _arguments(node: ast.AST) -> Iterator[ast.AST]:
     """The last of several positional arguments dropped."""
     if isinstance(node, ast.Call) and len(node.args) >= 2 and not isinstance(node.args[-1], ast.Starred):
-        yield _edit(node, lambda n: n.args.pop())
+        yield ast.Call(node.func, node.args[:-1], node.keywords)
 
 
 def _slices(node: ast.AST) -> Iterator[ast.AST]:
     """A bound of a slice left out."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        for bound in ("lower", "upper"):
-            if getattr(node.slice, bound) is not None:
-                yield _edit(node, lambda n, b=bound: setattr(n.slice, b, None))
+        bounds = node.slice
+        for left in (ast.Slice(None, bounds.upper, bounds.step), ast.Slice(bounds.lower, None, bounds.step)):
+            yield ast.Subscript(node.value, left, ast.Load())
 
 
 def _branches(node: ast.AST) -> Iterator[ast.AST]:
@@ -236,7 +256,9 @@ def _branches(node: ast.AST) -> Iterator[ast.AST]:
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """A statement left out."""
     if isinstance(node, ast.AugAssign) or (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and "__init__" not in ast.dump(node.value)
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and "__init__" not in ast.dump(node.value)
     ):
         yield ast.Pass()
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -276,7 +298,9 @@ def _scoped(tree: ast.AST, text: str) -> Iterator[Mutant]:
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
-        kinds = {arg.arg: ast.unparse(arg.annotation) for arg in function.args.args if arg.annotation is not None}
+        kinds = {
+            arg.arg: ast.unparse(arg.annotation) for arg in function.args.args if arg.annotation is not None
+        }
         made = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
         for name in made:
             for other, kind in kinds.items():
@@ -286,19 +310,17 @@ def _scoped(tree: ast.AST, text: str) -> Iterator[Mutant]:
                         yield Mutant("wrong variable", name.lineno, name.lineno, one)
 
 
-def _edit(node: ast.AST, change: Callable[[ast.AST], object]) -> ast.AST:
-    changed = copy.deepcopy(node)
-    change(changed)
-    return changed
-
-
-def _constant(value: object) -> ast.AST:
+def _constant(value: object) -> ast.expr:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(value)  # type: ignore[arg-type]
 
 
 def _number(node: ast.AST) -> object:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+    if (
+        isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
+    ):
         return -node.operand.value  # type: ignore[operator]
     return node.value if isinstance(node, ast.Constant) else None
