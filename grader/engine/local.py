@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from grader.core.submission import FirstCall, Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
-from grader.worker import calls, compiling, components, failures, parts, source, strays, values
+from grader.core.value_trace import ValueTrace, read_trace
+from grader.worker import calls, compiling, components, failures, parts, source, strays, value_trace, values
 
 
 class LocalSubmission:
@@ -66,7 +67,8 @@ class LocalSubmission:
         with _as_submission_error(self._filename):
             given, named = _given(list(args)), _given(dict(kwargs or {}))
             watched = self._tracing.strays
-            module = components.construct(self._namespace, name, given, named, self._device, watched)
+            with self._tracing.recorder or contextlib.nullcontext():
+                module = components.construct(self._namespace, name, given, named, self._device, watched)
             waits = components.waits_for_call(module, (*given, *named.values()))
             if waits and name in self.first_calls:
                 first = self.first_calls[name](*args, **(kwargs or {}))
@@ -93,6 +95,15 @@ class LocalSubmission:
         self._tracing.strays = strays.Strays(self._filename or "") if on else None
         return found
 
+    def record(self, patches: Mapping[int, Tensor] | None = None) -> None:
+        """Begin to record what the submission does, see `grader.worker.value_trace.Recorder`."""
+        self._tracing.recorder = value_trace.Recorder(self._filename or "", patches)
+
+    def recorded(self) -> ValueTrace:
+        """End it. Gives what was recorded."""
+        recorder, self._tracing.recorder = self._tracing.recorder, None
+        return ValueTrace() if recorder is None else read_trace(*recorder.log())
+
     def seed(self, seed: int) -> None:
         calls.seed(seed, self._device)
 
@@ -101,9 +112,10 @@ class LocalSubmission:
 
 
 class _Tracing:
-    """Whether tensors made on a fixed device are looked for, for all that a submission has."""
+    """Whether tensors made on a fixed device are looked for, or values recorded, for all that a submission has."""
 
     strays: strays.Strays | None = None
+    recorder: value_trace.Recorder | None = None
 
 
 class LocalFunction:
@@ -129,9 +141,10 @@ class LocalFunction:
         with _as_submission_error(self._filename):
             function = getattr(self._function, method) if method else self._function
             given, named = _given(list(args)), _given(dict(kwargs or {}))
-            answer = calls.call(
-                function, given, named, grad, device=self._device, strays=self._tracing.strays
-            )
+            with self._tracing.recorder or contextlib.nullcontext():
+                answer = calls.call(
+                    function, given, named, grad, device=self._device, strays=self._tracing.strays
+                )
         handle = None
         if answer.graph is not None:
             handle = self._calls = self._calls + 1

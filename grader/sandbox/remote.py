@@ -22,6 +22,7 @@ from grader.core.submission import (
     SubmissionError,
     tensors,
 )
+from grader.core.value_trace import ValueTrace, read_trace
 from grader.sandbox.link import Link
 from grader.sandbox.process import Worker
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
@@ -138,6 +139,23 @@ class RemoteSubmission:
             return [str(one)[:100] for one in list(answer["strays"])[:8]]
 
         return self._link.ask({"op": "trace", "on": on}, "looking at devices", read)
+
+    def record(self, patches: Mapping[int, Tensor] | None = None) -> None:
+        """Begin to record what the submission does, see `grader.worker.value_trace.Recorder`."""
+        packer, patches = Packer(), patches or {}
+        values = {"numbers": packer.pack([*patches]), "values": packer.pack([*patches.values()])}
+        self._link.ask({"op": "record", "on": True, **values}, "recording", _nothing, packer)
+
+    def recorded(self) -> ValueTrace:
+        """End it. Gives what was recorded."""
+
+        def read(answer: dict[str, Any], found: list[Tensor]) -> ValueTrace:
+            text, numbers = unpack(answer["text"], found, Opaque), unpack(answer["numbers"], found, Opaque)
+            if text.dtype != torch.uint8 or text.dim() != 1:
+                raise ValueError("a trace without a text")
+            return read_trace(text.numpy().tobytes(), numbers)
+
+        return self._link.ask({"op": "record", "on": False}, "recording", read)
 
     def seed(self, seed: int) -> None:
         self._link.ask({"op": "seed", "seed": seed}, "seeding", _nothing)

@@ -6,12 +6,14 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from . import calls, components, source, strays
 from .failures import FailureError
 from .library import LibraryUses
 from .parts import PARTS, handed
+from .value_trace import Recorder
 from .values import DTYPES, Opaque, Packer, tensors, unpack, unpack_named, unpack_tensors
 
 MAX_GRAPHS = 256  # the oldest is dropped beyond; a training step of six layers keeps 18
@@ -32,6 +34,7 @@ class Operations:
         self._made = 0
         self._found: list[Tensor] = []
         self._strays: strays.Strays | None = None
+        self._recorder: Recorder | None = None
         self._library: LibraryUses | None = None
         self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
             "has": self._has,
@@ -45,6 +48,7 @@ class Operations:
             "backward": self._backward,
             "seed": self._seed,
             "trace": self._trace,
+            "record": self._record,
         }
 
     def run(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
@@ -73,8 +77,10 @@ class Operations:
         for number in request.get("drop", ()):
             self._graphs.pop(number, None)
             self._instances.pop(number, None)
+        recorded = request["op"] in ("construct", "call")
         try:
-            return self._operations[request["op"]](request, packer)
+            with (recorded and self._recorder) or contextlib.nullcontext():
+                return self._operations[request["op"]](request, packer)
         finally:
             self._found = []
 
@@ -175,6 +181,20 @@ class Operations:
         found = [] if self._strays is None else self._strays.found
         self._strays = strays.Strays(self.filename) if request["on"] else None
         return {"strays": found}
+
+    def _record(self, request: _Request, packer: Packer) -> _Answer:
+        if request["on"]:
+            numbers = self._unpack(request["numbers"])
+            self._recorder = Recorder(
+                self.filename, dict(zip(numbers, self._unpack(request["values"]), strict=True))
+            )
+            return {}
+        recorder, self._recorder = self._recorder or Recorder(self.filename), None
+        text, numbers = recorder.log()
+        return {
+            "text": packer.pack(torch.frombuffer(bytearray(text), dtype=torch.uint8)),
+            "numbers": packer.pack(numbers),
+        }
 
     def _seed(self, request: _Request, packer: Packer) -> _Answer:
         calls.seed(request["seed"], self._device)

@@ -1,0 +1,338 @@
+"""The values of a right run, with names, and which of a learner's values equal one of them up to layout.
+
+The right values come from the reference, whose steps give them their names, and from the exercise's solution, whose own
+smaller steps have none. A value is the same up to layout if whole axes were permuted, if the last axis was split (into
+heads, say) or adjacent axes were merged; a merge of axes that were not adjacent gives other numbers at each place, and
+is not the same, although it has the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache, wraps
+from itertools import permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from grader.core.value_trace import Odd, Plain, Ref, ValueTrace
+
+CLOSE = 1e-6  # of the largest number: constants are rounded to float32 on the way
+HIDDEN = -1e8  # what is less hides, as -inf does
+MOST_OF_ONE = 2**15  # numbers in a value that is looked at
+MOST_VALUES = 4_000
+MOST_AXES = 5
+MOST_ALIKE = 200  # values of one shape, or of one form
+MOST_PARTS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Right:
+    """A right value. `name` is that of the reference's step, or "".
+
+    `order` says when it was computed; `summary` is equal for the same numbers in any order.
+    """
+
+    name: str
+    numbers: Tensor
+    dtype: torch.dtype
+    order: int
+    summary: tuple[float, ...]
+
+
+class RightValues:
+    """All right values of one scenario. Args: close: how far numbers may be apart, see `CLOSE`."""
+
+    def __init__(self, close: float = CLOSE) -> None:
+        self.close = close
+        self.values: list[Right] = []
+        self._by_size: dict[int, list[Right]] = {}
+        self._plain: dict[
+            str, list[tuple[bool, Plain]]
+        ] = {}  # by form: whether a function gave it, what it is
+        self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
+        self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
+
+    def add(self, name: str, value: Any, *, result: bool = True) -> None:
+        """Add a tensor, a plain value, or the tensors in a container. Args: result: a function gave it."""
+        if isinstance(value, Tensor):
+            self._add_tensor(name, value)
+        elif isinstance(value, (float, str)) or (
+            isinstance(value, (tuple, list)) and not _holds_tensor(value)
+        ):
+            listed = _listed(value)
+            known = self._plain.setdefault(_form(listed), [])
+            if len(known) < MOST_ALIKE and (result, listed) not in known:
+                known.append((result, listed))
+        elif isinstance(value, (tuple, list)):
+            for one in value[:MOST_AXES]:
+                self.add(name, one)
+
+    def _add_tensor(self, name: str, x: Tensor) -> None:
+        if x.numel() > MOST_OF_ONE or x.is_complex() or len(self.values) >= MOST_VALUES:
+            return
+        numbers = _hidden(x.detach().to("cpu", torch.float64, copy=True))
+        summary = _summary(numbers)
+        known = self._by_size.setdefault(x.numel(), [])
+        for one in known:
+            if (
+                one.summary == summary
+                and one.numbers.shape == numbers.shape
+                and torch.equal(one.numbers, numbers)
+            ):
+                if name and not one.name:  # a step's result, met before as that of its last operation
+                    self.values[self.values.index(one)] = named = replace(one, name=name)
+                    known[known.index(one)] = named
+                return
+        found = Right(name, numbers, x.dtype, len(self.values), summary)
+        self.values.append(found)
+        known.append(found)
+        if len(self._stacks.setdefault(tuple(x.shape), [])) < MOST_ALIKE:
+            self._stacks[tuple(x.shape)].append(found)
+
+    def find(self, numbers: Tensor) -> Right | None:
+        """The right value that these numbers are, up to layout: the one of the same shape before all others."""
+        numbers = _hidden(numbers)
+        if not numbers.numel():
+            return None
+        return self._whole(numbers) or self._joined(numbers)
+
+    def _whole(self, numbers: Tensor) -> Right | None:
+        summary = _summary(numbers)
+        near = [
+            one
+            for one in self._by_size.get(numbers.numel(), ())
+            if self._near(one.summary, summary, numbers.numel())
+        ]
+        near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name))
+        return next((one for one in near if same_layout(numbers, one.numbers, self.close)), None)
+
+    def _near(self, a: tuple[float, ...], b: tuple[float, ...], size: int) -> bool:
+        slack = self.close * (2 + max(abs(a[0]), abs(b[0]), math.sqrt(max(a[1], b[1])))) * (1 + size)
+        largest = 1 + max(a[3], b[3])
+        return abs(a[0] - b[0]) <= slack and abs(a[1] - b[1]) <= slack * largest and a[2] == b[2]
+
+    def find_part(self, numbers: Tensor) -> Right | None:
+        """The right value that these numbers are a slice of: one head of several, a third of a packed projection."""
+        numbers = _hidden(numbers)
+        if level(numbers):
+            return None
+        shape, size = [n for n in numbers.shape if n != 1], numbers.numel()
+        for whole, found in self._stacks.items():
+            count = math.prod(whole) // size
+            if not 1 < count <= MOST_PARTS or count * size != math.prod(whole):
+                continue
+            for axis in (i for i, n in enumerate(whole) if not n % count):
+                if [n for n in (*whole[:axis], whole[axis] // count, *whole[axis + 1 :]) if n != 1] != shape:
+                    continue
+                stack = torch.stack([one.numbers for one in found])  # [K, *whole]
+                for chunk in stack.chunk(count, axis + 1):
+                    apart = (chunk.reshape(len(found), size) - numbers.reshape(size)).abs().nan_to_num(0.0)
+                    near = (apart <= self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())).all(
+                        1
+                    )
+                    if bool(near.any()):
+                        return found[int(near.nonzero()[0])]
+        return None
+
+    def _joined(self, numbers: Tensor) -> Right | None:
+        """Right values side by side: a packed projection, or one value repeated."""
+        if level(numbers):
+            return None
+        size = numbers.numel()
+        for count in (n for n in range(2, 13) if not size % n and size // n in self._by_size):
+            for axis in {0, numbers.dim() - 1}:
+                if numbers.size(axis) % count == 0:
+                    parts = [self._whole(part) for part in numbers.chunk(count, axis)]
+                    if all(parts):
+                        return parts[0]
+        return None
+
+    def has_plain(self, value: Plain, *, result: bool = False) -> bool:
+        """Whether a right run had this list, text or number; as the result of a function, if that is asked."""
+        alike = self._plain.get(_form(value), ())
+        return any((given or not result) and _same_plain(value, known) for given, known in alike)
+
+    def join(self, other: RightValues) -> None:
+        """Add all values of another right run."""
+        self.given = self.given or other.given
+        for one in other.values:
+            self._add_tensor(one.name, one.numbers)
+        for form, some in other._plain.items():
+            self._plain.setdefault(form, []).extend(some)
+
+    def trace(self, found: ValueTrace) -> None:
+        """Add all values of a recorded right run, without names."""
+        for value in found.values:
+            if value.numbers is not None:
+                self._add_tensor("", value.numbers)
+        self.given = [event.names for event in found.events if event.kind == "given" and not event.callers]
+        for event in found.events:
+            for item in (*event.names.values(), *event.result):
+                if not isinstance(item, (Ref, Odd)) and not _holds_tensor(item):
+                    self.add("", item, result=bool(event.result))
+
+
+class Collector(TorchFunctionMode):
+    """While it is entered, the result of every torch call is a right value."""
+
+    def __init__(self, values: RightValues) -> None:
+        super().__init__()
+        self._values = values
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self._values.add("", result)
+        if result is None and args and isinstance(args[0], Tensor):  # written in place
+            self._values.add("", args[0])
+        return result
+
+
+def labelled(steps: Any, values: RightValues) -> Any:
+    """The same steps; what each gives is added to the right values under its name."""
+    if not is_dataclass(steps) or isinstance(steps, type):
+        return steps
+    changed = {}
+    for one in fields(steps):
+        step = getattr(steps, one.name)
+        if callable(step):
+            changed[one.name] = _named_step(one.name, step, values)
+    return replace(steps, **changed)
+
+
+def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Callable[..., Any]:
+    label = name.replace("_", " ")
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = step(*args, **kwargs)
+        values.add(label, result)
+        return result
+
+    return wraps(step)(run) if hasattr(step, "__name__") else run
+
+
+def level(numbers: Tensor) -> bool:
+    """Whether a value says little: one number everywhere, or hardly any."""
+    return numbers.numel() < 2 or bool((numbers == numbers.flatten()[0]).all())
+
+
+def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
+    """Whether a value that is right up to layout has another layout than the right one. Ones in a shape are free."""
+    return not _equal_shape(_hidden(numbers), right, close)
+
+
+def same_layout(numbers: Tensor, right: Tensor, close: float) -> bool:
+    """Whether two values of as many numbers are the same up to layout."""
+    return any(_equal(numbers, one, close) for one in _layouts(right, tuple(numbers.shape)))
+
+
+def _layouts(right: Tensor, shape: tuple[int, ...]) -> Iterator[Tensor]:
+    """The value in all layouts that have this shape."""
+    goal = tuple(n for n in shape if n != 1)
+    axes = tuple(n for n in right.shape if n != 1)
+    if goal == axes:
+        yield right.reshape(shape)
+    for factors, order in _orders(axes, goal):
+        yield right.reshape(factors).permute(order).reshape(shape)
+
+
+@lru_cache(maxsize=4096)
+def _orders(axes: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Factors of the axes, and orders of these, that give the goal when adjacent ones are merged."""
+    ways = [axes]
+    if axes and len(axes) < MOST_AXES:
+        last = axes[-1]
+        for n in {n for n in goal if n < last and not last % n}:
+            ways += [(*axes[:-1], n, last // n)]
+    found = []
+    for factors in ways:
+        if len(factors) > MOST_AXES or len(factors) < len(goal):
+            continue
+        found += [
+            (factors, order) for order in permutations(range(len(factors))) if _merges(factors, order, goal)
+        ]
+    return found
+
+
+def _merges(factors: tuple[int, ...], order: tuple[int, ...], goal: tuple[int, ...]) -> bool:
+    """Whether the factors in this order give the goal, with nothing merged but what was adjacent, or the batch."""
+    at = 0
+    for n in goal:
+        if at == len(order):
+            return False
+        size, start = factors[order[at]], at
+        while size < n and at + 1 < len(order):
+            adjacent = order[at + 1] == order[at] + 1 or (start == 0 and order[0] == 0)
+            if not adjacent:
+                return False
+            at += 1
+            size *= factors[order[at]]
+        if size != n:
+            return False
+        at += 1
+    return at == len(order)
+
+
+def _equal_shape(numbers: Tensor, right: Tensor, close: float) -> bool:
+    ours, theirs = ([n for n in x.shape if n != 1] for x in (numbers, right))
+    return ours == theirs and _equal(numbers, right.reshape(numbers.shape), close)
+
+
+def _equal(a: Tensor, b: Tensor, close: float) -> bool:
+    if a.shape != b.shape:
+        return False
+    if not a.numel():
+        return True
+    finite = b[b.isfinite()]
+    bound = close * (1e-3 + (float(finite.abs().max()) if finite.numel() else 0.0))
+    same = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= bound)
+    return bool(same.all())
+
+
+def _hidden(numbers: Tensor) -> Tensor:
+    """Numbers that hide as -inf does, as -inf."""
+    return numbers.masked_fill(numbers < HIDDEN, -math.inf)
+
+
+def _summary(numbers: Tensor) -> tuple[float, ...]:
+    """Sum, sum of squares, number of what is not finite, largest: the same in any order."""
+    finite = numbers.isfinite()
+    odd = int(numbers.numel() - finite.sum())
+    kept = numbers[finite] if odd else numbers
+    largest = float(kept.abs().max()) if kept.numel() else 0.0
+    return float(kept.sum()), float(kept.square().sum()), float(odd), largest
+
+
+def _listed(value: Any) -> Plain:
+    return [_listed(one) for one in value] if isinstance(value, (tuple, list)) else value
+
+
+def _form(value: Plain) -> str:
+    """A plain value with its fractions left out."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_form, value))}]"
+    return "f" if isinstance(value, float) and not value.is_integer() else repr(value)
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_holds_tensor(one) for one in value)
+    return isinstance(value, (Tensor, Ref))
+
+
+def _same_plain(a: Plain, b: Plain) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same_plain, a, b))
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return a == b or math.isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
+    return type(a) is type(b) and bool(a == b)

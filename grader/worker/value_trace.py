@@ -1,0 +1,361 @@
+"""Records how a submission comes to its result: the torch calls made from its file, and what its lines changed.
+
+The record goes to the judge, who compares it with a right run. It is a claim like every answer: whoever forges it is
+shown a wrong line of their own file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+MOST_EVENTS = 4_000
+MOST_VALUES = 4_000
+MOST_NUMBERS = 2**20  # of all values together
+MOST_OF_ONE = 2**15  # numbers in one value; of a larger one only the shape is kept
+MOST_SECONDS = 10.0
+MOST_FRAMES = 400  # looked through from a torch call up to the submission's
+MOST_CALLERS = 6
+MOST_TEXT = 120
+MOST_ITEMS = 400  # in a list of plain values
+MOST_LOCALS = 40
+WRITES = frozenset({"__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__iand__", "__ior__"})
+READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"})
+
+_Position = tuple[
+    int, int, int, int
+]  # line, end line, column, end column; columns are -1 where Python has none
+_without_functions = (
+    torch._C.DisableTorchFunction
+)  # what is asked of a tensor here is no call of the submission's
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Recorder(TorchFunctionMode):
+    """While it is entered, what the submission does is recorded. It may be entered again and again.
+
+    Args:
+        filename: of the submission.
+        patches: by the number of a torch call, a value that its result is replaced with.
+    """
+
+    def __init__(self, filename: str, patches: Mapping[int, Tensor] | None = None) -> None:
+        super().__init__()
+        self._filename, self._patches = filename, dict(patches or {})
+        self._events: list[list[Any]] = []
+        self._values: list[
+            list[Any]
+        ] = []  # shape, dtype, offset of its numbers, requires a gradient, written by
+        self._written: dict[int, int] = {}  # by address of a storage: the value that was last written into it
+        self._numbers: list[Tensor] = []
+        self._size = 0
+        self._calls = 0
+        self._known: dict[int, tuple[Tensor, int, int]] = {}  # by id: the tensor, its version, its value
+        self._aliases: dict[tuple[Any, ...], int] = {}  # by place in memory: value
+        self._frames: dict[FrameType, int] = {}
+        self._locals: dict[
+            FrameType, tuple[int, dict[str, Any]]
+        ] = {}  # the line that runs, and what was before it
+        self._open: tuple[FrameType, list[Any]] | None = None  # a call into other code, and its event
+        self._positions: dict[CodeType, list[_Position]] = {}
+        self._end = time.monotonic() + MOST_SECONDS
+        self._before: Any = None
+
+    def log(self) -> tuple[bytes, Tensor]:
+        """What was recorded: a JSON text, and the numbers of all values."""
+        self._close()
+        text = _encode({"events": self._events, "values": self._values}).encode()
+        numbers = torch.cat(self._numbers) if self._numbers else torch.zeros(0, dtype=torch.float64)
+        return text, numbers
+
+    def __enter__(self) -> Recorder:
+        super().__enter__()  # type: ignore[no-untyped-call]
+        self._before = sys.gettrace()
+        sys.settrace(self._on_call)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        sys.settrace(self._before)
+        super().__exit__(*exc)  # type: ignore[no-untyped-call]
+
+    @property
+    def _full(self) -> bool:
+        return len(self._events) >= MOST_EVENTS or time.monotonic() > self._end
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        frame, inner = self._caller()
+        if frame is None or (self._full and not self._patches):
+            return func(*args, **kwargs)
+        given = list(islice(_tensors((args, kwargs)), 64))
+        inputs = list(dict.fromkeys(self._value(x) for x in given))
+        versions = [_version(x) for x in given]
+        result = func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if name == "__get__":
+            name = getattr(getattr(func, "__self__", None), "__name__", name)
+        changed = [x for x, version in zip(given, versions, strict=True) if _version(x) != version]
+        outputs = list(islice(_tensors((result,)), 16)) or changed[:1]
+        if not outputs and name not in READS:
+            return result  # a shape, a dtype
+        self._calls += 1
+        if self._calls in self._patches:
+            result = self._patched(result, changed)
+            outputs = list(islice(_tensors((result,)), 16)) or changed[:1]
+        if self._full:
+            return result
+        found = [self._value(x) for x in outputs]
+        for x, value in zip(changed[:1], found, strict=False):
+            self._written[_storage(x)] = value
+        said = [_plain(result, self._value)] if not outputs else []
+        self._note(frame, inner, name, args, kwargs, inputs, found, said, changed=bool(changed))
+        return result
+
+    def _note(
+        self,
+        frame: FrameType,
+        inner: FrameType | None,
+        name: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        inputs: list[int],
+        outputs: list[int],
+        said: list[Any],
+        *,
+        changed: bool,
+    ) -> None:
+        """Record a torch call. Those that one call into other code makes (a layer, a part) are one event."""
+        if inner is not None and self._open is not None and self._open[0] is inner:
+            event = self._open[1]
+            own = event[-1]
+            event[6] += [one for one in inputs if one not in own and one not in event[6]][
+                : 64 - len(event[6])
+            ]
+            event[1], event[8] = self._calls, said
+            event[7] = [*outputs, *(one for one in event[7] if one not in outputs)][
+                :64
+            ]  # the last comes first
+            own.update(outputs)
+            return
+        callers = self._callers(frame)
+        event = [
+            "call",
+            self._calls,
+            list(self._position(frame)),
+            self._number(frame),
+            callers,
+            [name[:MOST_TEXT], _arguments(args, kwargs)],
+            inputs,
+            outputs,
+            said,
+            changed,
+        ]
+        self._events.append(event)
+        self._close()
+        if inner is not None:
+            event.append({*outputs})
+            self._open = inner, event
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open[1].pop()
+            self._open = None
+
+    def _patched(self, result: Any, changed: list[Tensor]) -> Any:
+        value = self._patches[self._calls]
+        target = changed[0] if changed else result
+        if not isinstance(target, Tensor) or (changed and target.shape != value.shape):
+            return result
+        value = value.to(target)
+        if changed:
+            with torch.no_grad():
+                target.copy_(value)
+            return result
+        return value
+
+    def _caller(self) -> tuple[FrameType | None, FrameType | None]:
+        """The submission's frame that makes a torch call, and the frame of other code that it does it through."""
+        frame, inner = sys._getframe(2), None
+        for _ in range(MOST_FRAMES):
+            if frame.f_code.co_filename == self._filename:
+                return frame, inner
+            if frame.f_back is None:
+                break
+            frame, inner = frame.f_back, frame
+        return None, None
+
+    def _callers(self, frame: FrameType | None) -> list[int]:
+        """Lines of the submission that called the frame, innermost first."""
+        found: list[int] = []
+        for _ in range(MOST_FRAMES):
+            frame = None if frame is None else frame.f_back
+            if frame is None or len(found) == MOST_CALLERS:
+                break
+            if frame.f_code.co_filename == self._filename:
+                found.append(frame.f_lineno)
+        return found
+
+    def _position(self, frame: FrameType) -> _Position:
+        code = frame.f_code
+        if hasattr(code, "co_positions"):
+            if code not in self._positions:
+                self._positions[code] = [
+                    (
+                        line or 0,
+                        end or 0,
+                        -1 if column is None else column,
+                        -1 if end_column is None else end_column,
+                    )
+                    for line, end, column, end_column in islice(code.co_positions(), 20_000)
+                ]
+            index = frame.f_lasti // 2
+            if index < len(self._positions[code]):
+                return self._positions[code][index]
+        return frame.f_lineno, frame.f_lineno, -1, -1
+
+    def _number(self, frame: FrameType) -> int:
+        return self._frames.setdefault(frame, len(self._frames))
+
+    def _value(self, x: Tensor) -> int:
+        """The number of a tensor's value: a new one if it was not met, or was changed in place since."""
+        version = _version(x)
+        known = self._known.get(id(x))
+        if known is not None and known[1] == version:
+            return known[2]
+        alias = _alias(x, version)
+        value = self._aliases.get(alias) if alias is not None else None
+        if value is None:
+            value = self._kept(x)
+            if alias is not None:
+                self._aliases[alias] = value
+        self._known[id(x)] = x, version, value
+        return value
+
+    def _kept(self, x: Tensor) -> int:
+        if len(self._values) >= MOST_VALUES:
+            return MOST_VALUES - 1
+        dtype = str(x.dtype).removeprefix("torch.")
+        size, offset = x.numel(), -1
+        plain = type(x) in (Tensor, nn.Parameter) and x.layout == torch.strided and not x.is_meta
+        if plain and not x.is_complex() and size <= MOST_OF_ONE and self._size + size <= MOST_NUMBERS:
+            offset, self._size = self._size, self._size + size
+            self._numbers.append(x.detach().to("cpu", torch.float64, copy=True).reshape(-1))
+        written = self._written.get(_storage(x), -1) if plain else -1
+        self._values.append([list(x.shape), dtype, offset, x.requires_grad, written])
+        return len(self._values) - 1
+
+    def _on_call(self, frame: FrameType, event: str, _arg: Any) -> Any:
+        if frame.f_code.co_filename != self._filename or self._full:
+            return None
+        self._number(frame)
+        self._locals[frame] = frame.f_lineno, {}
+        with _without_functions():
+            self._changes(frame, "given", None)
+        return self._on_line
+
+    def _on_line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if self._full:
+            return None
+        if event in ("line", "return", "exception"):
+            with _without_functions():
+                self._changes(frame, event, arg)
+        return self._on_line
+
+    def _changes(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Record which locals differ from those before the line that has run, and what is returned."""
+        line, before = self._locals.get(frame, (frame.f_lineno, {}))
+        now, found = dict(before), {}
+        for name, item in islice(frame.f_locals.items(), MOST_LOCALS):
+            value = _plain(item, self._value)
+            if name not in before or before[name] != value:
+                now[name] = found[name[:MOST_TEXT]] = value
+        self._locals[frame] = frame.f_lineno, now
+        said = [_plain(arg, self._value)] if event == "return" and arg is not None else []
+        if found or said or event == "exception":
+            function = frame.f_code.co_name[:MOST_TEXT]
+            self._close()
+            place = list(self._position(frame)) if event == "exception" else [line, line, -1, -1]
+            self._events.append(
+                ["line", event, place, self._number(frame), self._callers(frame), function, found, said]
+            )
+        if event == "return":
+            self._locals.pop(frame, None)
+
+
+def _version(x: Tensor) -> int:
+    return -1 if x.is_inference() else x._version
+
+
+def _storage(x: Tensor) -> int:
+    return x.untyped_storage().data_ptr() if x.layout == torch.strided and not x.is_meta else 0
+
+
+def _alias(x: Tensor, version: int) -> tuple[Any, ...] | None:
+    """Where a tensor is in memory; None if it is nowhere."""
+    if type(x) not in (Tensor, nn.Parameter) or x.layout != torch.strided or x.is_meta or not x.numel():
+        return None
+    return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, version, x.requires_grad
+
+
+def _tensors(values: Any, depth: int = 0) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)) and depth < 4:
+            yield from _tensors(value, depth + 1)
+        elif isinstance(value, dict) and depth < 4:
+            yield from _tensors(value.values(), depth + 1)
+
+
+def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """The plain arguments as they are written: "dim=-2"."""
+    words = [_word(one) for one in islice(args, 8)]
+    words += [f"{name}={_word(one)}" for name, one in islice(kwargs.items(), 8)]
+    return ", ".join(words)[:MOST_TEXT]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, (bool, int, float, str, torch.dtype, slice)) or value is None or value is Ellipsis:
+        return repr(value)[:40]
+    if isinstance(value, (tuple, list)) and len(value) < 8:
+        return f"({', '.join(_word(one) for one in value)})"
+    return "_"
+
+
+def _plain(value: Any, number: Callable[[Tensor], int]) -> Any:
+    """A value as JSON: numbers, texts, None and lists as they are, {"v": value of a tensor}, {"o": type}."""
+    left = MOST_ITEMS
+
+    def reduce(item: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            return {"o": "..."}
+        if isinstance(item, Tensor):
+            return {"v": number(item)}
+        if item is None or type(item) is bool or type(item) is float:
+            return item
+        if type(item) is int and abs(item) < 2**53:
+            return item
+        if type(item) is str:
+            return item[:MOST_TEXT]
+        if isinstance(item, (tuple, list)) and depth < 6:
+            return [reduce(one, depth + 1) for one in islice(item, MOST_ITEMS)]
+        return {"o": type(item).__name__[:MOST_TEXT]}
+
+    return reduce(value, 0)
