@@ -85,7 +85,8 @@ def drawing() -> Iterator[None]:
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from")  # it shows as a box
         mpl.rcdefaults()  # all but the backend
-        mpl.rcParams.update(style())
+        settings: Any = style()
+        mpl.rcParams.update(settings)
         yield
 
 
