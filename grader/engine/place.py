@@ -140,7 +140,11 @@ class Source:
                     for target in node.targets:
                         if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
                             found.setdefault(target.attr, node.lineno)
-                if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.register_buffer" and node.args:
+                if (
+                    isinstance(node, ast.Call)
+                    and ast.unparse(node.func) == "self.register_buffer"
+                    and node.args
+                ):
                     name = node.args[0]
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         found.setdefault(name.value, node.lineno)

@@ -7,7 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 import numpy as np
@@ -85,7 +85,8 @@ def drawing() -> Iterator[None]:
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from")  # it shows as a box
         mpl.rcdefaults()  # all but the backend
-        mpl.rcParams.update(cast(Any, style()))
+        settings: Any = style()
+        mpl.rcParams.update(settings)
         yield
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from torch import Tensor, nn
 
 from zoo.core.errors import ZooError, unknown_name
 from zoo.core.plugins import get_registry
-from zoo.draw.canvas import heat, is_signed, limits_of, new_figure, printable, shortened, styled
+from zoo.draw.canvas import HIDDEN, heat, is_signed, limits_of, new_figure, printable, shortened, styled
 from zoo.draw.subjects import (
     STACKS,
     START,
@@ -290,7 +291,8 @@ def _picture(found: Sequence[Block], head: int | None, title: str) -> Figure:
     bar.set_label("attention weight" if signed else "attention weight (share of the row)")
     bar.outline.set_visible(False)
     if any(np.ma.is_masked(array) for array in arrays):
-        figure.text(0.995, 0.005, "grey: hidden by the mask", ha="right", va="bottom", fontsize=8)
+        hidden = [Patch(color=HIDDEN, label="hidden by the mask")]
+        figure.legend(handles=hidden, loc="outside lower right")
     return figure
 
 

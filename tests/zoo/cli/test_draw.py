@@ -1,0 +1,123 @@
+"""`zoo draw`: files, sentences, exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.zoo.cli.conftest import Zoo
+from zoo.core.blueprint import get_preset
+from zoo.models.builder import build
+from zoo.models.checkpoint import save_checkpoint
+
+PNG = b"\x89PNG"
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an untrained model for the task `reverse`, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    blueprint = get_preset("reverse").blueprint()
+    save_checkpoint("model", build(blueprint, seed=0), blueprint, task="reverse")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["attention", "model", "hello"], "attention-hello.png"),
+        (["mask", "--lengths=3,2", "--target-lengths=2,4"], "mask-full.png"),
+        (["positions", "alibi", "--length=8"], "positions-alibi.png"),
+        (["schedule", "noam", "cosine:floor=0.1"], "schedule-noam-cosine-floor=0.1.png"),
+        (["model", "--preset", "modern"], "model-modern.png"),
+        (["diff", "norm", "pre", "post"], "diff-norm-pre-post.png"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_picture_is_written_under_a_free_name(
+    zoo: Zoo, saved: Path, arguments: list[str], name: str
+) -> None:
+    done = zoo("draw", *arguments)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"Wrote {name}.\n"
+    assert (saved / name).read_bytes().startswith(PNG)
+
+
+def test_a_file_that_is_named_is_replaced(zoo: Zoo, saved: Path) -> None:
+    (saved / "a.html").write_text("old")
+    done = zoo(
+        "draw", "attention", "model", "hello", "--stack=cross", "--layer=1", "--head=2", "-o", "a.html"
+    )
+    assert (done.code, done.out) == (0, "Wrote a.html.\n")
+    assert (saved / "a.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["attention", "nowhere", "hello"], "'nowhere' is not a trained model: there is no such folder"),
+        (["attention", ".", "hello"], "it has no zoo.json or run.json"),
+        (["attention", "model", "hello", "--layer=2"], "There is no layer 2: the model has"),
+        (["attention", "model", "hello", "--head=9"], "There is no head 9: the model has 4"),
+        (["attention", "model", "hello", "--stack=x"], "--stack=x: expected encoder, decoder, cross"),
+        (["attention", "model", "Hello"], "Write it in small letters"),
+        (["attention", "model", "helloooooooo"], "has 12 letters: expected 3 to 10"),
+        (["attention", "model", "hello", "--decoding=bream"], "Did you mean beam"),
+        (["attention", "model", "hello", "--decoding=beam", "--target=abc"], "leave --decoding out"),
+        (["mask", "--masking=ful"], "Did you mean full"),
+        (["mask", "--lengths=3,x"], "expected whole numbers separated by commas"),
+        (["positions", "rotry"], "Did you mean rotary"),
+        (["schedule", "naom"], "Did you mean noam"),
+        (["schedule", "noam", "-o", "a.gif"], "the name must end in .png, .svg or .html"),
+        (["model", "--preset=moden"], "Did you mean modern"),
+        (["training", "model"], "'model' is not the folder of a training: there is no log.csv in it"),
+        (["training", "nowhere"], "there is no such folder"),
+        (["diff", "norm", "pre", "pst"], "Did you mean post"),
+        (["diff", "decoding", "greedy", "beam"], "nothing to draw for the axis decoding"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_a_sentence(zoo: Zoo, saved: Path, arguments: list[str], reason: str) -> None:
+    done = zoo("draw", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert reason in " ".join(done.err.split())
+    assert [path.name for path in saved.iterdir()] == ["model"]
+
+
+START = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    print({'torch', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["attention", "model", "helloooooooo"],
+        ["attention", "model", "hello", "--layer=2"],
+        ["training", "nowhere"],
+        ["diff", "norm", "pre", "pst"],
+    ],
+    ids=" ".join,
+)
+def test_it_is_wrong_before_torch_and_matplotlib_are_imported(
+    shell: Zoo, saved: Path, arguments: list[str]
+) -> None:
+    done = shell("draw", *arguments, start=START)
+    assert done.code == 2
+    assert done.err.startswith("Error: ")
+    assert done.err.endswith("set()\n")
+
+
+def test_without_matplotlib_it_says_what_to_install(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.draw.needs.find_spec", lambda _name: None)
+    done = zoo("draw", "schedule", "noam")
+    assert done.code == 2
+    assert "pip install 'transformer-zoo[draw]'" in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    "command", ["attention", "mask", "positions", "schedule", "model", "training", "diff"]
+)
+def test_every_picture_has_help_with_an_example(zoo: Zoo, command: str) -> None:
+    done = zoo("draw", command, "--help")
+    assert done.code == 0
+    assert f"zoo draw {command}" in done.out.split("\nOptions:")[0].partition("Examples:")[2]
