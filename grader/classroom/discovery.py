@@ -53,7 +53,6 @@ class Found:
         sha256: of the content; of a file that is too large, of its size and its beginning.
         size: in bytes.
         source: its content, or None where it is too large to be graded.
-        attempt: the order among the student's files of the exercise, before times are compared.
     """
 
     owner: Owner
@@ -62,7 +61,6 @@ class Found:
     sha256: str
     size: int
     source: bytes | None
-    attempt: int
 
     @property
     def layout(self) -> str:
@@ -201,7 +199,7 @@ class _Search:
             kind = "an archive; unpack it first" if suffix in _ARCHIVES else "not a Python file"
             self._refuse(path, f"is {kind}")
             return []
-        stem, attempt = attempt_of(file[:-3])
+        stem, _number = attempt_of(file[:-3])
         exercise, rest = self._exercise_of(stem, parts[:-1])
         if not exercise:
             self._refuse(path, "no exercise has such a name; rename it, or name the exercise with --exercise")
@@ -223,7 +221,7 @@ class _Search:
             return []
         size, digest, source, modified = content
         return [
-            Found(_dated(owner, modified), exercise, self._name(path), digest, size, source, attempt)
+            Found(_dated(owner, modified), exercise, self._name(path), digest, size, source)
             for owner in owners
         ]
 

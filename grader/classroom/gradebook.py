@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.classroom.layouts import attempt_in
 from grader.classroom.schema import APPLICATION_ID, MIGRATIONS
 from grader.core.results import clean
 from zoo.core.errors import ZooError
@@ -358,7 +359,7 @@ class Gradebook:
                 found.submitted_at,
                 found.time_source,
                 found.marked_late,
-                found.attempt,
+                0,  # until all are numbered
                 found.commit,
                 time.time(),
             ),
@@ -366,17 +367,19 @@ class Gradebook:
         return True
 
     def number_attempts(self) -> None:
-        """Number each student's attempts at an exercise in the order of time. Within a transaction."""
-        last: tuple[object, ...] = ()
-        place = 0
-        for row in self.all(
-            "SELECT id, student, exercise, attempt FROM submissions "
-            "ORDER BY student, exercise, coalesce(submitted_at, 0), attempt, id"
-        ):
-            place = place + 1 if (row["student"], row["exercise"]) == last else 1
-            last = (row["student"], row["exercise"])
-            if row["attempt"] != place:
-                self.execute("UPDATE submissions SET attempt = ? WHERE id = ?", (place, row["id"]))
+        """Number each student's attempts at an exercise. Within a transaction.
+
+        The order is that of time where all times are known, else that of the numbers in names, then of the files.
+        """
+        groups: dict[tuple[int, str], list[Row]] = {}
+        for row in self.all("SELECT * FROM submissions ORDER BY id"):
+            groups.setdefault((row["student"], row["exercise"]), []).append(row)
+        for rows in groups.values():
+            known = all(row["time_source"] not in ("", "file") for row in rows)
+            rows.sort(key=lambda row: (0 if known else attempt_in(row["path"]), row["submitted_at"] or 0.0))
+            for place, row in enumerate(rows, 1):
+                if row["attempt"] != place:
+                    self.execute("UPDATE submissions SET attempt = ? WHERE id = ?", (place, row["id"]))
 
     # Gradings.
 

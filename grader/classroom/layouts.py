@@ -30,6 +30,7 @@ GRADESCOPE = re.compile(r"^submission_\d+$")
 METADATA, TIMESTAMP = "submission_metadata.yml", "timestamp.txt"
 _AGAIN = re.compile(r"^(?P<stem>.+?)(?:[-_ ]?\((?P<bracket>\d{1,4})\)|-(?P<dash>\d{1,4}))$", re.S)
 _PAIR = re.compile(r"^(?P<indent> *)(?P<item>- )?:(?P<key>\w+):(?P<value>.*)$")
+_ATTEMPT = re.compile(r"(?:attempt|try|submission|version|v)[-_ ]?(\d{1,4})$", re.I)
 _GIT_S = 20.0
 
 
@@ -62,6 +63,13 @@ def attempt_of(stem: str) -> tuple[str, int]:
     """A file's stem without the number that a platform or browser adds for a further copy, and that number."""
     match = _AGAIN.match(stem)
     return (match["stem"], int(match["bracket"] or match["dash"])) if match else (stem, 0)
+
+
+def attempt_in(path: str) -> int:
+    """The number of the attempt that a path names: in a folder ("attempt2") or behind the file's name; 0: none."""
+    *folders, file = path.split("/")
+    numbers = [int(match[1]) for match in map(_ATTEMPT.match, folders) if match]
+    return max([attempt_of(file.removesuffix(".py"))[1], *numbers])
 
 
 def read_metadata(text: str) -> dict[str, list[Owner]]:

@@ -10,7 +10,7 @@ import pytest
 
 from grader.catalog import get_exercises
 from grader.classroom.discovery import Discovery, describe, discover
-from grader.classroom.layouts import attempt_of, parse_time, read_metadata
+from grader.classroom.layouts import attempt_in, attempt_of, parse_time, read_metadata
 from tests.grader.classroom.conftest import put
 from zoo.core.errors import ZooError
 
@@ -54,7 +54,7 @@ def test_ids_and_late_marks_of_platforms(tmp_path: Path) -> None:
     put(tmp_path, {"leeanna_LATE_12_3456_masks-1.py": "", "A B_99_assignsubmission_file_/masks.py": ""})
     moodle, canvas = search(tmp_path).submissions
     assert moodle.owner.ids == {"moodle": "99"}
-    assert (canvas.owner.ids, canvas.marked_late, canvas.attempt) == ({"canvas": "12"}, True, 1)
+    assert (canvas.owner.ids, canvas.marked_late) == ({"canvas": "12"}, True)
 
 
 METADATA = """---
@@ -219,6 +219,19 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "all.zip").touch()
     with pytest.raises(ZooError, match="Unpack"):
         search(tmp_path / "all.zip")
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        ("anna/masks.py", 0),
+        ("anna/attempt12/masks.py", 12),
+        ("lee_1_2_masks-3.py", 3),
+        ("submission_4567/masks.py", 4567),
+    ],
+)
+def test_numbers_in_paths(path: str, number: int) -> None:
+    assert attempt_in(path) == number
 
 
 @pytest.mark.parametrize(

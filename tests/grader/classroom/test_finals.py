@@ -59,6 +59,22 @@ def test_without_a_deadline_the_last_one_counts(book: Gradebook, tmp_path: Path)
     assert final(book)["points"] == 2
 
 
+def test_attempts_without_times_are_in_the_order_of_their_numbers(book: Gradebook, tmp_path: Path) -> None:
+    folder = put(
+        tmp_path / "in",
+        {f"lee_1_2_masks{end}.py": text for end, text in (("-2", "c"), ("-10", "d"), ("", "a"))},
+    )
+    for file in folder.iterdir():
+        os.utime(file, (DUE, DUE))
+    enter(book, folder)
+    file = folder / "lee_1_2_masks.py"
+    file.write_text("b")  # written over, later
+    os.utime(file, (DUE + 1, DUE + 1))
+    enter(book, folder)
+    rows = book.all("SELECT content FROM submissions JOIN sources USING (sha256) ORDER BY attempt")
+    assert [row["content"] for row in rows] == [b"a", b"b", b"c", b"d"]
+
+
 def test_the_best_one_if_that_is_the_rule(book: Gradebook, tmp_path: Path) -> None:
     enter(book, attempts(tmp_path / "in", a=("wrong", -2), b=("right", 1)))
     rule(book, "percent", per_day=60)
