@@ -84,14 +84,12 @@ def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
     shutil.copy(package / "solution.py", package / "template.py")
     (package / "hints.py").write_text("HINTS = {}\n", encoding="utf-8")
     found = failing(examine(odd, seed=0))
-    assert any(
-        "passes on the untouched template" in problem
-        for problem in found.popitem()[1] + sum(found.values(), ())
-    )
-    assert any("FeedForward has 0 hints" in problem for problem in failing(examine(odd, seed=0)).popitem()[1])
+    assert any("passes on the untouched template" in problem for problem in sum(found.values(), ()))
+    assert any("FeedForward has 0 hints" in problem for problem in found.popitem()[1])
 
 
 def test_a_broken_solution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: ())
     odd = copied(tmp_path, monkeypatch)
     shutil.copy(solution_file("attention"), tmp_path / odd.package / "solution.py")
     assert any("FeedForward" in problem for problem in sum(failing(examine(odd, seed=0)).values(), ()))

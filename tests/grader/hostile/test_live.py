@@ -6,7 +6,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, cast
 
 import pytest
 
@@ -16,7 +15,6 @@ from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
 from tests.grader.hostile.live import LIVE
-from zoo.core.errors import ZooError
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,16 +30,10 @@ SEEN = (
 NAMES = {"differs-in-training", "depends-on-earlier-calls", "depends-on-the-batch"}
 
 
-@pytest.fixture(scope="module", params=["strict", "process"])
-def sandbox(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        Sandbox(cast(Literal["strict", "process"], request.param)) as shared,
-    ):
-        try:
-            shared.level("cpu")
-        except ZooError as error:
-            pytest.skip(str(error))
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """The best level that holds here: what these files do, no level forbids."""
+    with pytest.MonkeyPatch.context() as patch, Sandbox() as shared:
         patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("live")))
         yield shared
 

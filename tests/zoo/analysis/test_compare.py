@@ -178,6 +178,7 @@ class TestCompare:
         task = load_task("reverse") if conditions.task else None
         assert unfit(Candidate(small(**sizes)), conditions, task) == rows[0].note
         assert unfit(Candidate(small()), conditions, task) == ""
+        assert unfit(Candidate(small(max_len=4)), CONDITIONS, None) == ""
 
     @pytest.mark.gpu
     def test_on_cuda(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -48,6 +49,20 @@ def test_standard_output_is_left_where_it_is(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
     assert out.read_bytes() == b"all"
     assert Path("/dev/stdout").is_symlink()
+
+
+def test_an_error_on_the_way_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ZooError, match="the disk is full"), told("It cannot be written"):
+        write_whole(file, b"new, and longer")
+    assert file.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:

@@ -234,6 +234,11 @@ def test_what_an_option_allows_is_kept() -> None:
     assert OPTIONS[4].check(None) is None
     number = OPTIONS[2].check(2)
     assert (number, type(number)) == (2.0, float)
+    share = Option("share", float, 0.5, "", minimum=0, maximum=1)
+    assert [share.check(end) for end in (0.0, 1.0)] == [0.0, 1.0]
+    for beyond in (-0.01, 1.01):
+        with pytest.raises(ZooError, match="expected a number from 0 to 1"):
+            share.check(beyond)
 
 
 @pytest.mark.parametrize("path", ["no.such.module:X", "zoo.core.axes:Nothing"])

@@ -118,6 +118,14 @@ def test_every_rule_is_tested() -> None:
     assert all(rule.__doc__ for rule in RULES)
 
 
+@pytest.mark.parametrize("place", ["queries-keys", "scores"])
+def test_an_encoding_needs_an_attention_that_lets_it_act_there(place: str) -> None:
+    registry = registry_with("encoding", acts_on=place)
+    for attention, names in (("eager", []), ("torch", ["positions"])):
+        blueprint = make_blueprint(registry, encoding="odd", attention=attention)
+        assert list(problems(blueprint, registry)) == names
+
+
 def test_an_attention_that_is_not_causal_is_refused() -> None:
     registry = registry_with(causal=False)
     blueprint = make_blueprint(registry, attention="odd")

@@ -74,6 +74,15 @@ def test_weights_that_are_gone_are_said(saved: Path) -> None:
     refused(saved, "is gone: the checkpoint is incomplete")
 
 
+def test_weights_with_another_byte_are_said(saved: Path) -> None:
+    """Still good safetensors, with other numbers."""
+    (weights,) = saved.glob("weights-*")
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    refused(saved, str(weights), "is damaged")
+
+
 def put_weights(saved: Path, data: bytes) -> None:
     """Replace the weights by `data`, in good order."""
     name = f"weights-{checkpoint.hashlib.sha256(data).hexdigest()}.safetensors"

@@ -22,7 +22,7 @@ from tests.zoo.parts.attention.support import (
 from zoo.core.registry import Variant
 from zoo.parts.attention import sliding
 from zoo.parts.attention.base import MultiHeadAttention
-from zoo.parts.attention.cache import KeyValueCache
+from zoo.parts.attention.cache import FIRST, KeyValueCache
 from zoo.parts.encoding.base import Positions
 from zoo.parts.masking.base import causal_keep
 
@@ -90,6 +90,17 @@ def test_prefill_and_token_by_token_is_the_whole_at_once(
             whole = attention(x, x, x, in_form(causal_keep(LENGTH, LENGTH), form), positions=positions)
             for steps in ([1] * LENGTH, [3, 1, 1, 2], [LENGTH]):
                 assert_same(stepwise(attention, x, steps, form, acts), whole)
+
+
+def test_a_cache_grows_and_loses_nothing() -> None:
+    """Past its first buffer and its second, by one position and by several."""
+    keys, values = torch.randn(2, 3, 2, 3 * FIRST, 4)  # 2 x [B, H, T, d]
+    for step in (1, 3, FIRST + 1):
+        cache = KeyValueCache(grows=True)
+        for start in range(0, 3 * FIRST, step):
+            got = cache.append(keys[:, :, start : start + step], values[:, :, start : start + step])
+        assert torch.equal(got[0], keys)
+        assert torch.equal(got[1], values)
 
 
 @cacheable

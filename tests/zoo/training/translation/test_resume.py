@@ -181,8 +181,9 @@ def test_text_that_changed_is_told(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     run.check(corpora())
     train_part, valid, test = corpora()
-    with pytest.raises(ZooError, match="has changed"):
-        run.check(Corpora(valid, train_part, test))
+    for changed in (Corpora(valid, valid, test), Corpora(train_part, train_part, test)):
+        with pytest.raises(ZooError, match="has changed"):
+            run.check(changed)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 1}', '{"format": 99}', "[" * 100_000])

@@ -58,6 +58,13 @@ def test_of_a_long_text_the_beginning_is_translated_and_that_is_said() -> None:
     assert found.texts[1] == translator()([TOKENIZERS.src.decode(ids)]).texts[0]
 
 
+def test_a_text_is_cut_from_one_token_too_many_on() -> None:
+    text = "eins zwei drei"
+    length = len(TOKENIZERS.src.encode(text))
+    assert translator(max_len=length)([text]).cut == []
+    assert translator(max_len=length - 1)([text]).cut == [0]
+
+
 def test_a_translation_ends_in_time() -> None:
     """A model that never says EOS."""
     one = translator(max_len=200)
