@@ -63,16 +63,16 @@ FAULTS = (
     ),
     Fault(
         "core-cacheable-with-blank-rows",
-        "zoo/core/rules.py",
-        'return all(variant.capabilities["cacheable"] for variant in chosen) and not leaks',
-        'return all(variant.capabilities["cacheable"] for variant in chosen)',
+        "zoo/core/plan.py",
+        'return all(part.capabilities["cacheable"] for part in parts) and not leaks',
+        'return all(part.capabilities["cacheable"] for part in parts)',
         "decoding keeps keys where a blank row sees the future: other answers than without a cache",
     ),
     Fault(
         "core-position-rule-too-weak",
         "zoo/core/rules.py",
-        'if place == "embedding" or place in variants["attention"].capabilities["positions"]:',
-        'if place != "scores" or place in variants["attention"].capabilities["positions"]:',
+        'if place == "embedding" or place in plan["attention"].capabilities["positions"]:',
+        'if place != "scores" or place in plan["attention"].capabilities["positions"]:',
         "rotary positions are accepted with an attention that ignores them",
     ),
     Fault(
@@ -197,10 +197,10 @@ FAULTS = (
     ),
     Fault(
         "attention-keys-as-values",
-        "zoo/parts/attention/projections.py",
-        "k, v = kv.chunk(2, dim=-1)",
-        "v, k = kv.chunk(2, dim=-1)",
-        "cross-attention swaps keys and values",
+        "zoo/parts/attention/base.py",
+        "self.split(self.k_proj(key)), self.split(self.v_proj(value))",
+        "self.split(self.v_proj(value)), self.split(self.k_proj(key))",
+        "keys and values are swapped",
     ),
     Fault(
         "attention-cached-query-not-normed",
@@ -585,14 +585,14 @@ FAULTS = (
     ),
     Fault(
         "translation-batches-weighted-alike",
-        "zoo/training/translation/update.py",
+        "zoo/training/update.py",
         "share = self.loss(batch) * (count / sum(counts))",
         "share = self.loss(batch) / len(batches)",
         "accumulated batches count alike whatever their number of tokens",
     ),
     Fault(
         "translation-clip-by-value",
-        "zoo/training/translation/update.py",
+        "zoo/training/update.py",
         "torch.nn.utils.clip_grad_norm_(",
         "torch.nn.utils.clip_grad_value_(",
         "gradients are clipped one by one",
@@ -998,8 +998,8 @@ FAULTS = (
     Fault(
         "reports-gradescope-tells-points",
         "grader/reports/gradescope.py",
-        '(told_points if self._visibility == "visible" else " was graded.")',
-        "told_points",
+        '(points if self._visibility == "visible" else " was graded.")',
+        "points",
         "a student sees the points before they are published",
     ),
     Fault(
@@ -1082,8 +1082,8 @@ FAULTS = (
     Fault(
         "grader-cli-quick-keeps-training",
         "grader/cli/grade.py",
-        'chosen -= {"training"} if self.quick else set()',
-        'chosen -= {"training"} if self.quick and not self.only else set()',
+        '[*skip, *(["training"] if self.quick else [])]',
+        '[*skip, *(["training"] if self.quick and not only else [])]',
         "--quick with --only runs the training test",
     ),
     Fault(
