@@ -140,7 +140,11 @@ class Source:
                     for target in node.targets:
                         if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
                             found.setdefault(target.attr, node.lineno)
-                if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.register_buffer" and node.args:
+                if (
+                    isinstance(node, ast.Call)
+                    and ast.unparse(node.func) == "self.register_buffer"
+                    and node.args
+                ):
                     name = node.args[0]
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         found.setdefault(name.value, node.lineno)
@@ -270,7 +274,7 @@ class Flow:
             return None
         if event.kind == "return":
             items = [item for item in event.result if telling(item) or item == []]
-            return all(self.right.has_plain(item, result=True) for item in items) if items else None
+            return all(self.right.has_plain(item, event.name) for item in items) if items else None
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
 
