@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.value_trace import Odd, Plain, Ref, ValueTrace
 
+STEP = "a step of the reference"
 CLOSE = 1e-6  # of the largest number: constants are rounded to float32 on the way
 HIDDEN = -1e8  # what is less hides, as -inf does
 MOST_OF_ONE = 2**15  # numbers in a value that is looked at
@@ -51,14 +52,13 @@ class RightValues:
         self.close = close
         self.values: list[Right] = []
         self._by_size: dict[int, list[Right]] = {}
-        self._plain: dict[
-            str, list[tuple[bool, Plain]]
-        ] = {}  # by form: whether a function gave it, what it is
+        self._plain: dict[str, list[tuple[str, Plain]]] = {}  # by form: what gave it, what it is
+        self._functions: set[str] = set()  # what gave plain values: functions by name, or `STEP`
         self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
         self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
 
-    def add(self, name: str, value: Any, *, result: bool = True) -> None:
-        """Add a tensor, a plain value, or the tensors in a container. Args: result: a function gave it."""
+    def add(self, name: str, value: Any, *, function: str = STEP) -> None:
+        """Add a tensor, a plain value, or the tensors in a container. Args: function: gave it, "" for none."""
         if isinstance(value, Tensor):
             self._add_tensor(name, value)
         elif isinstance(value, (float, str)) or (
@@ -66,8 +66,9 @@ class RightValues:
         ):
             listed = _listed(value)
             known = self._plain.setdefault(_form(listed), [])
-            if len(known) < MOST_ALIKE and (result, listed) not in known:
-                known.append((result, listed))
+            self._functions.add(function)
+            if len(known) < MOST_ALIKE and (function, listed) not in known:
+                known.append((function, listed))
         elif isinstance(value, (tuple, list)):
             for one in value[:MOST_AXES]:
                 self.add(name, one)
@@ -119,7 +120,7 @@ class RightValues:
     def find_part(self, numbers: Tensor) -> Right | None:
         """The right value that these numbers are a slice of: one head of several, a third of a packed projection."""
         numbers = _hidden(numbers)
-        if level(numbers):
+        if level(numbers) or _whole_numbers(numbers):
             return None
         shape, size = [n for n in numbers.shape if n != 1], numbers.numel()
         for whole, found in self._stacks.items():
@@ -141,7 +142,7 @@ class RightValues:
 
     def _joined(self, numbers: Tensor) -> Right | None:
         """Right values side by side: a packed projection, or one value repeated."""
-        if level(numbers):
+        if level(numbers) or _whole_numbers(numbers):
             return None
         size = numbers.numel()
         for count in (n for n in range(2, 13) if not size % n and size // n in self._by_size):
@@ -152,10 +153,17 @@ class RightValues:
                         return parts[0]
         return None
 
-    def has_plain(self, value: Plain, *, result: bool = False) -> bool:
-        """Whether a right run had this list, text or number; as the result of a function, if that is asked."""
-        alike = self._plain.get(_form(value), ())
-        return any((given or not result) and _same_plain(value, known) for given, known in alike)
+    def has_plain(self, value: Plain, function: str = "") -> bool:
+        """Whether a right run had this list, text or number.
+
+        Args:
+            function: gave it; then it must have come from the function of that name, from any if there is none.
+        """
+        named = function in self._functions
+        return any(
+            (not function or (by == function if named else bool(by))) and _same_plain(value, known)
+            for by, known in self._plain.get(_form(value), ())
+        )
 
     def join(self, other: RightValues) -> None:
         """Add all values of another right run."""
@@ -164,6 +172,7 @@ class RightValues:
             self._add_tensor(one.name, one.numbers)
         for form, some in other._plain.items():
             self._plain.setdefault(form, []).extend(some)
+        self._functions |= other._functions
 
     def trace(self, found: ValueTrace) -> None:
         """Add all values of a recorded right run, without names."""
@@ -174,7 +183,7 @@ class RightValues:
         for event in found.events:
             for item in (*event.names.values(), *event.result):
                 if not isinstance(item, (Ref, Odd)) and not _holds_tensor(item):
-                    self.add("", item, result=bool(event.result))
+                    self.add("", item, function=event.name if event.result else "")
 
 
 class Collector(TorchFunctionMode):
@@ -226,6 +235,11 @@ def level(numbers: Tensor) -> bool:
     return numbers.numel() < 2 or bool((numbers == numbers.flatten()[0]).all())
 
 
+def _whole_numbers(numbers: Tensor) -> bool:
+    """Whether a value is of ids or of truth values: its parts are everywhere."""
+    return bool((numbers == numbers.round()).all())
+
+
 def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
     """Whether a value that is right up to layout has another layout than the right one. Ones in a shape are free."""
     return not _equal_shape(_hidden(numbers), right, close)
@@ -253,7 +267,7 @@ def _orders(axes: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[tuple[in
     if axes and len(axes) < MOST_AXES:
         last = axes[-1]
         for n in {n for n in goal if n < last and not last % n}:
-            ways += [(*axes[:-1], n, last // n)]
+            ways += [(*axes[:-1], n, last // n), (*axes[:-1], last // n, n)]
     found = []
     for factors in ways:
         if len(factors) > MOST_AXES or len(factors) < len(goal):

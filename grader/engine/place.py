@@ -274,7 +274,7 @@ class Flow:
             return None
         if event.kind == "return":
             items = [item for item in event.result if telling(item) or item == []]
-            return all(self.right.has_plain(item, result=True) for item in items) if items else None
+            return all(self.right.has_plain(item, event.name) for item in items) if items else None
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
 

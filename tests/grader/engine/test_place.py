@@ -1,0 +1,154 @@
+"""The place of a mistake, by values: in other styles than the solutions', in helpers, constructors and plain Python."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from grader.catalog import get_exercise
+from grader.engine.local import LocalSubmission
+from grader.engine.locate import Locator
+from grader.engine.place import Where
+from tests import solution_file
+
+OWN_STYLE = """import torch
+from torch import nn
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def moments(self, x):
+        mu = torch.einsum("...d->...", x) / x.size(-1)
+        second = x.pow(2).mean(-1)
+        return mu.unsqueeze(-1), (second - mu * mu).unsqueeze(-1)
+
+    def forward(self, x):
+        mu, var = self.moments(x.double())
+        y = (x - mu) / (var + self.eps) ** 0.5
+        y = y * self.gain
+        y += self.shift
+        return y.to(x.dtype)
+"""
+"""Moments by the squares, einsum, a helper, a step in place."""
+
+
+def place(exercise: str, text: str) -> Where | None:
+    """The place in the first component that is wrong."""
+    submission = LocalSubmission.from_source(text, filename=f"{exercise}.py")
+    subject = importlib.import_module(f"{get_exercise(exercise).package}.suite.scenarios").SUBJECT
+    locator = Locator(submission, text, subject, seed=0)
+    for component in get_exercise(exercise).components:
+        wrong = locator.wrong(component) if submission.has(component) else []
+        if wrong:
+            return locator.place(wrong)
+    return None
+
+
+def line_of(text: str, part: str) -> int:
+    return next(i for i, line in enumerate(text.splitlines(), start=1) if part in line)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new"),
+    [
+        ("kv_cache", "softmax(dim=-1)", "softmax(dim=-2)"),
+        ("kv_cache", "math.sqrt(q.size(-1))", "q.size(-1)"),
+        ("kv_cache", "(weights @ v).transpose(1, 2)", "(weights @ v).transpose(2, 3)"),
+        ("masks", "tokens != pad", "tokens == pad"),
+        ("masks", ".tril()", ".triu()"),
+        ("positions", "10000 **", "1000 **"),  # in the constructor
+        ("positions", "angle.cos()", "angle.sin()"),
+        ("feedforward", "self.up(x).relu()", "self.up(x).tanh()"),
+        ("norm", "centred.square().mean", "centred.square().sum"),
+        ("encoder", "self.attention(y, y, y", "self.attention(y, y, x"),
+        ("encoder", "self.norm2(x + self", "self.norm1(x + self"),
+        ("decoder", "x, memory, memory, src_mask", "x, memory, memory, tgt_mask"),
+        ("transformer", "math.sqrt(d_model)", "d_model"),  # an attribute
+        ("loss", "sos), target", "sos), target + 1"),
+        ("decoding", "[row + [pad]", "[row + [eos]"),
+        ("training", "step**-0.5, step", "step**-1.5, step"),  # floats
+        ("training", "*row[::-1], EOS", "*row[::-1]"),  # lists
+    ],
+)
+def test_the_line_that_was_changed_is_shown(exercise: str, old: str, new: str) -> None:
+    text = (
+        solution_file(exercise).read_text(encoding="utf-8").replace("self.self_attention", "self.attention")
+    )
+    wrong = text.replace(old, new)
+    assert wrong != text
+    found = place(exercise, wrong)
+    assert found is not None
+    assert line_of(text, old) in found.lines
+    assert len(found.lines) <= 2
+
+
+@pytest.mark.parametrize("exercise", ["masks", "feedforward", "norm"])
+def test_a_right_file_has_none(exercise: str) -> None:
+    assert place(exercise, solution_file(exercise).read_text(encoding="utf-8")) is None
+
+
+def test_a_call_of_several_lines_is_shown_as_a_whole() -> None:
+    text = solution_file("loss").read_text(encoding="utf-8")
+    found = place("loss", text.replace("ignore_index=pad", "ignore_index=-1"))
+    assert found is not None
+    assert found.place.line < line_of(text, "ignore_index=pad") < found.place.end_line
+
+
+def test_a_right_file_of_another_style_has_none() -> None:
+    assert place("norm", OWN_STYLE) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("/ x.size(-1)", "/ x.size(-2)", {13}),  # in the helper
+        ("y * self.gain", "y + self.gain", {20}),
+        ("** 0.5", "** 0.25", {19}),
+    ],
+)
+def test_a_step_of_its_own_is_not_blamed(old: str, new: str, lines: set[int]) -> None:
+    found = place("norm", OWN_STYLE.replace(old, new))
+    assert found is not None
+    assert found.place.line in lines
+
+
+def test_a_missing_step_lies_between_two_lines() -> None:
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    missing = "            x = self.norm3(x + self.dropout(self.feed_forward(x)))\n"
+    found = place("decoder", text.replace(missing, ""))
+    assert found is not None
+    assert found.why == "omitted"
+    assert line_of(text, "self.norm3(x + ") in range(min(found.lines), max(found.lines) + 2)
+
+
+def test_a_value_put_right_proves_the_place() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8").replace(".relu()", ".sigmoid()")
+    found = place("feedforward", text)
+    assert found is not None
+    assert found.proved
+
+
+def test_a_gradient_is_cut_where_it_is_cut() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    found = place(
+        "feedforward",
+        text.replace("self.dropout(self.up(x).relu())", "self.dropout(self.up(x).relu().detach())"),
+    )
+    assert found is not None
+    assert found.place.line == line_of(text, ".relu()")
+    assert found.why == "gradient"
+
+
+def test_an_argument_that_is_changed_is_changed_there() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    found = place(
+        "feedforward", text.replace("        hidden =", "        x.add_(1).sub_(1)\n        hidden =")
+    )
+    assert found is not None
+    assert (found.place.line, found.why) == (line_of(text, "hidden ="), "in place")
