@@ -10,7 +10,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all test-elsewhere lint format readme bench clean
+.PHONY: help install grade test test-slow test-all test-elsewhere lint format readme gallery bench clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -51,6 +51,9 @@ format: install  ## let ruff format and mend what it can
 
 readme: install  ## run the commands of the README and write their output into it
 	$(BIN)/python -m tests.readme
+
+gallery: install  ## draw the pictures of docs/gallery.md
+	$(BIN)/python -m tests.gallery
 
 bench: install  ## measure speed against the bars; writes tests/bench/results.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
