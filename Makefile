@@ -10,7 +10,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all test-elsewhere lint format docs bench clean
+.PHONY: help install grade test test-slow test-all test-elsewhere lint format docs gallery bench clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -51,6 +51,9 @@ format: install  ## format and apply automatic fixes
 
 docs: install  ## run the commands of README.md and docs/, and write their output and the tables into the pages
 	$(BIN)/python -m tests.docs
+
+gallery: install  ## draw the pictures of docs/gallery.md
+	$(BIN)/python -m tests.gallery
 
 bench: install  ## run the benchmarks; writes tests/bench/results.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'

@@ -83,11 +83,12 @@ def training(*runs: str | os.PathLike[str] | Record) -> Figure:
 
 
 def _names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str]:
-    """A label for each folder: its name, or its path where two have the same."""
-    last = [Path(run).resolve().name for run in runs]
+    """A label for each folder: its name, and that of the folder it is in where two have the same."""
+    paths = {os.fspath(run): Path(run).resolve() for run in runs}
+    names = [path.name for path in paths.values()]
     return {
-        os.fspath(run): name if last.count(name) == 1 else os.fspath(run)
-        for run, name in zip(runs, last, strict=True)
+        run: path.name if names.count(path.name) == 1 else f"{path.parent.name[-12:]}/{path.name}"
+        for run, path in paths.items()
     }
 
 

@@ -85,7 +85,10 @@ def test_what_is_wrong_is_a_sentence(zoo: Zoo, saved: Path, arguments: list[str]
     assert [path.name for path in saved.iterdir()] == ["model"]
 
 
-START = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    print({'torch', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
+START = (
+    "import sys\nfrom zoo.cli import main\ntry:\n    main()\n"
+    "finally:\n    print({'torch', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
+)
 
 
 @pytest.mark.parametrize(

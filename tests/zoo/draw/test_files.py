@@ -150,7 +150,7 @@ def test_sixels_have_every_pixel() -> None:
     assert text.startswith(begin)
     assert text.endswith(end)
     body = text[len(begin) : -len(end)]
-    colours = {n: rgb for n, rgb in re.findall(r"#(\d+);2;(\d+;\d+;\d+)", body)}
+    colours = dict(re.findall(r"#(\d+);2;(\d+;\d+;\d+)", body))
     drawn: dict[tuple[int, int], str] = {}
     for band, rows in enumerate(re.sub(r"#\d+;2;\d+;\d+;\d+", "", body).split("-")):
         for line in rows.split("$"):
