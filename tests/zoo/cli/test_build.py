@@ -113,6 +113,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, zoo: Zoo) -> No
         (("--d-model=100000000000000000000",), "does not fit into memory. Take a smaller d_model"),
         (("--num-encoder-layers=1000000000000",), "free on cpu. Take a smaller d_model"),
         (("--seed=-1",), "expected a whole number from 0 to 2^63 - 1"),
+        ((f"--seed={2**63}",), "expected a whole number from 0 to 2^63 - 1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_built_is_a_sentence(args: tuple[str, ...], said: str, zoo: Zoo) -> None:

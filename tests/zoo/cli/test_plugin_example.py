@@ -122,7 +122,7 @@ def test_it_is_left_out_where_other_plugins_are_named(shell: Zoo) -> None:
 
 def test_the_live_property_tests_run_over_it() -> None:
     assert "sigmoid" in {variant.name for variant in support.ATTENTIONS}
-    assert "attention=sigmoid" in test_properties_model.CASES
+    assert any("attention=sigmoid" in case for case in test_properties_model.CASES)
 
 
 def expected(q: Tensor, k: Tensor, v: Tensor, keep: Tensor) -> Tensor:

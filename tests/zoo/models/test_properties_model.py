@@ -35,9 +35,10 @@ SIZES = {
 }
 
 
+CASES = covering(*AROUND)
 SLOW = "attention=flex"  # traces its mask function at every call
 every_variant = pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.slow] * (SLOW in case)) for case in covering(*AROUND)]
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (SLOW in case)) for case in CASES]
 )
 
 
