@@ -47,7 +47,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            if file == "tests/docs/test_pages.py" and "[" in nodeid:  # the steps of a page build on those before
+            if (
+                file == "tests/docs/test_pages.py" and "[" in nodeid
+            ):  # the steps of a page build on those before
                 return nodeid.partition("[")[2].partition(": ")[0]
             return file if file in IN_ORDER else nodeid
 

@@ -1,4 +1,4 @@
-"""What confinement costs, as a table for docs/benchmarks.md, from results.csv; `python -m tests.docs.tables` writes it there."""
+"""The cost of confinement, as a table for docs/benchmarks.md; `python -m tests.docs.tables` writes it there."""
 
 from __future__ import annotations
 

@@ -20,8 +20,14 @@ NAMED = 5  # sentences that were cut
 @click.argument("folder", metavar="RUN", type=FILE)
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option("--decoding", type=VariantType("decoding"), metavar="VARIANT", help=DECODING)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of decodings that draw.")
-@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed for sampling strategies.",
+)
+@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
 @device_option
 @json_option
 def translate(
@@ -33,7 +39,7 @@ def translate(
     device: str,
     as_json: bool,
 ) -> None:
-    """Translate with the best model of a run that `zoo train --task=translate RUN` made.
+    """Translate with the best model of a run of `zoo train --task=translate RUN`.
 
     A line of output for every TEXT; without TEXT, for every line of standard input (UTF-8), an empty one for an
     empty one. Of a sentence that is too long for the model only the beginning is translated, and standard error

@@ -149,7 +149,7 @@ def loss_and_head(blueprint: Blueprint, variants: Variants, registry: Registry) 
     loss = next((v.name for v in registry.variants("loss") if v.capabilities["takes"] == given), "")
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
     why = {
-        ("logits", "log-probs"): "the loss would fall without end, and nothing be learned",
+        ("logits", "log-probs"): "the loss is unbounded below, so nothing would be learned",
         ("log-probs", "logits"): "the softmax would be taken twice, for nothing",
         ("probs", "log-probs"): "there would be next to no gradient, and training would stay on a plateau",
         ("probs", "logits"): "there would be next to no gradient, and training would stay on a plateau",
@@ -179,7 +179,7 @@ def cacheable(blueprint: Blueprint, registry: Registry) -> bool:
 
 def packable(blueprint: Blueprint, registry: Registry) -> bool:
     """Whether padding can be left out of all but the attention: both attentions declare it, and the rest
-    treats every position by itself. A part from a user's own file is not asked to."""
+    treats every position independently. A part from a user's own file is not asked to."""
     variants = chosen_variants(blueprint, registry)
     attentions = (variants["attention"], cross_attention(blueprint, registry)[0])
     able = all(one.capabilities["packs"] for one in attentions) and variants["norm"].capabilities["cacheable"]
