@@ -86,11 +86,11 @@ def _problem(
     if broken:
         return f"the test {broken[0].name} broke: {broken[0].message}"
     if not failed:
-        return "it survives: no test failed"
+        return "not caught: no test failed"
     if named != (mistake,):
-        return f"it is named {', '.join(named) or 'nothing'}"
+        return f"named {', '.join(named) or 'nothing'}"
     if len(failed) > 1:
-        return f"it fails {len(failed)} tests, where one mistake is one failure"
+        return f"fails {len(failed)} tests; a mistake must fail exactly one"
     return ""
 
 

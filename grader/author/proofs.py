@@ -55,12 +55,12 @@ def examine(
     rows = matrix(exercise, seed, done, processes)
     bad = [f"{r.mistake} (variant {r.variant}): {r.problem}" for r in rows if r.problem]
     proofs = [
-        Proof("the template fails, and says what is not written", _template(exercise, seed)),
+        Proof("the template fails and names what is not written", _template(exercise, seed)),
         Proof("the solution passes", _solution(exercise, seed)),
-        Proof(f"all {len(get_mistakes(exercise.name))} known mistakes are killed and named", tuple(bad)),
-        Proof("every test kills a mistake", tuple(idle_tests(exercise, rows, seed))),
-        Proof("every mistake says what is wrong, and what to look at", _texts(exercise)),
-        Proof(f"every part has {HINTS} hints", _hints(exercise)),
+        Proof(f"all {len(get_mistakes(exercise.name))} known mistakes are caught and named", tuple(bad)),
+        Proof("every test catches a mistake", tuple(idle_tests(exercise, rows, seed))),
+        Proof("every mistake has a description and a hint", _texts(exercise)),
+        Proof(f"every component has {HINTS} hints", _hints(exercise)),
     ]
     return Examined(exercise.name, proofs, rows)
 

@@ -37,7 +37,7 @@ def write(name: str, into: Path) -> Path:
     project = f"zoo-{name.replace('_', '-')}"
     folder = into / project
     if folder.exists():
-        raise ZooError(f"There is a '{folder}' already. Choose another name, or move it away.")
+        raise ZooError(f"'{folder}' already exists. Choose another name, or move it away.")
     values = {
         "name": name,
         "project": project,
@@ -63,9 +63,9 @@ def write(name: str, into: Path) -> Path:
 
 def _check(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*[a-z0-9]", name) or keyword.iskeyword(name):
-        raise ZooError(f"'{name}' will not do: expected a Python name in small letters, such as rms_norm.")
+        raise ZooError(f"'{name}' is not a valid name; expected a lower-case Python name such as rms_norm.")
     if name in get_exercises():
-        raise ZooError(f"There is an exercise '{name}' already. Choose another name.")
+        raise ZooError(f"An exercise '{name}' already exists. Choose another name.")
 
 
 def _text(source: str, values: dict[str, str]) -> str:

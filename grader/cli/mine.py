@@ -37,8 +37,8 @@ def add_to(build: click.Command) -> None:
             is_eager=True,
             expose_value=False,
             callback=_asked,
-            help="Build from every exercise that you have solved, in DIR or here, and the zoo's parts for the "
-            "rest. When all are solved, train it, and let it spell words backwards.",
+            help="Build from the exercises you have solved (in DIR, default: here) and the zoo's parts for the "
+            "rest. Once all are solved, also train the model to spell words backwards.",
         )
     )
 
@@ -63,9 +63,7 @@ def mine(start: Path | None, seed: int = 0) -> bool:
     solved = {n: e.file for n, e in known.items() if record.entry(n).state == "solved" and folder.has(e)}
     _table(solved, known)
     if not solved:
-        raise ZooError(
-            "No exercise is solved yet, so all of it would be the zoo's. `zoo grade` grades the next one."
-        )
+        raise ZooError("You have not solved any exercise yet. Grade the next one with `zoo grade`.")
     from grader.learner.assembly import assemble, load_own
 
     own = load_own(folder.path, solved)
@@ -73,29 +71,29 @@ def mine(start: Path | None, seed: int = 0) -> bool:
         model = assemble(folder.path, own, seed)
         numbers = sum(p.numel() for p in model.parameters())
         click.echo(
-            wrapped(f"\nIt stands: {numbers:,} trained numbers, {len(solved)} of {len(known)} parts yours.")
+            wrapped(
+                f"\nAssembled: {numbers:,} trainable parameters; {len(solved)} of {len(known)} parts are yours."
+            )
         )
         if len(solved) < len(known):
-            click.echo(
-                wrapped("When all are solved, this command trains it and lets it spell words backwards.")
-            )
+            click.echo(wrapped("Once all exercises are solved, this command also trains the model."))
             return True
         return _perform(model, own, seed)
     except ZooError:
         raise
     except Exception as error:
-        raise _told(error, folder.path) from error
+        raise _describe(error, folder.path) from error
 
 
 def _table(solved: Mapping[str, str], known: Mapping[str, Any]) -> None:
     from grader.learner.assembly import PLACES
 
     rows = [
-        (name, click.style("yours", fg="green") if name in solved else "the zoo's", place)
+        (name, click.style("yours", fg="green") if name in solved else "zoo", place)
         for name, place in PLACES.items()
         if name in known
     ]
-    click.echo(tabulate(rows, headers=("part", "whose", "where it stands"), tablefmt="simple"))
+    click.echo(tabulate(rows, headers=("part", "from", "place"), tablefmt="simple"))
 
 
 def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bool:
@@ -122,7 +120,9 @@ def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bo
     cached = with_cache(model, own)
     if cached is None:
         click.echo(
-            wrapped("Your cached attention keeps its weights otherwise than your attention: not tried in it.")
+            wrapped(
+                "Your cached attention was not tested in the model: its weights do not match your attention's."
+            )
         )
         return score.share >= PASSED
     again = recital(cached, own, task)
@@ -137,7 +137,7 @@ def _say(when: str, score: Score) -> None:
     click.echo(click.style(wrapped(text), fg="green" if score.share >= PASSED else "red"))
 
 
-def _told(error: Exception, folder: Path) -> ZooError:
+def _describe(error: Exception, folder: Path) -> ZooError:
     """What went wrong in the learner's code, with the line."""
     import traceback
 

@@ -23,18 +23,18 @@ from zoo.parts.masking.base import Masking
 PRESET = "reverse"
 CAUSAL = "zoo_causal"  # marks the decoder's self-attention, wherever the learner's decoder keeps it
 PLACES = {
-    "masks": "who may look at whom, in all three attentions",
-    "attention": "encoder, decoder, and between them",
-    "positions": "sinusoids, on both sides",
+    "masks": "all three attentions",
+    "attention": "encoder, decoder, and cross-attention",
+    "positions": "encoder and decoder",
     "feedforward": "in each layer",
-    "norm": "in each layer, and behind each stack",
+    "norm": "in each layer, and after each stack",
     "encoder": "the encoder and its layers",
     "decoder": "the decoder and its layers",
-    "transformer": "what holds it all together",
-    "loss": "what training makes smaller",
-    "decoding": "how words are spelled, letter by letter",
+    "transformer": "the whole model",
+    "loss": "training",
+    "decoding": "generating words, letter by letter",
     "training": "batches, learning rate and steps",
-    "kv_cache": "spells once more, with keys and values kept",
+    "kv_cache": "generating again, with cached keys and values",
 }
 AXES = {
     "attention": ("attention", "MultiHeadAttention"),

@@ -54,9 +54,8 @@ def page(grade: Grade, show_all: bool = False) -> Iterator[str]:
     """The lines of one file's page: the tests, the diagnoses, the next steps, and the summary last."""
     components = ", ".join(grade.components)
     yield from _wrap(f"Graded {clean(grade.file)}: {components}")
-    seconds = f"{grade.duration_s:.1f} s"
     where = grade.device + (f", sandbox {grade.sandbox}" if grade.sandbox else "")
-    yield from _wrap(f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}, {seconds}")
+    yield from _wrap(f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}")
     yield ""
     yield from _tests(grade, show_all)
     yield ""
@@ -196,7 +195,7 @@ def _next_steps(grade: Grade) -> Iterator[str]:
 
 
 def _summary(grade: Grade) -> str:
-    """ "failed: 30/42 points (1 failed, 3 skipped, 23 passed)"."""
+    """ "failed: 30/42 points (1 failed, 3 skipped, 23 passed) in 1.5 s"."""
     counts = Counter[str](result.status for result in grade.results)
     each = ", ".join(
         f"{counts[status]} {word}"
@@ -209,7 +208,7 @@ def _summary(grade: Grade) -> str:
         if counts[status]
     )
     verdict = "passed" if grade.passed else "failed"
-    points = f"{_points(grade.points, grade.max_points)} points ({each})"
+    points = f"{_points(grade.points, grade.max_points)} points ({each}) in {grade.duration_s:.1f} s"
     return click.style(f"{verdict}: {points}", fg=_COLOURS[verdict], bold=True)
 
 

@@ -70,7 +70,7 @@ class Sandbox:
             return "strict"
         if self.asked == "strict":
             raise ZooError(
-                f"--sandbox=strict does not hold here: {reason}. "
+                f"--sandbox=strict is not available here: {reason}. "
                 "Submissions that you trust can be graded with --sandbox=process."
             )
         return "process"

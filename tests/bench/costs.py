@@ -1,4 +1,4 @@
-"""The costs of confinement as a table, from results.csv; `python -m tests.docs.tables` writes it into a page."""
+"""The cost of confinement, as a table for docs/benchmarks.md; `python -m tests.docs.tables` writes it there."""
 
 from __future__ import annotations
 

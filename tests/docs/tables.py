@@ -1,4 +1,4 @@
-"""The generated tables of the pages: variants, presets and sizes from the registry, costs from `results.csv`, attacks.
+"""The generated tables of the pages: variants, presets, rooms, costs, attacks.
 
 Each is between `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`. `python -m tests.docs.tables` writes
 them; `python -m tests.docs` does too.

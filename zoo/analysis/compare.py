@@ -85,7 +85,7 @@ class Row:
     Attributes:
         candidate: what it is.
         outcome: "measured"; "refused", if a rule speaks against it; "failed", if a part does not work.
-        parameters: trained numbers.
+        parameters: trainable parameters.
         flops: of one forward pass.
         forward_s, step_s: median seconds of a forward pass, and of a training step with AdamW.
         memory_bytes: most in use during a training step, see `zoo.analysis.measure.peak_memory`.

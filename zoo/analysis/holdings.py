@@ -30,8 +30,8 @@ class Holdings:
 
     Attributes:
         shapes: by name in the part's `state_dict`, buffers too.
-        parameters: trained numbers of the part.
-        of_model: trained numbers of the whole model.
+        parameters: trainable parameters of the part.
+        of_model: trainable parameters of the whole model.
     """
 
     shapes: Mapping[str, tuple[int, ...]]

@@ -41,9 +41,11 @@ NAMED = 4  # parameters named before the rest is counted
 @seed_option
 @device_option
 @accelerate_option
-@click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Save the model there.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Save the model to DIR.")
 @click.option(
-    "--explain", is_flag=True, help="Build nothing: say why it is possible or not, and what else would be."
+    "--explain",
+    is_flag=True,
+    help="Build nothing; print why the combination works or not, and the alternatives.",
 )
 @json_option
 @click.pass_context
@@ -58,15 +60,14 @@ def build(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Put a Transformer together and run it once.
+    """Assemble a Transformer and run it once.
 
-    Prints the assembly, the parameters by block, and what came of a real forward and backward pass over a
-    small batch with padding. VARIANT is a name, a name with options (eager:bias=false), or a class in a
-    file of your own (file.py:Class). Exit code 1 if loss or gradient is not finite; 2 if the combination
-    is refused.
+    Prints the parts, the parameters by block, and the result of a forward and backward pass on a small padded
+    batch. VARIANT is a name, a name with options (eager:bias=false), or a class in a file (file.py:Class). Exit
+    code 1 if the loss or a gradient is not finite; 2 if the combination is rejected.
 
-    --explain builds nothing. It holds the combination against the rules, and, axis by axis, what would come
-    of every other variant in place of the one chosen. Exit code 0 if it is possible, 1 if it is refused.
+    --explain builds nothing. It checks the combination against the rules and lists, axis by axis, which other
+    variants would fit. Exit code 0 if the combination works, 1 if not.
 
     \b
     Examples:
@@ -140,7 +141,7 @@ def _check(blueprint: Blueprint) -> None:
         check(make_plan(blueprint))
     except CombinationError as error:
         raise CombinationError(
-            f"{error}\nThe same command with --explain says, axis by axis, what would fit."
+            f"{error}\nRun the same command with --explain to list what would fit, axis by axis."
         ) from error
 
 

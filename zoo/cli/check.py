@@ -51,19 +51,16 @@ def _axes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 
 @click.command()
 @click.argument("part", metavar="FILE_OR_NAME", type=PartType())
-@click.option(
-    "--axis", metavar="AXIS", shell_complete=_axes, help="For which axis a class in a file is made."
-)
-@click.option("--failed", is_flag=True, help="Show only what does not hold.")
+@click.option("--axis", metavar="AXIS", shell_complete=_axes, help="Axis of a class in a file.")
+@click.option("--failed", is_flag=True, help="Show only failed properties.")
 @json_option
 @click.pass_context
 def check(ctx: click.Context, part: str, axis: str | None, failed: bool, as_json: bool) -> None:
-    """Whether one part fits: the properties that every part of its axis should have.
+    """Check that a part satisfies the properties of its axis.
 
-    FILE_OR_NAME is a variant (attention/fused, or fused where no other axis has one; options after a colon), or a
-    class in a file of your own (file.py:Class). The axis of such a class is told from what it takes. What a
-    variant declares (`zoo show`) decides what applies; a class in a file declares nothing. Exit code 1 if
-    something does not hold.
+    FILE_OR_NAME is a variant (attention/fused, or fused if that is unique; options after a colon), or a class in a
+    file (file.py:Class), whose axis is inferred from its signature. Which properties apply depends on what a
+    variant declares (`zoo show`); a class in a file declares nothing. Exit code 1 if a property failed.
 
     \b
     Examples:
@@ -113,19 +110,13 @@ def _print(part: Part, findings: Sequence[Finding], shown: Sequence[Finding]) ->
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    """The last line: how many hold."""
+    """Return the last line: "31 ok, 3 not applicable."."""
     from zoo.analysis.checks.base import FAILS, HOLDS, UNMADE
 
     unseen = sum(one.reason == UNMADE for one in findings)
     if unseen:
-        return f"It cannot be made: the other {unseen} properties were not looked at."
+        return f"It cannot be constructed; {unseen} other properties were not checked."
     holding, failing = (sum(one.status == status for one in findings) for status in (HOLDS, FAILS))
     apart = len(findings) - holding - failing
-    text = f"All {holding} properties hold"
-    if failing:
-        text = f"{failing} of {holding + failing} properties {_verb(failing)} not hold"
-    return f"{text}; {apart} {_verb(apart)} not apply." if apart else f"{text}."
-
-
-def _verb(number: int) -> str:
-    return "does" if number == 1 else "do"
+    counts = ((failing, "failed"), (holding, "ok"), (apart, "not applicable"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count) + "."

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     import click
 
 COMMANDS = {
-    "list": "What there is: variants by axis, presets, tasks.",
-    "show": "One variant in full, with its source.",
-    "diff": "Two variants side by side: source, capabilities, parameters.",
-    "build": "Put a Transformer together and run it once.",
-    "check": "Whether one part fits: the properties of its axis.",
-    "compare": "Every combination of some variants in one table.",
-    "train": "Train a Transformer on a task, and score it.",
-    "predict": "Let a trained Transformer answer.",
+    "list": "List variants by axis, presets and tasks.",
+    "show": "Show a variant in full, with its source.",
+    "diff": "Compare two variants: source, capabilities, parameters.",
+    "build": "Assemble a Transformer and run it once.",
+    "check": "Check that a part satisfies the properties of its axis.",
+    "compare": "Compare combinations of variants in one table.",
+    "train": "Train a Transformer on a task and score it.",
+    "predict": "Generate answers with a trained Transformer.",
     "translate": "Translate sentences with a trained Transformer.",
-    "evaluate": "BLEU and chrF of a trained Transformer's translations.",
-    "draw": "Pictures: attention, masks, positions, schedules, models, trainings.",
-    "plugins": "The plugins that are loaded, and what they add.",
+    "evaluate": "Score translations with BLEU and chrF.",
+    "draw": "Draw attention, masks, positions, schedules, models, trainings.",
+    "plugins": "List the loaded plugins and what they add.",
 }
 """Name and short help; the command is `zoo.cli.NAME:NAME`, `list` apart, which is `list_`."""
 

@@ -55,24 +55,32 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
 @presets_option
 @axis_options(several=True)
 @size_options
-@click.option("--batch", type=click.IntRange(1), default=BATCH, show_default=True, help="Rows of a batch.")
+@click.option("--batch", type=click.IntRange(1), default=BATCH, show_default=True, help="Rows per batch.")
 @click.option(
-    "--length", type=click.IntRange(1), help=f"Tokens of a row; {LENGTH}, or the least max-len if less."
+    "--length",
+    type=click.IntRange(1),
+    help=f"Tokens per row (default: {LENGTH}, or the smallest max-len if less).",
 )
-@click.option("--train", "training", is_flag=True, help="Train each too, and score it on unseen texts.")
-@click.option("--task", metavar="NAME", help=f"Train, on this task; --train alone takes {DEFAULT_TASK}.")
-@click.option("--steps", type=click.IntRange(1), help=f"Of each training; {DEFAULT_STEPS}.")
+@click.option("--train", "training", is_flag=True, help="Also train each one and score it on unseen texts.")
+@click.option("--task", metavar="NAME", help=f"Train on this task (default with --train: {DEFAULT_TASK}).")
+@click.option("--steps", type=click.IntRange(1), help=f"Steps of each training (default: {DEFAULT_STEPS}).")
 @click.option(
     "--seed",
     metavar="N,...",
     default="0",
     show_default=True,
     callback=_seeds,
-    help="Of weights and data; several train several times.",
+    help="Random seeds for weights and data, comma-separated; one training each.",
 )
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help="So many seeds, from --seed on.")
 @click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that measure and train."
+    "--seeds", type=click.IntRange(1), metavar="N", help="Number of consecutive seeds, starting at --seed."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of processes that measure and train.",
 )
 @device_option
 @accelerate_option
@@ -81,30 +89,27 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     "csv_path",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Write a CSV too, with machine and versions; an old one is replaced. - prints it, and no table.",
+    help="Also write a CSV, with machine and versions (replaces FILE); - prints it instead of the table.",
 )
 @json_option
 @click.pass_context
 def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given: Any) -> None:
-    """Combinations of variants and presets in one table.
+    """Compare combinations of variants and presets in one table.
 
-    Give any axis several variants, separated by commas, options after a colon, and --preset several names:
-    a row for every combination. Axes and sizes that are given hold for every row. Columns: what varies;
-    trained parameters; floating-point operations of a forward pass; median time of a forward pass, and of a
-    training step (forward, backward, AdamW), on one CPU thread or on CUDA; most memory in use during a
-    training step (parameters, optimizer state, gradients, activations, as torch's allocator counts them);
-    largest difference of the output to that of attention=eager with the same weights, where the attention
-    claims to equal it.
+    Each axis takes several variants, separated by commas (options after a colon), and --preset several names; the
+    table has one row per combination. Columns: what varies; trainable parameters; floating-point operations of
+    a forward pass; median time of a forward pass and of a training step (forward, backward, AdamW), on one CPU
+    thread or on CUDA; peak memory of a training step, as counted by torch's allocator; and, for attentions that
+    declare to equal it, the largest difference from attention=eager with the same weights.
 
-    With --train or --task, a second table: each is trained as `zoo train` would, with its own loss, schedule
-    and decoding, and with the recipe of its preset but for the steps; the share of unseen texts answered
-    exactly right, and the last loss; with several seeds the median, the least and the most.
+    With --train or --task, a second table: each is trained as by `zoo train`, with its own loss, schedule and
+    decoding and the recipe of its preset except for the steps. It shows the share of unseen texts answered
+    correctly and the last loss; with several seeds, the median, minimum and maximum.
 
-    With --jobs, rows and seeds are spread over processes of one thread each. Times are always taken in one
-    process, all rows in turns, after the others have ended.
+    With --jobs, rows and seeds run in several processes of one thread each. Times are measured in one process,
+    after the others have ended.
 
-    A combination that cannot work, or a part that fails, is a row with the reason. Exit code 1 if that is
-    every row.
+    A combination that cannot work, or a part that fails, is a row with the reason. Exit code 1 if every row is.
 
     \b
     Examples:

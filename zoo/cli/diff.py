@@ -50,12 +50,14 @@ class _CodeWrapper(textwrap.TextWrapper):
 @click.argument("axis", metavar="AXIS", shell_complete=complete_axes)
 @click.argument("a", metavar="A", shell_complete=complete_names)
 @click.argument("b", metavar="B", shell_complete=complete_names)
-@click.option("--unified", "-u", "as_unified", is_flag=True, help="A unified diff in place of two columns.")
-@click.option("--no-source", is_flag=True, help="Leave the source out.")
+@click.option(
+    "--unified", "-u", "as_unified", is_flag=True, help="Print a unified diff instead of two columns."
+)
+@click.option("--no-source", is_flag=True, help="Omit the source.")
 @size_options
 @json_option
 def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: bool, **given: Any) -> None:
-    """Two variants of an axis side by side.
+    """Compare two variants of an axis side by side.
 
     Their source in two columns, or as a unified diff where the terminal has fewer than 80; then what they
     declare differently (summary, formula, paper, capabilities, options), and which parameters they hold in
@@ -215,7 +217,7 @@ def _parameters(left: Holdings, right: Holdings, names: tuple[str, str], sizes: 
     changed = [name for name in every if left.shapes.get(name) != right.shapes.get(name)]
     same = [name for name in every if name not in changed]
     rows = [(name, _shape(left.shapes.get(name)), _shape(right.shapes.get(name))) for name in changed]
-    rows.append(("trained numbers", f"{left.parameters:,}", f"{right.parameters:,}"))
+    rows.append(("trainable parameters", f"{left.parameters:,}", f"{right.parameters:,}"))
     if alike:
         rows.append(("in the whole model", f"{left.of_model:,}", f"{right.of_model:,}"))
     title = (

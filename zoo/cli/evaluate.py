@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zoo.training.translation.scoring import Score
 
 DECODING = (
-    f"How translations are chosen: {', '.join(v.name for v in get_registry().variants('decoding'))}.  "
+    f"Decoding strategy: {', '.join(v.name for v in get_registry().variants('decoding'))}.  "
     "[default: the model's]"
 )
 
@@ -104,7 +104,7 @@ def scores(
     metavar="NAME",
     help="How BLEU splits text into words: 13a, intl, zh, char or none.",
 )
-@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
 @device_option
 @json_option
 def evaluate(
@@ -116,7 +116,7 @@ def evaluate(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Translate a test text with the best model of a run, and score it.
+    """Translate a test set with the best model of a run and score it.
 
     Without a test text, the run's own. Printed with sacrebleu's signatures: BLEU of plain text as papers report
     it; chrF2; and BLEU of lower-cased tokens, which is another measure, near to what tutorials report.

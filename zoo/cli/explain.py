@@ -9,7 +9,7 @@ from zoo.analysis.explain import Alternative, AxisReport, Explanation
 from zoo.cli.describe import brief
 from zoo.cli.text import bold, columns, wrapped
 
-FITS, IDLE = "would fit", "would mend nothing"
+FITS, IDLE = "would fit", "would not help"
 
 
 def explanation_json(found: Explanation) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 def explanation_text(found: Explanation) -> str:
     """The verdict, then axis by axis what else would fit and what would not, then the rules."""
     verdict = "\n".join(wrapped(f"{sentence} (rule {name})") for name, sentence in found.broken.items())
-    good = wrapped("No rule refuses it. What a part itself cannot take, it says when it is built.")
-    first = f"{bold('Refused')}\n{verdict}" if found.broken else good
+    good = wrapped("No rule rejects it. A part may still reject its own arguments when it is built.")
+    first = f"{bold('Rejected')}\n{verdict}" if found.broken else good
     axes = "\n".join(line for one in found.axes for line in _axis(one, found.broken))
     rules = [("broken" if name in found.broken else "kept", name, text) for name, text in found.rules.items()]
     return f"{first}\n\n{bold('Axis by axis')}\n{axes}\n\n{bold('Rules')}\n{columns(rules)}"
@@ -68,8 +68,8 @@ def _effect(one: Alternative, broken: Mapping[str, str]) -> str:
     """What a variant that breaks nothing new would change."""
     if not one.broken:
         return FITS
-    mended = [rule for rule in broken if rule not in one.broken]
-    return f"would mend {_rules(mended)} alone" if mended else IDLE
+    fixed = [rule for rule in broken if rule not in one.broken]
+    return f"would fix only {_rules(fixed)}" if fixed else IDLE
 
 
 def _why(one: Alternative, broken: Mapping[str, str]) -> Iterator[str]:

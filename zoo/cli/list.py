@@ -39,15 +39,15 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 @click.command("list")
 @click.argument("what", metavar="[AXIS|presets|tasks]", required=False, shell_complete=_complete)
 @click.option(
-    "--like", metavar="PATTERN", multiple=True, help="Only names that match; * and ? are wildcards."
+    "--like", metavar="PATTERN", multiple=True, help="List only matching names; * and ? are wildcards."
 )
 @click.option(
-    "--unlike", metavar="PATTERN", multiple=True, help="No names that match; may be repeated, as --like."
+    "--unlike", metavar="PATTERN", multiple=True, help="Exclude matching names; may be repeated, like --like."
 )
-@click.option("--long", "-l", "more", is_flag=True, help="Say too what each can do, its options, its paper.")
+@click.option("--long", "-l", "more", is_flag=True, help="Include capabilities, options and paper.")
 @json_option
 def list_(what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, as_json: bool) -> None:
-    """What there is: variants by axis, presets, tasks.
+    """List variants by axis, presets and tasks.
 
     A star marks the default of its axis. With --long, a line below says what a variant can do beyond what
     its axis takes for granted. PATTERN is compared with the name, and with AXIS/NAME.

@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option --json, `as_json` for the command, which then has standard output for `print_json` alone."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
     @wraps(command)
     def alone(*args: Any, as_json: bool, **given: Any) -> Any:
         with output_alone() if as_json else nullcontext():
@@ -44,7 +44,7 @@ def _seed(_ctx: click.Context, _param: click.Parameter, value: int) -> int:
 
 
 seed_option = click.option(
-    "--seed", type=int, default=0, show_default=True, callback=_seed, help="Of weights and data."
+    "--seed", type=int, default=0, show_default=True, callback=_seed, help="Random seed for weights and data."
 )
 
 
@@ -150,14 +150,14 @@ def presets_option(command: F) -> F:
         "--preset",
         type=PresetType(several=True),
         metavar="NAME,...",
-        help=f"Named blueprints, a row each: {', '.join(get_presets())}.",
+        help=f"Named blueprints, one row each: {', '.join(get_presets())}.",
     )(command)
 
 
 def corrected_option(command: F) -> F:
     """--corrected."""
     return click.option(
-        "--corrected", is_flag=True, help="Mend the traps of the preset; `zoo show preset NAME` tells them."
+        "--corrected", is_flag=True, help="Fix the pitfalls of the preset (see `zoo show preset NAME`)."
     )(command)
 
 
@@ -173,7 +173,7 @@ def device_option(command: F) -> F:
         type=click.Choice(["auto", "cpu", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where it runs; auto takes CUDA where there is one.",
+        help="Device to run on; `auto` uses CUDA if available.",
     )(command)
 
 
@@ -208,7 +208,7 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
     """
     name, corrected = given.pop("preset", None), given.pop("corrected", False)
     if corrected and name is None:
-        raise ZooError("--corrected mends the traps of a preset: name one with --preset.")
+        raise ZooError("--corrected fixes the pitfalls of a preset; name one with --preset.")
     choices = _asked({axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes})
     sizes = sizes_from(given)
     preset = get_preset(name) if name is not None else default

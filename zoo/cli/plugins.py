@@ -21,7 +21,7 @@ SHOWN = ("variants", "presets", "tasks", "commands")
 @json_option
 @click.pass_context
 def plugins(ctx: click.Context, as_json: bool) -> None:
-    """The plugins that are loaded, and what they add.
+    """List the loaded plugins and what they add.
 
     Built-in parts come through the same hooks as everybody's: an entry point in the group `zoo`. A broken
     plugin is skipped, with the reason; ZOO_STRICT_PLUGINS=1 makes it an error. ZOO_PLUGINS=a,b loads only

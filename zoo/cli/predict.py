@@ -21,11 +21,17 @@ from zoo.core.plugins import get_registry
     "--decoding",
     type=VariantType("decoding"),
     metavar="VARIANT",
-    help="How answers are chosen: "
+    help="Decoding strategy: "
     f"{', '.join(v.name for v in get_registry().variants('decoding'))}.  [default: the model's]",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of decodings that draw.")
-@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed for sampling strategies.",
+)
+@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
 @device_option
 @json_option
 def predict(
@@ -37,10 +43,10 @@ def predict(
     device: str,
     as_json: bool,
 ) -> None:
-    """Let a Transformer that `zoo train --save DIR` saved answer.
+    """Generate answers with a Transformer saved by `zoo train --save DIR`.
 
-    For each text: the text, the answer, and whether it is right. Without TEXT, texts are read from standard
-    input, separated by white space.
+    Prints each text, the answer, and whether it is right. Without TEXT, reads texts from standard input, separated
+    by white space.
 
     \b
     Examples:

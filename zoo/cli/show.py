@@ -18,10 +18,10 @@ from zoo.core.source import Source, find_source
 @click.command()
 @click.argument("axis", metavar="[AXIS]", required=False, shell_complete=complete_axes_and_preset)
 @click.argument("name", metavar="NAME", required=False, shell_complete=complete_names)
-@click.option("--no-source", is_flag=True, help="Leave the source out.")
+@click.option("--no-source", is_flag=True, help="Omit the source.")
 @json_option
 def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> None:
-    """One variant in full, with its source; or one preset.
+    """Show a variant in full, with its source, or a preset.
 
     Summary, formula, shapes, paper, capabilities, options, documentation, source. NAME may be a class in
     a file of your own, file.py:Class; AXIS may be left out where one axis has NAME. Nothing is imported:

@@ -23,7 +23,7 @@ def source_options(*parts: str) -> Callable[[F], F]:
             for kind, text in (
                 ("tsv", f"{WORDS[part]} pairs: sentence, tab, translation."),
                 ("tgt", f"{WORDS[part]} translations, line by line."),
-                ("src", f"{WORDS[part]} sentences, a line each; or .gz."),
+                ("src", f"{WORDS[part]} sentences, one per line; or .gz."),
             ):
                 click.option(f"--{part}-{kind}", type=FILE, metavar="FILE", help=text)(command)
         return command

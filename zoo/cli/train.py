@@ -110,7 +110,7 @@ class Run:
 )
 @blueprint_options
 @click.option("--steps", type=click.IntRange(1), help=f"Batches. {_OWN % DEFAULT.steps}")
-@click.option("--batch-size", type=click.IntRange(1), help=f"Rows a batch. {_OWN % DEFAULT.batch_size}")
+@click.option("--batch-size", type=click.IntRange(1), help=f"Rows per batch. {_OWN % DEFAULT.batch_size}")
 @click.option("--lr", type=float, help=f"Highest learning rate. {_OWN % DEFAULT.lr}")
 @click.option("--warmup", type=click.IntRange(1), help=f"Steps of the warm-up. {_OWN % DEFAULT.warmup}")
 @click.option(
@@ -118,7 +118,7 @@ class Run:
     type=click.IntRange(0),
     default=DEFAULT.seed,
     show_default=True,
-    help="Of weights, batches and what a decoding draws.",
+    help="Random seed for weights, batches and sampling.",
 )
 @device_option
 @accelerate_option
@@ -127,8 +127,8 @@ class Run:
     "--save",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help=f"Save the model and a log of the steps there, every {SAVE_EVERY} steps and at the end; a checkpoint that is "
-    "there is replaced.",
+    help=f"Save the model and a log of its steps to DIR every {SAVE_EVERY} steps and at the end "
+    "(replaces a checkpoint).",
 )
 @json_option
 @click.pass_context
@@ -143,11 +143,11 @@ def train(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Train a Transformer on a task, and score it.
+    """Train a Transformer on a task and score it.
 
-    The score: of 1,000 texts that were not trained on, how many answers are right in every letter and in where
-    they end. Variants, sizes and recipe start from the preset of the task. Ctrl-C keeps what has been learned so far,
-    if --save was given, and exits with 130; a loss that is not finite exits with 1.
+    The score is the share of 1,000 unseen texts that are answered exactly right. Variants, sizes and recipe default to
+    the preset of the task. Ctrl-C saves the model if --save was given and exits with 130; a loss that is not
+    finite exits with 1.
 
     \b
     Examples:

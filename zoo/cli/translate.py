@@ -20,8 +20,14 @@ NAMED = 5  # sentences that were cut
 @click.argument("folder", metavar="RUN", type=FILE)
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option("--decoding", type=VariantType("decoding"), metavar="VARIANT", help=DECODING)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of decodings that draw.")
-@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed for sampling strategies.",
+)
+@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
 @device_option
 @accelerate_option
 @json_option

@@ -58,19 +58,19 @@ AXES = (
                 ("embedding", "queries-keys", "scores"),
             ),
             Capability("cacheable", False, "places one more token without seeing the others again"),
-            Capability("head_multiple", 1, "the width of a head must be a multiple of this"),
+            Capability("head_multiple", 1, "head_dim must be a multiple of this"),
             NEEDS,
         ),
     ),
     Axis(
         "norm",
-        "where the norm stands in a residual block",
+        "where the norm is in a residual block",
         "pre",
         "Class(make_norm, num_sublayers, dropout=0.0, **options); forward(x [B,T,D], *sublayers) -> [B,T,D], "
         "each sublayer a function [B,T,D] -> [B,T,D].",
         (
             Capability("final_norm", False, "a stack of such layers ends in one more norm"),
-            Capability("cacheable", False, "treats every position by itself"),
+            Capability("cacheable", False, "treats every position independently"),
             NEEDS,
         ),
     ),

@@ -127,7 +127,7 @@ def loss_and_head(plan: Plan) -> str:
     loss = next((v.name for v in plan.registry.variants("loss") if v.capabilities["takes"] == given), "")
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
     why = {
-        ("logits", "log-probs"): "the loss would fall without end, and nothing be learned",
+        ("logits", "log-probs"): "the loss is unbounded below, so nothing would be learned",
         ("log-probs", "logits"): "the softmax would be taken twice, for nothing",
         ("probs", "log-probs"): "there would be next to no gradient, and training would stay on a plateau",
         ("probs", "logits"): "there would be next to no gradient, and training would stay on a plateau",

@@ -33,7 +33,7 @@ def failing(one: Examined) -> dict[str, tuple[str, ...]]:
 def test_an_exercise_holds_and_its_matrix_is_written(tmp_path: Path) -> None:
     result = zoo("dev", "check", "feedforward", "--output", str(tmp_path / "matrix.csv"))
     assert result.exit_code == 0, result.output
-    assert "All of it holds." in result.output
+    assert "All checks passed." in result.output
     with (tmp_path / "matrix.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["mistake"] for row in rows} == {m.id for m in get_mistakes("feedforward")}
@@ -56,7 +56,7 @@ def test_a_surviving_and_a_misnamed_mistake_are_found(monkeypatch: pytest.Monkey
     other = replace(known[1], named=replace(known[1].named, id="other-name"))
     monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: (harmless, other))
     rows = matrix(get_exercise("feedforward"), seed=0)
-    assert [row.problem for row in rows] == ["it survives: no test failed", f"it is named {known[1].id}"]
+    assert [row.problem for row in rows] == ["not caught: no test failed", f"named {known[1].id}"]
 
 
 def copied(into: Path, monkeypatch: pytest.MonkeyPatch) -> Exercise:
@@ -71,8 +71,8 @@ def test_a_test_that_kills_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     only = [m for m in get_mistakes("feedforward") if m.id == "bias-missing"]
     monkeypatch.setattr("grader.author.matrix.get_mistakes", lambda _name: only)
     found = failing(examine(get_exercise("feedforward"), seed=0))
-    assert list(found) == ["every test kills a mistake"]
-    assert "class.test_input_left_alone" in found["every test kills a mistake"]
+    assert list(found) == ["every test catches a mistake"]
+    assert "class.test_input_left_alone" in found["every test catches a mistake"]
 
 
 def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
@@ -99,7 +99,7 @@ def test_a_broken_solution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_name_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
     result = zoo("dev", "new-exercise", "--into", str(tmp_path), "--", name)
     assert result.exit_code == 2
-    assert "expected a Python name" in result.output
+    assert "expected a lower-case Python name" in result.output
     assert not list(tmp_path.iterdir())
 
 
@@ -124,7 +124,7 @@ def test_the_new_exercise_holds_from_the_start(tmp_path: Path) -> None:
         text=True,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "All of it holds." in ran.stdout
+    assert "All checks passed." in ran.stdout
 
 
 @pytest.mark.slow
@@ -136,4 +136,4 @@ def test_an_exercise_holds_whole(name: str) -> None:
 def test_unwritable_matrix_is_a_sentence(tmp_path: Path) -> None:
     result = zoo("dev", "check", "feedforward", "--output", str(tmp_path / "none" / "m.csv"))
     assert result.exit_code == 2
-    assert "There is no folder" in result.output
+    assert "there is no directory" in result.output

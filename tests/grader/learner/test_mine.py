@@ -35,7 +35,7 @@ def test_one_part_of_mine_stands_among_the_zoos(name: str, tmp_path: Path) -> No
     solve(tmp_path, name)
     result = zoo("build", f"--mine={tmp_path}")
     assert result.exit_code == 0, result.output
-    assert f"1 of {len(OWN)} parts yours" in result.output
+    assert f"1 of {len(OWN)} parts are yours" in result.output
     rows = {line.split()[0]: line for line in result.output.splitlines() if line.strip()}
     assert [part for part in OWN if "yours" in rows[part]] == [name]
 
@@ -43,14 +43,14 @@ def test_one_part_of_mine_stands_among_the_zoos(name: str, tmp_path: Path) -> No
 def test_what_is_not_solved_is_the_zoos(tmp_path: Path) -> None:
     solve(tmp_path, "masks", "norm")
     (tmp_path / "progress.txt").write_text("masks: solved\nnorm: tried; points 1/2\n")
-    assert f"1 of {len(OWN)} parts yours" in zoo("build", f"--mine={tmp_path}").output
+    assert f"1 of {len(OWN)} parts are yours" in zoo("build", f"--mine={tmp_path}").output
 
 
 def test_nothing_solved_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "attention.py").write_text("")
     result = zoo("build", f"--mine={tmp_path}")
     assert result.exit_code == 2
-    assert "No exercise is solved yet" in result.output
+    assert "You have not solved any exercise yet." in result.output
 
 
 def test_a_file_that_broke_after_it_was_solved_is_a_sentence_with_its_line(tmp_path: Path) -> None:
@@ -69,6 +69,6 @@ def test_all_of_it_mine_learns_to_spell_backwards(tmp_path: Path) -> None:
     solve(tmp_path, *OWN)
     result = zoo("build", f"--mine={tmp_path}")
     assert result.exit_code == 0, result.output
-    assert f"{len(OWN)} of {len(OWN)} parts yours" in result.output
+    assert f"{len(OWN)} of {len(OWN)} parts are yours" in result.output
     assert "After training, it spells" in result.output
     assert "With your cache, position by position, it spells" in result.output

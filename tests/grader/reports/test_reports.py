@@ -76,7 +76,7 @@ def test_the_page_names_the_mistake_with_formula_hint_proof_and_picture() -> Non
     assert "grader error: grader's own" in text
     assert SCALE.source not in text
     assert SCALE.source in printed("terminal", make(FAILED), show_all=True)
-    assert text.endswith("\nfailed: 2/9 points (1 failed, 1 grader errors, 1 skipped, 1 passed)\n\n")
+    assert text.endswith("\nfailed: 2/9 points (1 failed, 1 grader errors, 1 skipped, 1 passed) in 1.2 s\n\n")
     assert "zoo grade 'my file.py' --only numerics" in text
     assert "--seed 7" in text
 
@@ -160,14 +160,14 @@ def test_who_wants_no_colour_gets_none(name: str, value: str, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("grade", "expected"),
     [
-        (make(PASSED), "\npassed: 2/2 points (1 passed)\n"),
+        (make(PASSED), "\npassed: 2/2 points (1 passed) in 1.2 s\n"),
         (make(PASSED, next_exercise="masks.py"), "Next: exercises/masks.py"),
         (make(PASSED, selection=" --only shape"), "Run all tests:\n  zoo grade 'my file.py'\n"),
         (make(PASSED, file="my/attention.py", next_exercise="masks.py"), "Next: my/masks.py\n"),
         (make(PASSED, file="my/attention.py"), "zoo solution my/attention.py\n"),
         (make(PASSED), "zoo solution attention\n"),
         (make(FAILED), "Get a hint (each call reveals more):\n  zoo hint attention\n"),
-        (make(SKIPPED), "\nfailed: 0/3 points (1 skipped)\n"),
+        (make(SKIPPED), "\nfailed: 0/3 points (1 skipped) in 1.2 s\n"),
     ],
 )
 def test_the_page_ends_with_the_next_step(grade: Grade, expected: str) -> None:

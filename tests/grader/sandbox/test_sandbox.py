@@ -89,7 +89,7 @@ def test_the_level_is_the_best_that_holds(monkeypatch: pytest.MonkeyPatch) -> No
 def test_strict_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Canary, "verdict", lambda _: "a trial process could fork")
     with Sandbox("strict") as sandbox:
-        with pytest.raises(ZooError, match="strict does not hold here: a trial process could fork"):
+        with pytest.raises(ZooError, match="strict is not available here: a trial process could fork"):
             sandbox.level("cpu")
         with pytest.raises(ZooError, match="use --device=cpu"):
             sandbox.worker("cuda")

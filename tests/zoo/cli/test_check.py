@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,9 @@ def test_a_variant_with_options(zoo: Zoo) -> None:
     done = zoo("check", "feedforward/relu")
     assert done.code == 0
     assert done.out.startswith(
-        "feedforward/relu, on the axis feedforward\n  holds  can be made as its axis makes it\n"
+        "feedforward/relu, on the axis feedforward\n  ok  can be constructed with the arguments of its axis\n"
     )
-    assert done.out.endswith(" properties hold.\n")
+    assert done.out.endswith(" ok.\n")
     assert max(map(len, done.out.splitlines())) <= 80
     assert "attention/eager:bias=false, on the axis" in zoo("check", "eager:bias=false").out
 
@@ -47,11 +48,10 @@ def test_a_variant_with_options(zoo: Zoo) -> None:
 def test_what_does_not_apply_has_a_reason(zoo: Zoo) -> None:
     done = zoo("check", "attention/torch")
     assert done.code == 0
-    assert (
-        "not applicable position by position with a cache equals all at once -> It does not declare"
-        in words(done.out)
+    assert "not applicable cached decoding matches the full forward pass -> It does not declare" in words(
+        done.out
     )
-    assert done.out.splitlines()[-1].endswith("do not apply.")
+    assert done.out.splitlines()[-1].endswith(" not applicable.")
 
 
 def test_a_right_part_of_ones_own(zoo: Zoo, mine: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_right_part_of_ones_own(zoo: Zoo, mine: Path) -> None:
     done = zoo("check", "mine.py:Mine")
     assert done.code == 0
     assert done.out.startswith("mine.py:Mine, on the axis feedforward\n")
-    assert done.out.endswith(" properties hold.\n")
+    assert done.out.endswith(" ok.\n")
     assert zoo("check", "mine.py").out == done.out
 
 
@@ -67,25 +67,25 @@ def test_a_wrong_part_of_ones_own(zoo: Zoo, mine: Path) -> None:
     mine.write_text(LEAKY.format(line="x = x - x.mean(1, keepdim=True)"))
     done = zoo("check", "mine.py:Mine", "--axis=feedforward")
     assert done.code == 1
-    assert "does not hold treats every vector by itself -> A vector alone gives something else" in words(
+    assert "failed treats every vector independently -> A vector alone gives something else" in words(
         done.out
     )
-    assert "does not hold in a model: no later target token changes earlier logits" in words(done.out)
-    assert "properties do not hold" in done.out.splitlines()[-1]
+    assert "failed in a model: no later target token changes earlier logits" in words(done.out)
+    assert re.fullmatch(r"\d+ failed, \d+ ok(, \d+ not applicable)?\.", done.out.splitlines()[-1])
 
 
 def test_only_what_does_not_hold(zoo: Zoo, mine: Path) -> None:
     mine.write_text(LEAKY.format(line="x = x - x.mean(1, keepdim=True)"))
     whole, done = zoo("check", "mine.py"), zoo("check", "mine.py", "--failed")
     assert done.code == 1
-    assert "\n  holds" in whole.out
-    assert "\n  holds" not in done.out
-    assert whole.out.count("does not hold") == done.out.count("does not hold")
+    assert "\n  ok " in whole.out
+    assert "\n  ok " not in done.out
+    assert whole.out.count("\n  failed ") == done.out.count("\n  failed ") > 0
     assert whole.out.splitlines()[-1] == done.out.splitlines()[-1]
     found = zoo("check", "mine.py", "--failed", "--json").json
-    assert {one["status"] for one in found["properties"]} == {"does not hold"}
+    assert {one["status"] for one in found["properties"]} == {"failed"}
     good = zoo("check", "schedule/linear", "--failed")
-    assert (good.code, good.out) == (0, "All 6 properties hold.\n")
+    assert (good.code, good.out) == (0, "6 ok.\n")
 
 
 def test_what_a_part_raises_is_a_sentence_with_the_line(zoo: Zoo, mine: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_stub_is_not_written_yet(zoo: Zoo) -> None:
     done = zoo("check", f"{ROOT / 'exercises' / 'attention.py'}:MultiHeadAttention")
     assert done.code == 1
     assert "-> It is not written yet (line" in words(done.out)
-    assert "It cannot be made: the other" in words(done.out)
+    assert "It cannot be constructed;" in words(done.out)
     assert "not applicable" not in done.out
 
 
@@ -131,8 +131,8 @@ def test_json_is_alone_on_standard_output(zoo: Zoo, mine: Path) -> None:
         False,
     )
     statuses = {one["status"] for one in found["properties"]}
-    assert statuses <= {"holds", "does not hold", "not applicable"}
-    assert all(bool(one["reason"]) == (one["status"] != "holds") for one in found["properties"])
+    assert statuses <= {"ok", "failed", "not applicable"}
+    assert all(bool(one["reason"]) == (one["status"] != "ok") for one in found["properties"])
     good = zoo("check", "schedule/linear", "--json")
     assert good.code == 0
     assert good.json["good"] is True

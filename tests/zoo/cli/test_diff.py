@@ -52,7 +52,7 @@ def test_two_columns_then_what_differs_then_the_parameters(zoo: Zoo) -> None:
     assert "exact yes no" in words
     assert "num kv heads - 2" in words
     assert "k_proj.weight [64, 64] [32, 64]" in words
-    assert "trained numbers 16,640 12,480" in words
+    assert "trainable parameters 16,640 12,480" in words
     assert "q_proj.weight" in done.out[done.out.index("the same in both") :]
 
 
@@ -130,12 +130,12 @@ def test_sizes_decide_the_shapes(zoo: Zoo) -> None:
     out = zoo("diff", "head", "logits", "logits:bias=false", "--d-model=8", "--tgt-vocab=5").out
     words = [" ".join(line.split()) for line in out.splitlines()]
     assert "bias [5] -" in words
-    assert "trained numbers 45 40" in words
+    assert "trainable parameters 45 40" in words
 
 
 def test_models_that_differ_elsewhere_are_not_counted_as_a_whole(zoo: Zoo) -> None:
     out = zoo("diff", "head", "logits", "log-softmax", "--no-source").out
-    assert "trained numbers" in out
+    assert "trainable parameters" in out
     assert "in the whole model" not in out
     assert "in the whole model" in zoo("diff", "norm", "pre", "post", "--no-source").out
 

@@ -78,7 +78,7 @@ def _mask(part: Part, keys: int, dtype: torch.dtype) -> Tensor:
     return part.registry.get("mask", part.can("mask_forms")[0]).load()().encode(keep, dtype)  # type: ignore[no-any-return]
 
 
-@holds("refuses a width that the heads do not divide")
+@holds("rejects a d_model that num_heads does not divide")
 def width(part: Part) -> None:
     """ValueError from the constructor."""
     heads = part.sizes.num_heads
@@ -86,7 +86,7 @@ def width(part: Part) -> None:
     refuses(lambda: part.make(d_model=odd), f"d_model={odd} with num_heads={heads}")
 
 
-@holds("rows of a batch do not see each other")
+@holds("rows of a batch are independent")
 def rows(part: Part) -> None:
     """Each item alone gives what it gives in the batch."""
     attention, given = part.module().eval(), inputs(part)
@@ -103,7 +103,7 @@ def rows(part: Part) -> None:
 def order(part: Part) -> None:
     """Keys and values in another order give the same; queries in another order, their outputs in that order."""
     if "cross" not in part.can("roles"):
-        raise DoesNotApply("It stands in self-attention only, where keys have positions.")
+        raise DoesNotApply("It is for self-attention only, where keys have positions.")
     attention, (query, key, value) = part.module().eval(), inputs(part)
     out = run(part, attention, [query, key, value])
     shuffled = torch.tensor([3, 0, 4, 1, 2])
@@ -132,14 +132,14 @@ def large(part: Part) -> None:
     finite(out, "For inputs of size 1000, the output")
 
 
-@holds("dropout acts in train mode, and only there")
+@holds("dropout is active in train mode only")
 def dropout(part: Part) -> None:
     """And eval mode with dropout is what it would be without."""
     given = inputs(part)
     drops_in_train_mode_only(part, lambda attention: run(part, attention, given))
 
 
-@holds("inputs and masks are left as they were")
+@holds("does not modify its inputs and masks")
 def untouched(part: Part) -> None:
     """Nothing is changed in place."""
     attention, given = part.module(), inputs(part)
@@ -153,7 +153,7 @@ def untouched(part: Part) -> None:
             raise DoesNotHold(f"The {name} was changed in place.")
 
 
-@holds("eval mode gives the same each time")
+@holds("is deterministic in eval mode")
 def eval_mode(part: Part) -> None:
     """Also after a call with other inputs, of another length."""
     given, other = inputs(part), inputs(part, 2, 6, 7)

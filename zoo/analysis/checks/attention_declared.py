@@ -43,7 +43,7 @@ def _bias(part: Part) -> dict[str, bool]:
     return {"bias": part.options["bias"]} if "bias" in part.options else {}
 
 
-@holds("the weights it shows are those it uses")
+@holds("returns the weights that it uses")
 def weights(part: Part) -> None:
     """[B, H, Tq, Tk], 0 where masked, with the output of a plain call; if exact, they sum to 1 in every open row."""
     part.must("returns_weights")
@@ -63,7 +63,7 @@ def weights(part: Part) -> None:
             same(sums, open_.any(-1).to(sums), "The weights of a row do not sum to 1")
 
 
-@holds("position by position with a cache equals all at once")
+@holds("cached decoding matches the full forward pass")
 def cached_self(part: Part) -> None:
     """In self-attention, keys and values of earlier positions come from the cache; with and without a mask."""
     part.must("cacheable")
@@ -83,12 +83,12 @@ def cached_self(part: Part) -> None:
             same(tensor(step, part), expected, f"With a cache, position {place} is another")
 
 
-@holds("in cross-attention, keys and values are taken from the cache")
+@holds("in cross-attention, reads keys and values from the cache")
 def cached_cross(part: Part) -> None:
     """After the first call the memory is not looked at again."""
     part.must("cacheable")
     if "cross" not in part.can("roles"):
-        raise DoesNotApply("It does not stand in cross-attention.")
+        raise DoesNotApply("It is not used in cross-attention.")
     attention, (query, key, _) = part.module().eval(), inputs(part)
     whole, cache = run(part, attention, [query, key, key], padding()), KeyValueCache(grows=False)
     for place in range(query.size(1)):
@@ -98,7 +98,7 @@ def cached_cross(part: Part) -> None:
         same(step, whole[:, place : place + 1], f"With a cached memory, query {place} is answered otherwise")
 
 
-@holds("a batch without its padding gives the same")
+@holds("gives the same for a batch without its padding")
 def packed(part: Part) -> None:
     """Real positions one after the other, of queries and keys in self-attention, of keys alone in cross-attention."""
     part.must("packs")
@@ -153,13 +153,13 @@ def _positions(part: Part, place: str) -> tuple[Tensor, Tensor, Tensor]:
     return without, idle, acted
 
 
-@holds("an encoding can turn queries and keys")
+@holds("works with an encoding that rotates queries and keys")
 def queries_and_keys(part: Part) -> None:
     """`positions.rotate` acts, and positions that do nothing change nothing."""
     _positions(part, "queries-keys")
 
 
-@holds("an encoding can act on the scores")
+@holds("works with an encoding that adds to the scores")
 def scores(part: Part) -> None:
     """`positions.bias` acts beside the mask, and positions that do nothing change nothing."""
     _positions(part, "scores")

@@ -50,7 +50,7 @@ def _must_be_causal(part: Part) -> None:
         raise DoesNotApply("It declares that it honours no causal mask.")
 
 
-@holds("a masked key changes nothing")
+@holds("a masked key has no effect")
 def masked_key(part: Part) -> None:
     """However large what stands there is. In self-attention, at the other positions."""
     attention, given, keep = part.module().eval(), inputs(part), padding()
@@ -61,10 +61,10 @@ def masked_key(part: Part) -> None:
     after = run(part, attention, [changed[0] if in_self else given[0], *changed], keep)
     if in_self:
         before, after = before.masked_fill(hidden, 0.0), after.masked_fill(hidden, 0.0)
-    same(after, before, "What stands at keys that the mask hides changed the output")
+    same(after, before, "Values at masked keys changed the output")
 
 
-@holds("a query takes nothing from keys that are masked for it")
+@holds("a query depends on unmasked keys only")
 def masked_for_a_query(part: Part) -> None:
     """Every query with a mask of its own: the gradients at its hidden keys and values are 0."""
     _must_be_causal(part)
@@ -80,7 +80,7 @@ def masked_for_a_query(part: Part) -> None:
                 raise DoesNotHold(f"Query {place} depends on keys or values that the mask hides from it.")
 
 
-@holds("under a causal mask the past counts and the future does not")
+@holds("under a causal mask, depends on the past and not on the future")
 def causality(part: Part) -> None:
     """In self-attention: a position depends on itself, on some earlier one, and on no later one."""
     _must_be_causal(part)
@@ -100,7 +100,7 @@ def causality(part: Part) -> None:
             raise DoesNotHold(f"Position {place} depends on no earlier one.")
 
 
-@holds("a mask means the same however it is broadcast")
+@holds("a mask means the same in every broadcast shape")
 def broadcast(part: Part) -> None:
     """[1 or B, 1, 1 or Tq, Tk] and all of [B, H, Tq, Tk], and [Tq, Tk] where all items have one mask."""
     attention, given = part.module().eval(), inputs(part)
@@ -152,7 +152,7 @@ def forms(part: Part) -> None:
             same(gradient, results[0][1], f"A mask as {form} gives other gradients than as {first}")
 
 
-@holds("a row that may attend to nothing takes nothing")
+@holds("a fully masked row gets nothing")
 def blank_rows(part: Part) -> None:
     """Its output is one and the same whatever the input: that of heads which are 0. With gradients and without."""
     if not part.can("blanks_rows"):
@@ -165,11 +165,11 @@ def blank_rows(part: Part) -> None:
         with torch.set_grad_enabled(mode):
             outs += [run(part, attention, inputs(part), keep)[blank] for _ in range(2)]
     for out in outs:
-        finite(out, "The output of a row that may attend to nothing")
+        finite(out, "The output of a fully masked row")
         same(
             out,
             outs[0][:1].expand_as(out),
-            "The output of a row that may attend to nothing depends on the input",
+            "The output of a fully masked row depends on the input",
         )
 
 

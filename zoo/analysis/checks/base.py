@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Test = Callable[["Part"], None]
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not applicable"
+HOLDS, FAILS, OPEN = "ok", "failed", "not applicable"
 UNMADE = "It cannot be made."
 LONGEST = 300
 """Characters of somebody else's error that are repeated."""

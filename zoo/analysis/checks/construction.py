@@ -1,4 +1,4 @@
-"""The first property of every part: it can be made as its axis makes it."""
+"""The first property of every part: it can be constructed with the arguments of its axis."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def constructed(part: Part) -> None:
             raise DoesNotHold(f"Expected a method '{method}'; there is none.")
 
 
-CONSTRUCTED = Property("can be made as its axis makes it", constructed)
+CONSTRUCTED = Property("can be constructed with the arguments of its axis", constructed)
 
 assert set(METHODS) <= set(HANDED)

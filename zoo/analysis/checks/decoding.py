@@ -60,7 +60,7 @@ def _checked(answers: Any, rows: int, max_len: int) -> Tensor:
     if answers.dtype != torch.int64:
         raise DoesNotHold(f"Expected int64 tokens, got {answers.dtype}.")
     if answers.numel() and not (answers.min() >= 0 and answers.max() < VOCAB):
-        raise DoesNotHold("There is a token that the vocabulary does not hold.")
+        raise DoesNotHold("There is a token that is not in the vocabulary.")
     return answers
 
 
@@ -80,7 +80,7 @@ def answers_of(
     return _checked(generate(model, src, max_len, part.make(), cached=cached), src.size(0), max_len)
 
 
-@holds("says what a model that is certain says")
+@holds("follows a model that is certain")
 def reads_out(part: Part) -> None:
     """Word by word, then the end."""
     answers, scripts = certain(part)
@@ -90,7 +90,7 @@ def reads_out(part: Part) -> None:
             raise DoesNotHold(f"The model is certain of {expected}, but the answer is {answer}.")
 
 
-@holds("after its end a row is padding")
+@holds("a row is padded after its end")
 def padded(part: Part) -> None:
     """And it stops when all rows have ended."""
     answers, scripts = certain(part)
@@ -121,7 +121,7 @@ def tokens(part: Part) -> None:
         answers_of(part, ragged(words(4, 5)), seed)
 
 
-@holds("with a cache it answers the same")
+@holds("gives the same answers with a cache")
 def cached(part: Part) -> None:
     """Random models; rows may be reordered and dropped on the way."""
     for seed in SEEDS:
@@ -133,7 +133,7 @@ def cached(part: Part) -> None:
             raise DoesNotHold("With cached keys and values, the answers are others.")
 
 
-@holds("rows of a batch do not see each other")
+@holds("rows of a batch are independent")
 def rows(part: Part) -> None:
     """Each row alone is answered as in the batch."""
     src = ragged(words(4, 5))

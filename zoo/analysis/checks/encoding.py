@@ -66,7 +66,7 @@ def shapes(part: Part) -> None:
     keeps_dtype(part, [(3, LENGTH, width), (1, 1, width), (2, part.sizes.max_len, width)])
 
 
-@holds("refuses more than max_len positions")
+@holds("rejects more than max_len positions")
 def too_long(part: Part) -> None:
     """ValueError from forward."""
     if not part.can("positional"):
@@ -76,7 +76,7 @@ def too_long(part: Part) -> None:
     refuses(lambda: encoding(embedded(part, length)), what)
 
 
-@holds("tells positions apart, if it declares so")
+@holds("distinguishes positions, if it declares positional")
 def positional(part: Part) -> None:
     """One that does not (positional=False) gives permuted outputs for permuted inputs."""
     for encoding in both_sides(part):
@@ -129,7 +129,7 @@ def place(part: Part) -> None:
         finite(bias, "The bias")
 
 
-@holds("acts in float32, float64 and bfloat16")
+@holds("works in float32, float64 and bfloat16")
 def dtypes(part: Part) -> None:
     """What positions() gives has the dtype of the queries."""
 
@@ -148,7 +148,7 @@ def dtypes(part: Part) -> None:
     in_dtypes(part, attempt)
 
 
-@holds("one more position is placed as among all")
+@holds("a single further position is encoded as in the full sequence")
 def start(part: Part) -> None:
     """With `start`, and for the last queries alone: what decoding with a cache needs."""
     part.must("cacheable")
@@ -173,7 +173,7 @@ def start(part: Part) -> None:
             )
 
 
-@holds("rows of a batch do not see each other")
+@holds("rows of a batch are independent")
 def rows(part: Part) -> None:
     """Each item alone gives what it gives in the batch."""
     encoding, x = part.module().eval(), embedded(part)
@@ -199,13 +199,13 @@ def reach(part: Part) -> None:
     gradients(encoding, out, [("the embedding", x)])
 
 
-@holds("inputs are left as they were")
+@holds("does not modify its inputs")
 def untouched(part: Part) -> None:
     """Nothing is changed in place."""
     inputs_kept(part.module().eval(), [embedded(part)])
 
 
-@holds("eval mode gives the same each time")
+@holds("is deterministic in eval mode")
 def eval_mode(part: Part) -> None:
     """Also after a call with another length."""
     x = embedded(part)

@@ -59,7 +59,7 @@ def norm_shapes(part: Part) -> None:
     in_dtypes(part, attempt)
 
 
-@NORM("every sublayer is called once, and its output counts")
+@NORM("calls every sublayer once and uses its output")
 def each_once(part: Part) -> None:
     """And what it is given depends on the input."""
     norm, calls = part.module(num_sublayers=3), [0, 0, 0]
@@ -82,7 +82,7 @@ def each_once(part: Part) -> None:
             raise DoesNotHold(f"The output of the sublayer called as number {number} has no influence.")
 
 
-@NORM("there is a residual path past the sublayers")
+@NORM("has a residual path around the sublayers")
 def residual(part: Part) -> None:
     """Where sublayers give 0, the input still reaches the output."""
     norm, x = part.module(), hidden(part).requires_grad_()
@@ -92,7 +92,7 @@ def residual(part: Part) -> None:
         raise DoesNotHold("Where all sublayers give 0, the output does not depend on the input.")
 
 
-@NORM("treats every position by itself, if it declares cacheable")
+@NORM("treats every position independently, if it declares cacheable")
 def norm_alone(part: Part) -> None:
     """A position alone gives what it gives among others."""
     part.must("cacheable")
@@ -114,7 +114,7 @@ def _with(norm: Any, functions: list[Sublayer]) -> Any:
     return Applied()
 
 
-@NORM("rows of a batch do not see each other")
+@NORM("rows of a batch are independent")
 def norm_rows(part: Part) -> None:
     """Each item alone gives what it gives in the batch."""
     norm, functions, x = part.module().eval(), sublayers(part), hidden(part)
@@ -128,20 +128,20 @@ def norm_reach(part: Part) -> None:
     gradients(norm, tensor(norm(x, *sublayers(part)), part), [("the input", x)])
 
 
-@NORM("dropout acts in train mode, and only there")
+@NORM("dropout is active in train mode only")
 def norm_dropout(part: Part) -> None:
     """And eval mode with dropout is what it would be without."""
     x, functions = hidden(part), sublayers(part)
     drops_in_train_mode_only(part, lambda norm: tensor(norm(x, *functions), part))
 
 
-@NORM("inputs are left as they were")
+@NORM("does not modify its inputs")
 def norm_untouched(part: Part) -> None:
     """Nothing is changed in place."""
     inputs_kept(_with(part.module().eval(), sublayers(part)), [hidden(part)])
 
 
-@NORM("eval mode gives the same each time")
+@NORM("is deterministic in eval mode")
 def norm_eval(part: Part) -> None:
     """Also after a call with another length."""
     x, functions = hidden(part), sublayers(part)
@@ -194,11 +194,11 @@ def eval_mode(part: Part) -> None:
 
 for _properties in (NORM_TYPE, FEEDFORWARD):
     _properties("keeps shape and dtype, in float32, float64 and bfloat16")(shapes)
-    _properties("treats every vector by itself")(by_itself)
+    _properties("treats every vector independently")(by_itself)
     _properties("gradients are finite and reach the input and every parameter")(reach)
-    _properties("inputs are left as they were")(untouched)
-    _properties("eval mode gives the same each time")(eval_mode)
-FEEDFORWARD("dropout acts in train mode, and only there")(dropout)
+    _properties("does not modify its inputs")(untouched)
+    _properties("is deterministic in eval mode")(eval_mode)
+FEEDFORWARD("dropout is active in train mode only")(dropout)
 
 
 # norms ----------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def no_future(part: Part) -> None:
             raise DoesNotHold("A target position may attend to a later one.")
 
 
-@MASKING("a word may attend to itself and to the words before it")
+@MASKING("a token may attend to itself and to earlier tokens")
 def sees_words(part: Part) -> None:
     """What is no padding is hidden from no later word, and in the source from nobody."""
     tokens = _tokens()
@@ -96,7 +96,7 @@ def last_rows(part: Part) -> None:
             raise DoesNotHold(f"The mask of the last {queries} queries is not the end of the whole mask.")
 
 
-@MASKING("rows of a batch do not see each other")
+@MASKING("rows of a batch are independent")
 def masking_rows(part: Part) -> None:
     """Each item alone gets the mask that it gets in the batch."""
     tokens = _tokens()
@@ -119,7 +119,7 @@ def no_blank_rows(part: Part) -> None:
         raise DoesNotHold("Everything is hidden from some position, which blank_rows=True would declare.")
 
 
-@MASKING("tokens are left as they were")
+@MASKING("does not modify its input tokens")
 def masking_untouched(part: Part) -> None:
     """Nothing is changed in place."""
     masking, tokens = part.make(), _tokens()
@@ -136,7 +136,7 @@ def _usual() -> list[Tensor]:
     return [keep, future, keep & future, causal_keep(1, LENGTH) & keep, torch.zeros_like(keep)]
 
 
-@MASK("what is encoded is decoded again")
+@MASK("decoding inverts encoding")
 def there_and_back(part: Part) -> None:
     """The masks of a model, in float32, float64 and bfloat16."""
     form = part.make()
@@ -148,7 +148,7 @@ def there_and_back(part: Part) -> None:
                 raise DoesNotHold(f"A mask {list(keep.shape)} is another after encoding and decoding.")
 
 
-@MASK("a mask that it cannot say is refused, not changed")
+@MASK("rejects a mask that it cannot represent")
 def any_mask(part: Part) -> None:
     """Masks with holes come back as they were, or raise ValueError or ZooError."""
     form, keep = part.make(), torch.rand(2, 2, 4, 5) < 0.5
@@ -160,7 +160,7 @@ def any_mask(part: Part) -> None:
         raise DoesNotHold("A mask with holes is another after encoding and decoding, and nothing was said.")
 
 
-@MASK("masks are left as they were")
+@MASK("does not modify its input masks")
 def mask_untouched(part: Part) -> None:
     """Nothing is changed in place."""
     form, keep = part.make(), _usual()[2]

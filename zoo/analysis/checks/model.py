@@ -56,7 +56,7 @@ def trains(part: Part) -> None:
         raise DoesNotHold("Two steps of training change no weight.")
 
 
-@WHOLE("in a model: answers")
+@WHOLE("in a model: generates answers")
 def answers(part: Part) -> None:
     """With the decoding that is chosen; tokens of the vocabulary."""
     model, decoding = part.model(), build_decoding(part.blueprint, part.registry)
@@ -64,7 +64,7 @@ def answers(part: Part) -> None:
     if got.dim() != 2 or got.size(0) != 3 or not 1 <= got.size(1) <= 4:
         raise DoesNotHold(f"Expected answers of shape [3, at most 4], got {list(got.shape)}.")
     if not (got.min() >= 0 and got.max() < VOCAB):
-        raise DoesNotHold("An answer holds a token that is not in the vocabulary.")
+        raise DoesNotHold("An answer has a token that is not in the vocabulary.")
 
 
 @INSIDE("in a model: no later target token changes earlier logits")
@@ -94,7 +94,7 @@ def source(part: Part) -> None:
             raise DoesNotHold(f"Source token {place} has no influence on some logits.")
 
 
-@INSIDE("in a model: padding changes nothing at words")
+@INSIDE("in a model: padding does not affect other positions")
 def padding(part: Part) -> None:
     """Rows padded together give what each gives alone."""
     model = part.model()
@@ -108,10 +108,10 @@ def padding(part: Part) -> None:
         alone_tgt = padded_tgt[row][padded_tgt[row] != PAD][None]
         expected = model(alone_src, alone_tgt)
         got = together[row : row + 1, : alone_tgt.size(1)]
-        same(got, expected, "Padding changes the logits at words")
+        same(got, expected, "Padding changes the logits at other positions")
 
 
-@INSIDE("in a model: rows of a batch do not see each other")
+@INSIDE("in a model: rows of a batch are independent")
 def rows(part: Part) -> None:
     """Each row alone gives what it gives in the batch."""
     model = part.model()
@@ -121,7 +121,7 @@ def rows(part: Part) -> None:
         same(model(src()[one], tgt()[one]), together[one], "A row alone gives other logits than in a batch")
 
 
-@INSIDE("in a model: decoding with a cache equals computing all anew")
+@INSIDE("in a model: cached decoding matches recomputing everything")
 def cached(part: Part) -> None:
     """Step by step, with rows that are reordered, repeated, dropped, and one that ends."""
     model = part.model()
@@ -148,7 +148,7 @@ def cached(part: Part) -> None:
                 tokens[1] = PAD  # this row has ended
 
 
-@INSIDE("in a model: its weights are in the state dict")
+@INSIDE("in a model: its weights are in state_dict")
 def saved(part: Part) -> None:
     """A model from another seed with these weights gives the same logits."""
     model, other = part.model(0), part.model(1)
@@ -156,7 +156,7 @@ def saved(part: Part) -> None:
     same(other(src(), tgt()), model(src(), tgt()), "A model with the weights of another gives other logits")
 
 
-@INSIDE("in a model: eval mode gives the same each time")
+@INSIDE("in a model: deterministic in eval mode")
 def steady(part: Part) -> None:
     """Also after other sentences, more and longer ones."""
     model = part.model()

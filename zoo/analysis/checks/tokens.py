@@ -44,7 +44,7 @@ def vectors(part: Part) -> None:
     in_dtypes(part, attempt)
 
 
-@EMBEDDING("every token has a vector of its own, the same wherever it stands")
+@EMBEDDING("every token has its own vector, the same at every position")
 def one_vector_each(part: Part) -> None:
     """It depends on the token, not on its place or on the others."""
     embeddings, order = part.module().eval(), torch.randperm(VOCAB)
@@ -77,7 +77,7 @@ def vocabularies(part: Part) -> None:
     embeddings.tgt(torch.tensor([[VOCAB - 1]]))
 
 
-@EMBEDDING("its table is the head's, if it declares tied")
+@EMBEDDING("shares its table with the head, if it declares tied")
 def tied(part: Part) -> None:
     """`tgt_table` is a table [V, D]."""
     part.must("tied")
@@ -87,7 +87,7 @@ def tied(part: Part) -> None:
         raise DoesNotHold(f"Expected tgt_table.weight to be a parameter {list(expected)}.")
 
 
-@EMBEDDING("tokens are left as they were")
+@EMBEDDING("does not modify its input tokens")
 def embedding_untouched(part: Part) -> None:
     """Nothing is changed in place."""
     embeddings = part.module().eval()
@@ -95,7 +95,7 @@ def embedding_untouched(part: Part) -> None:
         inputs_kept(side, [TOKENS.clone()])
 
 
-@EMBEDDING("eval mode gives the same each time")
+@EMBEDDING("is deterministic in eval mode")
 def embedding_eval(part: Part) -> None:
     """Also after other tokens."""
 
@@ -105,7 +105,7 @@ def embedding_eval(part: Part) -> None:
     steady(call, part.module(), lambda e: (e.src(TOKENS[:, :2]), e.tgt(TOKENS[:, :2])))
 
 
-@HEAD("gives one number a token, in float32, float64 and bfloat16")
+@HEAD("gives one score per token, in float32, float64 and bfloat16")
 def scores(part: Part) -> None:
     """[B, L, D] -> [B, L, V]."""
 
@@ -129,7 +129,7 @@ def log_probabilities(part: Part) -> None:
         raise DoesNotHold("It declares logits, but gives log-probabilities.")
 
 
-@HEAD("treats every position by itself")
+@HEAD("treats every position independently")
 def head_alone(part: Part) -> None:
     """Alone it gives what it gives among others."""
     vectors_alone(part, part.module(), part.randn(3, 5, part.sizes.d_model))
@@ -155,7 +155,7 @@ def head_reach(part: Part) -> None:
     gradients(head, finite(tensor(head(x), part), "Its output"), [("the input", x)])
 
 
-@HEAD("inputs are left as they were")
+@HEAD("does not modify its inputs")
 def head_untouched(part: Part) -> None:
     """Nothing is changed in place."""
     inputs_kept(part.module().eval(), [part.randn(3, 5, part.sizes.d_model)])

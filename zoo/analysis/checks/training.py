@@ -50,14 +50,14 @@ def seeds(part: Part) -> None:
             raise DoesNotHold(f"matrix({name!r}): two seeds give the same weights.")
 
 
-@INIT("fills biases and tables with finite numbers, or leaves them")
+@INIT("fills biases and tables with finite numbers, or leaves them unchanged")
 def others(part: Part) -> None:
     """In place."""
     _filled(part, "bias", NAMES[0].replace("weight", "bias"), (16,), 0)
     _filled(part, "table", "embeddings.src_table.weight", (VOCAB, 16), 0)
 
 
-@INIT("the weights are neither huge nor all but 0")
+@INIT("the weights are neither huge nor close to 0")
 def size(part: Part) -> None:
     """Standard deviation of a matrix [64, 64] from 1e-4 to 10."""
     for name in NAMES:
@@ -85,7 +85,7 @@ def _loss(part: Part, output: Tensor, labels: Tensor) -> Tensor:
     return finite(got, "The loss")
 
 
-@LOSS("is one finite number, in float32, float64 and bfloat16")
+@LOSS("is a finite scalar, in float32, float64 and bfloat16")
 def scalar(part: Part) -> None:
     """For a batch with padding, and for one token."""
 
@@ -96,7 +96,7 @@ def scalar(part: Part) -> None:
     in_dtypes(part, attempt)
 
 
-@LOSS("its gradient is finite, and reaches every word and no padding")
+@LOSS("the gradient is finite, reaches every token, and is 0 at padding")
 def loss_gradient(part: Part) -> None:
     """What is answered where the label is padding does not count."""
     labels = _labels()
@@ -109,7 +109,7 @@ def loss_gradient(part: Part) -> None:
         raise DoesNotHold("What is answered at some word does not count.")
 
 
-@LOSS("a better answer costs less")
+@LOSS("the loss is lower for a better answer")
 def better(part: Part) -> None:
     """The same scores, with those of the right words raised."""
     labels, output = _labels(), _outputs(part, (3, 4))
@@ -133,7 +133,7 @@ def mean(part: Part) -> None:
     same(_loss(part, longer, padded), one, "More padding changes the loss")
 
 
-@LOSS("inputs are left as they were")
+@LOSS("does not modify its inputs")
 def loss_untouched(part: Part) -> None:
     """Nothing is changed in place."""
     labels, output = _labels(), _outputs(part, (3, 4))
@@ -160,7 +160,7 @@ def shares(part: Part) -> None:
         _shares(part.make(steps=steps, warmup=warmup), steps)
 
 
-@SCHEDULE("comes up to the highest rate")
+@SCHEDULE("reaches the highest rate")
 def peak(part: Part) -> None:
     """At some step of 100, at least 0.9 of it."""
     highest = max(_shares(part.make(steps=100, warmup=10), 100))
@@ -168,7 +168,7 @@ def peak(part: Part) -> None:
         raise DoesNotHold(f"It comes up to {highest:.3g} of the highest rate.")
 
 
-@SCHEDULE("gives the same for a step whenever it is asked")
+@SCHEDULE("gives the same rate for a step, in any order of calls")
 def stateless(part: Part) -> None:
     """Backwards, and a second time."""
     schedule = part.make(steps=10, warmup=3)

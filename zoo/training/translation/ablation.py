@@ -33,7 +33,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A training: trained numbers, its epochs, and why it has fewer of them than were asked for, if so."""
+    """A training: trainable parameters, its epochs, and why it has fewer of them than were asked for, if so."""
 
     blueprint: Blueprint
     parameters: int

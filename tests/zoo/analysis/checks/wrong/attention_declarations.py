@@ -13,12 +13,12 @@ from zoo.parts.attention.base import MultiHeadAttention, masked_softmax, with_bi
 from zoo.parts.attention.eager import EagerAttention
 
 EXACT = "equals eager with the same weights"
-WEIGHTS = "the weights it shows are those it uses"
-CACHED = "position by position with a cache equals all at once"
-MEMORY = "in cross-attention, keys and values are taken from the cache"
-PACKED = "a batch without its padding gives the same"
-TURNED = "an encoding can turn queries and keys"
-SCORED = "an encoding can act on the scores"
+WEIGHTS = "returns the weights that it uses"
+CACHED = "cached decoding matches the full forward pass"
+MEMORY = "in cross-attention, reads keys and values from the cache"
+PACKED = "gives the same for a batch without its padding"
+TURNED = "works with an encoding that rotates queries and keys"
+SCORED = "works with an encoding that adds to the scores"
 
 
 @wrong("attention", EXACT, "it differs from eager", exact=True)

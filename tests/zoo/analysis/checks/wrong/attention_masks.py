@@ -8,13 +8,13 @@ from torch import Tensor
 from tests.zoo.analysis.checks.support import wrong
 from tests.zoo.analysis.checks.wrong.attention_base import Base
 
-KEY = "a masked key changes nothing"
-QUERY = "a query takes nothing from keys that are masked for it"
-CAUSAL = "under a causal mask the past counts and the future does not"
-BROADCAST = "a mask means the same however it is broadcast"
+KEY = "a masked key has no effect"
+QUERY = "a query depends on unmasked keys only"
+CAUSAL = "under a causal mask, depends on the past and not on the future"
+BROADCAST = "a mask means the same in every broadcast shape"
 NOTHING = "a mask that hides nothing changes nothing"
 FORMS = "every form of mask that it declares means the same"
-BLANK = "a row that may attend to nothing takes nothing"
+BLANK = "a fully masked row gets nothing"
 FINITE = "outputs and gradients are finite whatever is masked"
 
 

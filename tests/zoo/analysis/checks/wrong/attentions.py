@@ -11,16 +11,16 @@ from tests.zoo.analysis.checks.support import wrong
 from tests.zoo.analysis.checks.wrong.attention_base import Base
 from zoo.parts.attention.eager import EagerAttention
 
-MADE = "can be made as its axis makes it"
+MADE = "can be constructed with the arguments of its axis"
 SHAPES = "keeps the query's shape and dtype, in float32, float64 and bfloat16"
-WIDTH = "refuses a width that the heads do not divide"
-ROWS = "rows of a batch do not see each other"
+WIDTH = "rejects a d_model that num_heads does not divide"
+ROWS = "rows of a batch are independent"
 ORDER = "the order of the keys does not matter"
 REACH = "gradients are finite and reach every parameter, query, key and value"
 LARGE = "large inputs give finite outputs"
-DROPOUT = "dropout acts in train mode, and only there"
-INPUTS = "inputs and masks are left as they were"
-EVAL = "eval mode gives the same each time"
+DROPOUT = "dropout is active in train mode only"
+INPUTS = "does not modify its inputs and masks"
+EVAL = "is deterministic in eval mode"
 
 
 @wrong("attention", MADE, "TypeError")

@@ -9,24 +9,24 @@ from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.decoding.greedy import GreedyDecoding
 from zoo.parts.decoding.stepper import Stepper
 
-ROWS = "rows of a batch do not see each other"
+ROWS = "rows of a batch are independent"
 
 
-@wrong("decoding", "says what a model that is certain says", "The model is certain of")
+@wrong("decoding", "follows a model that is certain", "The model is certain of")
 class TheLeastProbable(GreedyDecoding):
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         tokens = super().__call__(stepper, start, max_len, eos, pad)
         return tokens.where((tokens == eos) | (tokens == pad), tokens.new_tensor(3))
 
 
-@wrong("decoding", "after its end a row is padding", "After the end there is more")
+@wrong("decoding", "a row is padded after its end", "After the end there is more")
 class SpeaksOn(GreedyDecoding):
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         tokens = super().__call__(stepper, start, max_len, eos, pad)
         return tokens.where(tokens != pad, tokens.new_tensor(eos))
 
 
-@wrong("decoding", "after its end a row is padding", "The longest answer has 5 tokens, but 8 are given")
+@wrong("decoding", "a row is padded after its end", "The longest answer has 5 tokens, but 8 are given")
 class NeverStops(GreedyDecoding):
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         tokens = super().__call__(stepper, start, max_len, eos, pad)
@@ -42,14 +42,14 @@ class OneTooMany(GreedyDecoding):
 @wrong(
     "decoding",
     "answers are tokens of the vocabulary, whatever the model",
-    "that the vocabulary does not hold",
+    "that is not in the vocabulary",
 )
 class BeyondTheVocabulary(GreedyDecoding):
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         return super().__call__(stepper, start, max_len, eos, pad) + 11
 
 
-@wrong("decoding", "with a cache it answers the same", "the answers are others")
+@wrong("decoding", "gives the same answers with a cache", "the answers are others")
 class ForgetsToReorderTheCache(GreedyDecoding):
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         stepper.step(start)
@@ -64,6 +64,6 @@ class EndsTogether(GreedyDecoding):
         return super().__call__(stepper, start, max(1, max_len - start.size(0)), eos, pad)
 
 
-@wrong("decoding", "in a model: answers", "not in the vocabulary")
+@wrong("decoding", "in a model: generates answers", "not in the vocabulary")
 class AnswersBeyond(BeyondTheVocabulary):
     pass

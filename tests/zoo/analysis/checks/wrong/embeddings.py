@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.embedding.unscaled import UnscaledEmbeddings
 
-EVAL = "eval mode gives the same each time"
+EVAL = "is deterministic in eval mode"
 
 
 VECTORS = "both sides give vectors of width D, in float32, float64 and bfloat16"
@@ -26,9 +26,7 @@ class EmbeddingsInFloat(UnscaledEmbeddings):
         return super().src(tokens).float()
 
 
-@wrong(
-    "embedding", "every token has a vector of its own, the same wherever it stands", "have the same vector"
-)
+@wrong("embedding", "every token has its own vector, the same at every position", "have the same vector")
 class MergesTokens(UnscaledEmbeddings):
     def tgt(self, tokens: Tensor) -> Tensor:
         return super().tgt(tokens // 2)
@@ -36,7 +34,7 @@ class MergesTokens(UnscaledEmbeddings):
 
 @wrong(
     "embedding",
-    "every token has a vector of its own, the same wherever it stands",
+    "every token has its own vector, the same at every position",
     "src: a token has another",
 )
 class DependsOnThePlace(UnscaledEmbeddings):
@@ -61,7 +59,7 @@ class TakesAnyVocabularies(UnscaledEmbeddings):
     pass
 
 
-@wrong("embedding", "its table is the head's, if it declares tied", "AttributeError", tied=True)
+@wrong("embedding", "shares its table with the head, if it declares tied", "AttributeError", tied=True)
 class TiedWithoutATable(UnscaledEmbeddings):
     def __init__(self, src_vocab: int, tgt_vocab: int, d_model: int) -> None:
         super().__init__(src_vocab, tgt_vocab, d_model)
@@ -69,7 +67,7 @@ class TiedWithoutATable(UnscaledEmbeddings):
         del self.tgt_table
 
 
-@wrong("embedding", "tokens are left as they were", "changed in place")
+@wrong("embedding", "does not modify its input tokens", "changed in place")
 class ClampsTokens(UnscaledEmbeddings):
     def src(self, tokens: Tensor) -> Tensor:
         return super().src(tokens.clamp_(max=9))

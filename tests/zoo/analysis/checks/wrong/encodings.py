@@ -11,9 +11,9 @@ from zoo.parts.encoding.learned import LearnedPositions
 from zoo.parts.encoding.sinusoidal import SinusoidalPositions
 
 SHAPES = "keeps shape and dtype, in float32, float64 and bfloat16"
-ROWS = "rows of a batch do not see each other"
-INPUTS = "inputs are left as they were"
-EVAL = "eval mode gives the same each time"
+ROWS = "rows of a batch are independent"
+INPUTS = "does not modify its inputs"
+EVAL = "is deterministic in eval mode"
 
 
 @wrong("encoding", SHAPES, "Expected shape")
@@ -28,7 +28,7 @@ class EncodingInFloat(SinusoidalPositions):
         return super().forward(x, start) + torch.zeros(1, dtype=torch.float32)
 
 
-@wrong("encoding", "refuses more than max_len positions", "raises no ValueError")
+@wrong("encoding", "rejects more than max_len positions", "raises no ValueError")
 class EncodingOfAnyLength(Encoding):
     def __init__(self, d_model: int, max_len: int) -> None:
         super().__init__(10**9)
@@ -37,7 +37,7 @@ class EncodingOfAnyLength(Encoding):
         return x + torch.arange(start, start + x.size(1)).to(x)[:, None]
 
 
-@wrong("encoding", "refuses more than max_len positions", "raises IndexError, not ValueError")
+@wrong("encoding", "rejects more than max_len positions", "raises IndexError, not ValueError")
 class EncodingWithABareTable(LearnedPositions):
     def check_length(self, length: int) -> int:
         if length > self.max_len:
@@ -45,14 +45,19 @@ class EncodingWithABareTable(LearnedPositions):
         return length
 
 
-@wrong("encoding", "tells positions apart, if it declares so", "The positions 0 and 1 get the same.")
+@wrong(
+    "encoding", "distinguishes positions, if it declares positional", "The positions 0 and 1 get the same."
+)
 class EncodingThatTellsNothing(Encoding):
     def __init__(self, d_model: int, max_len: int) -> None:
         super().__init__(max_len)
 
 
 @wrong(
-    "encoding", "tells positions apart, if it declares so", "positions change the output", positional=False
+    "encoding",
+    "distinguishes positions, if it declares positional",
+    "positions change the output",
+    positional=False,
 )
 class EncodingThatTellsAfterAll(SinusoidalPositions):
     pass
@@ -63,7 +68,9 @@ class _Uniform(Positions):
         return torch.ones(1, 1, q.size(-2), q.size(-2)).to(q)
 
 
-@wrong("encoding", "tells positions apart, if it declares so", "get the same scores", acts_on="scores")
+@wrong(
+    "encoding", "distinguishes positions, if it declares positional", "get the same scores", acts_on="scores"
+)
 class EncodingWithOneBias(EncodingThatTellsNothing):
     def positions(self, num_queries: int, num_keys: int, like: Tensor) -> Positions:
         return _Uniform()
@@ -93,7 +100,7 @@ class _InFloat(Positions):
 
 @wrong(
     "encoding",
-    "acts in float32, float64 and bfloat16",
+    "works in float32, float64 and bfloat16",
     "In float64: Expected torch.float64",
     acts_on="scores",
 )
@@ -102,7 +109,9 @@ class EncodingWithAFloatBias(EncodingThatTellsNothing):
         return _InFloat()
 
 
-@wrong("encoding", "one more position is placed as among all", "With start=1", cacheable=True)
+@wrong(
+    "encoding", "a single further position is encoded as in the full sequence", "With start=1", cacheable=True
+)
 class EncodingWithoutStart(SinusoidalPositions):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         return super().forward(x)
@@ -119,7 +128,7 @@ class _FromTheStart(Positions):
 
 @wrong(
     "encoding",
-    "one more position is placed as among all",
+    "a single further position is encoded as in the full sequence",
     "The last query alone gets another bias",
     acts_on="scores",
     cacheable=True,

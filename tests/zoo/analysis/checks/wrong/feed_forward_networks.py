@@ -9,14 +9,14 @@ from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.feedforward.relu import ReluFeedForward
 
 SHAPES = "keeps shape and dtype, in float32, float64 and bfloat16"
-INPUTS = "inputs are left as they were"
-EVAL = "eval mode gives the same each time"
-DROPOUT = "dropout acts in train mode, and only there"
-VECTOR = "treats every vector by itself"
+INPUTS = "does not modify its inputs"
+EVAL = "is deterministic in eval mode"
+DROPOUT = "dropout is active in train mode only"
+VECTOR = "treats every vector independently"
 REACH = "gradients are finite and reach the input and every parameter"
 TRAINS = "in a model: trains, with finite gradients that reach every parameter"
-SAVED = "in a model: its weights are in the state dict"
-STEADY = "in a model: eval mode gives the same each time"
+SAVED = "in a model: its weights are in state_dict"
+STEADY = "in a model: deterministic in eval mode"
 
 
 @wrong("feedforward", SHAPES, "Expected shape")

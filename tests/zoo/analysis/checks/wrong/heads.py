@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.head.logits import LogitsHead
 
-KEPT = "inputs are left as they were"
+KEPT = "does not modify its inputs"
 
 
-@wrong("head", "gives one number a token, in float32, float64 and bfloat16", "Expected shape [3, 5, 11]")
+@wrong("head", "gives one score per token, in float32, float64 and bfloat16", "Expected shape [3, 5, 11]")
 class HeadOfOneMore(LogitsHead):
     def __init__(self, d_model: int, tgt_vocab: int) -> None:
         super().__init__(d_model, tgt_vocab + 1)
@@ -28,7 +28,7 @@ class LogSoftmaxUndeclared(LogitsHead):
         return super().forward(input).log_softmax(-1)
 
 
-@wrong("head", "treats every position by itself", "among others")
+@wrong("head", "treats every position independently", "among others")
 class HeadOverTime(LogitsHead):
     def forward(self, input: Tensor) -> Tensor:
         return super().forward(input - input.mean(1, keepdim=True))

@@ -29,13 +29,13 @@ class InitOfOne(XavierInit):
         value.fill_(0.1)
 
 
-@wrong("init", "fills biases and tables with finite numbers, or leaves them", "holds NaN")
+@wrong("init", "fills biases and tables with finite numbers, or leaves them unchanged", "holds NaN")
 class InitWithNan(XavierInit):
     def bias(self, name: str, value: Tensor, fan_in: int) -> None:
         value.fill_(float("nan"))
 
 
-@wrong("init", "the weights are neither huge nor all but 0", "has standard deviation")
+@wrong("init", "the weights are neither huge nor close to 0", "has standard deviation")
 class InitOfTheRootForgotten(XavierInit):
     def matrix(self, name: str, value: Tensor) -> None:
         value.normal_(std=value.size(1))

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.loss.cross_entropy import CrossEntropyLoss
 
-KEPT = "inputs are left as they were"
+KEPT = "does not modify its inputs"
 
 
-@wrong("loss", "is one finite number, in float32, float64 and bfloat16", "Expected one number")
+@wrong("loss", "is a finite scalar, in float32, float64 and bfloat16", "Expected one number")
 class LossOfEach(CrossEntropyLoss):
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
         return nn.functional.cross_entropy(output.flatten(0, 1), labels.flatten(), reduction="none")
@@ -18,7 +18,7 @@ class LossOfEach(CrossEntropyLoss):
 
 @wrong(
     "loss",
-    "its gradient is finite, and reaches every word and no padding",
+    "the gradient is finite, reaches every token, and is 0 at padding",
     "What is answered at padding counts",
 )
 class LossOfPadding(CrossEntropyLoss):
@@ -26,13 +26,15 @@ class LossOfPadding(CrossEntropyLoss):
         return nn.functional.cross_entropy(output.flatten(0, 1), labels.flatten())
 
 
-@wrong("loss", "its gradient is finite, and reaches every word and no padding", "at some word does not count")
+@wrong(
+    "loss", "the gradient is finite, reaches every token, and is 0 at padding", "at some word does not count"
+)
 class LossOfTheFirst(CrossEntropyLoss):
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
         return super().forward(output[:, :1], labels[:, :1])
 
 
-@wrong("loss", "a better answer costs less", "With the right words more probable")
+@wrong("loss", "the loss is lower for a better answer", "With the right words more probable")
 class LossTheOtherWayRound(CrossEntropyLoss):
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
         return -super().forward(output, labels)

@@ -9,13 +9,13 @@ from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.mask.bool import BoolMask
 
 
-@wrong("mask", "what is encoded is decoded again", "is another after encoding and decoding")
+@wrong("mask", "decoding inverts encoding", "is another after encoding and decoding")
 class MaskTurnedOnce(BoolMask):
     def encode(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
         return ~keep
 
 
-@wrong("mask", "a mask that it cannot say is refused, not changed", "nothing was said")
+@wrong("mask", "rejects a mask that it cannot represent", "nothing was said")
 class MaskAsLengths(BoolMask):
     def encode(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
         return keep.sum(-1, keepdim=True)
@@ -24,7 +24,7 @@ class MaskAsLengths(BoolMask):
         return torch.arange(num_keys) < mask
 
 
-@wrong("mask", "masks are left as they were", "changed in place")
+@wrong("mask", "does not modify its input masks", "changed in place")
 class MaskInPlace(BoolMask):
     def decode(self, mask: Tensor, num_keys: int) -> Tensor:
         before = mask.clone()

@@ -8,7 +8,7 @@ from torch import Tensor
 from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.masking.full import FullMasking
 
-ROWS = "rows of a batch do not see each other"
+ROWS = "rows of a batch are independent"
 
 
 @wrong("masking", "masks are bool and broadcast to [B, 1, Tq, Tk]", "tgt: expected a bool tensor")
@@ -30,14 +30,14 @@ class MaskingShiftedByOne(FullMasking):
         return keep | keep.roll(1, -1)
 
 
-@wrong("masking", "a word may attend to itself and to the words before it", "target is hidden from itself")
+@wrong("masking", "a token may attend to itself and to earlier tokens", "target is hidden from itself")
 class MaskingWithoutTheDiagonal(FullMasking):
     def tgt(self, tokens: Tensor, num_queries: int) -> Tensor:
         keep = super().tgt(tokens, tokens.size(1)) & ~torch.eye(tokens.size(1), dtype=torch.bool)
         return keep[:, :, -num_queries:]
 
 
-@wrong("masking", "a word may attend to itself and to the words before it", "A word of the source is hidden")
+@wrong("masking", "a token may attend to itself and to earlier tokens", "A word of the source is hidden")
 class MaskingTheOtherWayRound(FullMasking):
     def src(self, tokens: Tensor) -> Tensor:
         return ~super().src(tokens)
@@ -77,7 +77,7 @@ class MaskingWithBlankRows(FullMasking):
         return super().tgt(tokens, num_queries) & (tokens[:, -num_queries:] != self.pad)[:, None, :, None]
 
 
-@wrong("masking", "tokens are left as they were", "changed in place")
+@wrong("masking", "does not modify its input tokens", "changed in place")
 class MaskingInPlace(FullMasking):
     def src(self, tokens: Tensor) -> Tensor:
         keep = super().src(tokens)

@@ -9,16 +9,16 @@ from tests.zoo.analysis.checks.support import wrong
 from zoo.parts.norm.base import NormPlacement, Sublayer
 from zoo.parts.norm.pre import PreNorm
 
-ROWS = "rows of a batch do not see each other"
-INPUTS = "inputs are left as they were"
-EVAL = "eval mode gives the same each time"
-DROPOUT = "dropout acts in train mode, and only there"
+ROWS = "rows of a batch are independent"
+INPUTS = "does not modify its inputs"
+EVAL = "is deterministic in eval mode"
+DROPOUT = "dropout is active in train mode only"
 REACH = "gradients are finite and reach the input and every parameter"
 CAUSAL = "in a model: no later target token changes earlier logits"
 SOURCE = "in a model: every source token reaches every logit"
-PADDING = "in a model: padding changes nothing at words"
-BATCH = "in a model: rows of a batch do not see each other"
-CACHED = "in a model: decoding with a cache equals computing all anew"
+PADDING = "in a model: padding does not affect other positions"
+BATCH = "in a model: rows of a batch are independent"
+CACHED = "in a model: cached decoding matches recomputing everything"
 
 
 class Placement(NormPlacement):
@@ -40,7 +40,7 @@ class TwoSublayersOnly(Placement):
         return super().forward(x, first, second)
 
 
-@wrong("norm", "every sublayer is called once, and its output counts", "1, 1, 0 times")
+@wrong("norm", "calls every sublayer once and uses its output", "1, 1, 0 times")
 class SkipsTheLast(Placement):
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
         for norm, sublayer in zip(self.norms, sublayers[:-1], strict=False):
@@ -48,7 +48,7 @@ class SkipsTheLast(Placement):
         return x
 
 
-@wrong("norm", "every sublayer is called once, and its output counts", "has no influence")
+@wrong("norm", "calls every sublayer once and uses its output", "has no influence")
 class DropsABranch(Placement):
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
         sublayers[0](self.norms[0](x))
@@ -57,7 +57,7 @@ class DropsABranch(Placement):
         return x
 
 
-@wrong("norm", "there is a residual path past the sublayers", "does not depend on the input")
+@wrong("norm", "has a residual path around the sublayers", "does not depend on the input")
 class NoResidual(Placement):
     def step(self, x: Tensor, norm: nn.Module, sublayer: Sublayer) -> Tensor:
         return self.dropout(sublayer(norm(x)))
@@ -68,7 +68,9 @@ class MeanOfAll(Placement):
         return super().step(x, norm, sublayer) + x.mean(1, keepdim=True)
 
 
-@wrong("norm", "treats every position by itself, if it declares cacheable", "among others", cacheable=True)
+@wrong(
+    "norm", "treats every position independently, if it declares cacheable", "among others", cacheable=True
+)
 class DeclaresPositionByPosition(MeanOfAll):
     pass
 
@@ -114,7 +116,7 @@ class PlacementThatSeesTheFuture(MeanOfAll):
     pass
 
 
-@wrong("norm", PADDING, "Padding changes the logits at words")
+@wrong("norm", PADDING, "Padding changes the logits at other positions")
 class PlacementThatSeesPadding(MeanOfAll):
     pass
 

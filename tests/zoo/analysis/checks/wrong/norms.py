@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from tests.zoo.analysis.checks.support import wrong
 
 SHAPES = "keeps shape and dtype, in float32, float64 and bfloat16"
-INPUTS = "inputs are left as they were"
-EVAL = "eval mode gives the same each time"
-VECTOR = "treats every vector by itself"
+INPUTS = "does not modify its inputs"
+EVAL = "is deterministic in eval mode"
+VECTOR = "treats every vector independently"
 REACH = "gradients are finite and reach the input and every parameter"
 
 

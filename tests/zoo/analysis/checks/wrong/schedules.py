@@ -26,13 +26,13 @@ class ScheduleOfTensors(LinearSchedule):
         return torch.tensor(super().__call__(step))  # type: ignore[return-value]
 
 
-@wrong("schedule", "comes up to the highest rate", "of the highest rate")
+@wrong("schedule", "reaches the highest rate", "of the highest rate")
 class ScheduleTooLow(LinearSchedule):
     def __call__(self, step: int) -> float:
         return super().__call__(step) / 3
 
 
-@wrong("schedule", "gives the same for a step whenever it is asked", "in another order")
+@wrong("schedule", "gives the same rate for a step, in any order of calls", "in another order")
 class ScheduleThatCounts(LinearSchedule):
     calls = -1
 
