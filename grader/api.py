@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise, MistakeCollection
-    from grader.core.failures import Named
+    from grader.core.explain import misfit
+    from grader.core.failures import Failed, Named
     from grader.core.progress import Progress
     from grader.core.submission import (
         Instance,
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
         SubmissionError,
         one_token,
     )
-    from grader.engine.contrast import alike, same
+    from grader.engine.contrast import alike, differing, same
     from grader.engine.desk import Desk, in_words, parameter_facts, said
     from grader.engine.devices import FIXED_DEVICE
-    from grader.engine.draws import Draws, additive
+    from grader.engine.draws import Draws, additive, causal
     from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
+    from grader.engine.factors import factor, made_of
     from grader.engine.inquiry import Inquiry, Subject, inquiry_of, run
-    from grader.engine.layout import Layout
-    from grader.engine.layout_names import is_bias, role_of
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
+    from grader.engine.projection_names import is_bias
+    from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
     from grader.engine.scenario import LAYER_SLACK, Answer, Scenario, Seen
     from grader.sandbox.remote import RemoteInstance
@@ -70,7 +72,8 @@ if TYPE_CHECKING:
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "grader.catalog": ("Exercise", "MistakeCollection"),
-    "grader.core.failures": ("Named",),
+    "grader.core.explain": ("misfit",),
+    "grader.core.failures": ("Failed", "Named"),
     "grader.core.progress": ("Progress",),
     "grader.core.submission": (
         "Instance",
@@ -80,17 +83,18 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "SubmissionError",
         "one_token",
     ),
-    "grader.engine.contrast": ("alike", "same"),
+    "grader.engine.contrast": ("alike", "differing", "same"),
     "grader.engine.desk": ("Desk", "in_words", "parameter_facts", "said"),
     "grader.engine.devices": ("FIXED_DEVICE",),
-    "grader.engine.draws": ("Draws", "additive"),
+    "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
+    "grader.engine.factors": ("factor", "made_of"),
     "grader.engine.inquiry": ("Inquiry", "Subject", "inquiry_of", "run"),
-    "grader.engine.layout": ("Layout",),
-    "grader.engine.layout_names": ("is_bias", "role_of"),
     "grader.engine.local": ("LocalSubmission",),
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),
+    "grader.engine.projection_names": ("is_bias",),
+    "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),
     "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Seen"),
     "grader.sandbox.remote": ("RemoteInstance",),

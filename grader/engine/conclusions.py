@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
 from grader.core.failures import Named
-from grader.engine.contrast import differing, same
+from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import Scenario, Seen
+
+TINY = 1e-6  # a gradient that is 0 may arrive as what rounding left of it
 
 # What a trait of a scenario means, when exactly the scenarios that have it go wrong: id, a sentence, and a hint if
 # trying it alone is none.
@@ -23,6 +22,19 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
     "an odd size": ("assumes-even", "The code does not cope with odd sizes."),
+    "unequal lengths": (
+        "assumes-equal-lengths", "The code takes for granted that there are as many queries as keys.",
+    ),
+    "a value of another width than the key": (
+        "assumes-value-width", "The code takes for granted that value and key are equally wide.",
+    ),
+    "a 2-dimensional mask": (
+        "mask-dimensions-unsupported", "The code does not cope with masks [Tq, Tk], for all sentences and heads.",
+    ),
+    "a 4-dimensional mask": (
+        "mask-dimensions-unsupported", "The code does not cope with masks [B or 1, H or 1, Tq or 1, Tk].",
+    ),
+    "a fully masked row": ("fully-masked-row", "The code does not cope with a query that may attend to nothing."),
     "leading dimensions": ("assumes-leading-dimensions", "The code takes for granted how many dimensions come in."),
     "another sequence": (
         "sequences-mixed",
@@ -34,15 +46,9 @@ TRAITS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def conclude(findings: Findings, again: Callable[[Scenario], Seen]) -> Named | None:
-    """A name for what went wrong, by what can be measured; None if nothing can be said but expected and got.
-
-    Args:
-        again: asks a scenario once more.
-    """
-    first = findings.wrong[0]
-    scenario, got = findings.scenarios[first], findings.got[first]
-    if got.error is None and not same(scenario, again(scenario), got, loose=3.0):
+def conclude(findings: Findings) -> Named | None:
+    """A name for what went wrong, by what can be measured; None if nothing can be said but expected and got."""
+    if findings.random:
         return Named(
             "random-result",
             "Two equal calls gave different results, where nothing asked for chance.",
@@ -50,9 +56,10 @@ def conclude(findings: Findings, again: Callable[[Scenario], Seen]) -> Named | N
         )
     return (
         _changed(findings)
-        or _nothing(findings)
+        or nothing(findings)
         or _dtype(findings)
         or _unread(findings)
+        or _gradients(findings)
         or _trait(findings)
         or _not_finite(findings)
     )
@@ -68,13 +75,21 @@ def _changed(findings: Findings) -> Named | None:
     return None
 
 
-def _nothing(findings: Findings) -> Named | None:
-    if all(not findings.got[i].values and "None" in findings.got[i].facts.values() for i in findings.wrong):
+def nothing(findings: Findings) -> Named | None:
+    """A name for a call that never gives tensors."""
+    got = [findings.got[i] for i in findings.wrong]
+    if any(one.values or one.error is not None for one in got):
+        return None
+    came = {one.facts["result"] for one in got if "result" in one.facts}
+    if came == {"None"} or all("None" in one.facts.values() for one in got):
         return Named(
             "nothing-returned",
             "The call gives None. Most likely its `return` is missing.",
             hint="Look at the last line.",
         )
+    if len(came) == 1 and any(findings.right[i].values for i in findings.wrong):
+        text = f"The call gives {came.pop()}; expected tensors."
+        return Named("no-tensor-returned", text, hint="Look at the last line of the code that is called.")
     return None
 
 
@@ -107,16 +122,44 @@ def _unread(findings: Findings) -> Named | None:
     return None
 
 
+def _gradients(findings: Findings) -> Named | None:
+    """Right values, and gradients that are wrong, in numbers of which something can be said."""
+    names: list[str] = []
+    for i in findings.wrong:
+        odd = differing(findings.scenarios[i], findings.right[i], findings.got[i])
+        if not all(name.startswith("gradient") and name in findings.got[i].values for name in odd):
+            return None
+        names = names or odd
+    found = [findings.got[findings.wrong[0]].values[name] for name in names]
+    hint = "Search for detach, .data, no_grad, numpy, and for a backward of your own."
+    if not all(bool(x.isfinite().all()) for x in found):
+        what = f"The values are right, but the {' and the '.join(names[:3])} is NaN or infinite."
+        return Named(
+            "gradient-not-finite", what, hint="Which step's derivative is infinite: sqrt or division at 0?"
+        )
+    none = [
+        n.removeprefix("gradient of ")
+        for n, x in zip(names, found, strict=True)
+        if float(x.abs().max()) < TINY
+    ]
+    if none:
+        what = f"The values are right, but no gradient at all arrives for: {', '.join(none)}."
+        return Named("gradient-missing", what, hint=hint)
+    return None
+
+
 def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
 def _trait(findings: Findings) -> Named | None:
+    """What has a trait is wrong, all of it or else some of it, and nothing without."""
     wrong = set(findings.wrong)
-    for trait, (name, text, *hint) in TRAITS.items():
-        having = {i for i, scenario in enumerate(findings.scenarios) if trait in scenario.traits}
-        if having and (wrong == having or (len(having) > 1 and wrong <= having)):
-            return Named(name, text, hint=hint[0] if hint else f"Try it with {trait} alone.")
+    having = {t: {i for i, s in enumerate(findings.scenarios) if t in s.traits} for t in TRAITS}
+    exactly = [trait for trait, those in having.items() if wrong == those]
+    for trait in [*exactly, *(trait for trait, those in having.items() if len(those) > 1 and wrong <= those)]:
+        name, text, *hint = TRAITS[trait]
+        return Named(name, text, hint=hint[0] if hint else f"Try it with {trait} alone.")
     return None
 
 

@@ -10,9 +10,15 @@ from torch import Tensor
 
 from grader.core.explain import place
 from grader.core.submission import SubmissionError
-from grader.engine.compare import GRADIENT, UNITS, deviation
 from grader.engine.scenario import Scenario, Seen
-from grader.engine.wording import values_in_words
+from grader.engine.wording import deviation, values_in_words
+
+# How far right code may be from what is expected: `unit * slack * (1 + largest expected magnitude)`. Right float32 code
+# was seen within 2e-6 for outputs and 1e-5 for gradients, whatever the order of its operations, while every known
+# mistake is off by more than 1e-3 somewhere. float64 allows for constants that were rounded to float32 on the way;
+# bfloat16 carries 8 bits.
+UNITS = {torch.float32: 3e-5, torch.float64: 3e-6, torch.bfloat16: 6e-2}
+GRADIENT = 4.0  # a backward pass rounds about twice as often, and its sums are longer
 
 # Bool matrices that are drawn side by side: how their names begin, and what an x says.
 MAPS = {
@@ -24,7 +30,7 @@ LARGEST_MAP = 12
 
 
 def bound(scenario: Scenario, name: str, expected: Tensor) -> float:
-    """How far a value may be from what is expected, see `grader.engine.compare`."""
+    """How far a value may be from what is expected, see `UNITS`."""
     if not expected.is_floating_point():
         return 0.0
     factor = GRADIENT if name.startswith("gradient") else 1.0
@@ -90,16 +96,22 @@ def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tu
         where = place(got.error)
         expected = "a result" if right.error is None else f"a {right.error.type_name}"
         raised = f"{head} expected {expected}, got {got.error.type_name}: {got.error.message}"
-        return raised + (f"\n  {where}" if where else ""), ""
+        return raised + (f"\n  {where}" if where else ""), scenario.picture
     if right.error is not None:
         return f"{head} expected a {right.error.type_name}, got no error.", ""
-    maps = [n for n in names if n.startswith(tuple(MAPS)) and n in got.values and n in right.values]
-    name = names[0]
-    picture = influence_map(maps[0], right.values[maps[0]], got.values[maps[0]]) if maps else ""
+    name, picture = names[0], picture_of(scenario, right, got) or scenario.picture
     if name in right.values and name in got.values:
         return f"{head} {values_in_words(name, right.values[name], got.values[name])}", picture
     said = f"{head} {name}: expected {_said(name, right)}, got {_said(name, got)}"
     return said if said.endswith("?") else f"{said}.", picture
+
+
+def picture_of(scenario: Scenario, right: Seen, got: Seen) -> str:
+    """The first map that differs beside the right one, "" if there is none."""
+    for name in differing(scenario, right, got) if right.error is None and got.error is None else ():
+        if name.startswith(tuple(MAPS)) and name in got.values and name in right.values:
+            return influence_map(name, right.values[name], got.values[name])
+    return ""
 
 
 def _said(name: str, seen: Seen) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,12 +12,15 @@ from torch import Tensor
 
 from grader.core.submission import Function as Callee
 from grader.core.submission import Instance, Outcome, ParameterInfo, Submission, tensors
-from grader.engine.readings import Reading, Wanted, own_parameters, readings, written
+from grader.engine.projection_names import is_bias
+from grader.engine.projections import Projections, projections
+from grader.engine.readings import Wanted, own_parameters, readings, written
 
-Pick = Callable[[str, Sequence[Reading]], Reading]
+Pick = Callable[[str, Sequence[Any]], Any]
+FEW = 5  # things in a tuple, to say each
 
 
-def likeliest(_component: str, found: Sequence[Reading]) -> Reading:
+def likeliest(_component: str, found: Sequence[Any]) -> Any:
     """The first reading."""
     return found[0]
 
@@ -30,9 +34,12 @@ class Desk:
         dtype: in which numbers are handed over; float64 for the right answer.
         pick: chooses among the readings of a class's parameters.
         seed: for the random generators where the submission runs.
+        free: what the contract leaves free, as the submission has it that this one is compared with.
 
     Attributes:
-        unread: see `grader.engine.scenario.Seen`.
+        unread, free: see `grader.engine.scenario.Seen`.
+        projections: where the class that was loaded last keeps its projections.
+        gradients: of all parameters, by name, of the last call that went backward.
     """
 
     def __init__(
@@ -43,13 +50,18 @@ class Desk:
         dtype: torch.dtype | None = None,
         pick: Pick = likeliest,
         seed: int = 0,
+        free: Iterable[tuple[str, Hashable]] | None = None,
     ) -> None:
         self.submission, self.rounding = submission, rounding
         self.dtype = rounding if dtype is None else dtype
         self.unread = False
         self._pick, self._seed = pick, seed
         self._made: list[Instance] = []
-        self._wanted: dict[int, tuple[Reading, Sequence[Wanted]]] = {}
+        self._read: dict[int, Callable[[Mapping[str, Tensor | None]], dict[str, Tensor]]] = {}
+        self.free: dict[str, Any] = {}
+        self._compared = None if free is None else dict(free)
+        self.projections = Projections({}, {})
+        self.gradients: Mapping[str, Tensor | None] = {}
         submission.seed(seed)
 
     def seed(self, offset: int = 0) -> None:
@@ -109,13 +121,66 @@ class Desk:
         missing = [one for one in wanted if one.name not in reading and not one.optional]
         numbers = sum(info.value.numel() for info in own.values())
         self.unread |= bool(missing) and numbers == sum(math.prod(one.shape) for one in wanted)
-        self._wanted[id(instance)] = (reading, wanted)
+        shapes = {one.name: one.shape for one in wanted}
+
+        def read(gradients: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
+            found = {name: slot.find(gradients) for name, slot in reading.items()}
+            return {
+                name: slot.read(torch.zeros(slot.shape) if found[name] is None else found[name], shapes[name])
+                for name, slot in reading.items()
+            }
+
+        self._read[id(instance)] = read
         values = written(reading, {name: self.given(weights[name]) for name in reading})
         extra = torch.Generator().manual_seed(len(own))
         for name, info in own.items():
             if name not in values:
                 values[name] = self.given(torch.randn(info.value.shape, generator=extra) * 0.5)
         instance.load(values)
+
+    def load_projections(
+        self, component: str, instance: Instance, width: int, heads: int, weights: Mapping[str, Tensor]
+    ) -> Projections:
+        """Find the four projections of an attention among the learner's parameters, and load their weights.
+
+        Biases are free: those that the submission does not have, or that `weights` does not give, are 0.
+        """
+        own = own_parameters(instance.parameters())
+        found: Projections = self.choose(component, projections(own, width, heads))
+        self.projections = found
+        biases = frozenset(name for name in found.index if name.endswith("bias"))
+        free = self.left_free("biases", biases)
+        values = {}
+        for name, where in found.index.items():
+            value = weights.get(name, torch.zeros(where.shape))
+            if value.shape != where.shape:  # wrong, but the same for all that are wrong in this way
+                named = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+                value = torch.randn(where.shape, generator=named) * 0.5
+            values[name] = self.given(
+                value if name.endswith("weight") or name in free else torch.zeros(where.shape)
+            )
+        extra = torch.Generator().manual_seed(len(own))
+        others = {
+            name: torch.zeros(p.value.shape)
+            if is_bias(name, p.value.dim())
+            else torch.randn(p.value.shape, generator=extra) * 0.5
+            for name, p in own.items()
+        }
+        numbers = sum(p.value.numel() for n, p in own.items() if not is_bias(n, p.value.dim()))
+        self.unread |= bool(found.missing(width)) and numbers == 4 * width**2
+        instance.load(found.write(values, others))
+        self._read[id(instance)] = found.read
+        return found
+
+    def left_free(self, name: str, value: Any) -> Any:
+        """What the submission has chosen where the contract leaves a choice.
+
+        The reference and the known mistakes are then asked in the same way: they get the submission's choice.
+        """
+        if self._compared is not None:
+            value = self._compared.get(name, value)
+        self.free[name] = value
+        return value
 
     def choose(self, component: str, found: Sequence[Any]) -> Any:
         """One of several readings of a class's parameters, of whatever kind: the one that comes out right."""
@@ -129,6 +194,7 @@ class Desk:
         cotangent: Tensor | None = None,
         method: str = "",
         single: bool = False,
+        names: Sequence[str] = (),
         **kwargs: Any,
     ) -> dict[str, Tensor | str]:
         """Call, and say what came back: "output" (of a tuple, its first tensor), what was changed in place.
@@ -139,27 +205,26 @@ class Desk:
             cotangent: of the output's shape; needed for gradients.
             method: of an instance, in place of its forward.
             single: a tuple is no output, but a "result" in words.
+            names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
         outcome = callee.call(self.given(args), self.given(kwargs), grad=grad, method=method)
-        answer = said(outcome, single=single)
+        answer = said(outcome, single=single, names=names)
         if cotangent is None:
             callee.release(outcome)
             return answer
         given = self.given(cotangent)
-        found = tensors(outcome.value)
-        if not found or found[0].shape != given.shape or outcome.handle is None:
+        results = tensors(outcome.value)
+        if not results or results[0].shape != given.shape or outcome.handle is None:
             callee.release(outcome)
             return {**answer, "gradients": "none"}
-        arrived = callee.backward(outcome, [given.to(found[0].dtype), *[None] * (len(found) - 1)])
+        arrived = callee.backward(outcome, [given.to(results[0].dtype), *[None] * (len(results) - 1)])
         for position, gradient in arrived.inputs.items():
             like = args[position] if isinstance(position, int) else kwargs[position]
             answer[f"gradient of {position}"] = _or_zero(gradient, like)
-        reading, wanted = self._wanted.get(id(callee), ({}, ()))
-        shapes = {one.name: one.shape for one in wanted}
-        for name, slot in reading.items():
-            gradient = slot.find(arrived.parameters)
-            there = torch.zeros(slot.shape) if gradient is None else gradient
-            answer[f"gradient of {name}"] = slot.read(there, shapes[name]).to(self.dtype)
+        self.gradients = arrived.parameters
+        if id(callee) in self._read:
+            found = self._read[id(callee)](arrived.parameters)
+            answer |= {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
         return answer
 
     def close(self) -> None:
@@ -169,25 +234,37 @@ class Desk:
         self._made.clear()
 
 
-def said(outcome: Outcome, *, single: bool = False) -> dict[str, Tensor | str]:
+def said(outcome: Outcome, *, single: bool = False, names: Sequence[str] = ()) -> dict[str, Tensor | str]:
     """The output, as a tensor or in words, and which arguments were changed in place. Of a tuple, its first tensor."""
     value = outcome.value
+    if names and not isinstance(value, Tensor):
+        if isinstance(value, dict):  # a named tuple may come as its fields
+            value = tuple(value.values())
+        found = [x for x in value if isinstance(x, Tensor)] if isinstance(value, (tuple, list)) else []
+        if len(found) == len(names) == len(value):
+            answer: dict[str, Tensor | str] = {**dict(zip(names, found, strict=True))}
+        else:
+            answer = {"result": in_words(value)}
+        return answer | _changes(outcome)
     if not single and isinstance(value, (tuple, list)) and value and isinstance(value[0], Tensor):
         value = value[0]
-    answer: dict[str, Tensor | str] = {}
-    if isinstance(value, Tensor):
-        answer["output"] = value
-    else:
-        answer["result"] = in_words(value)
-    if outcome.changed:
-        answer["changed in place"] = ", ".join(f"argument {position}" for position in outcome.changed)
-    return answer
+    answer = {"output": value} if isinstance(value, Tensor) else {"result": in_words(value)}
+    return answer | _changes(outcome)
+
+
+def _changes(outcome: Outcome) -> dict[str, Tensor | str]:
+    changed = ", ".join(f"argument {position}" for position in outcome.changed)
+    return {"changed in place": changed} if changed else {}
 
 
 def in_words(value: object) -> str:
     """What came back in place of a tensor."""
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
+    if isinstance(value, Tensor):
+        return "one tensor"
+    if isinstance(value, (tuple, list)) and len(value) < FEW:
+        return f"a {type(value).__name__} of {len(value)} ({', '.join(map(in_words, value))})"
     return f"a {getattr(value, 'type_name', type(value).__name__)}"
 
 

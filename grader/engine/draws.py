@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from grader.engine.cases import Inputs
-
+Inputs = tuple[Tensor, Tensor, Tensor]
 SPREAD = 1.5  # of weights: scores around 1 to 2, so that every wrong constant shows
 
 

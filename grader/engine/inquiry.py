@@ -8,26 +8,29 @@ import math
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from grader.catalog import get_exercises, get_mistakes
+from grader.core.explain import same_failure
 from grader.core.failures import Failed, Named, Unexplained
 from grader.core.submission import Submission, SubmissionError
-from grader.engine.conclusions import conclude
+from grader.engine.conclusions import conclude, nothing
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.desk import Desk
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
-from grader.engine.naming import Account, Findings, Namer
-from grader.engine.readings import Reading
-from grader.engine.scenario import Scenario, Seen, scenarios_of, seen
+from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
+from grader.engine.scenario import Free, Scenario, Seen, scenarios_of, seen
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
+FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
+BY_CHANCE = {"train mode", "dropout in train mode"}
 
+Choice = tuple[str, int]  # a component, and in how many ways the weights of one size can be read
 Namespace = Callable[[Any], Mapping[str, Any]]
 Conclude = Callable[[Findings], Named | None]
 
@@ -43,6 +46,9 @@ class Subject:
         namespace: what a file written with given steps defines.
         mistakes: the known mistakes.
         conclude: a name for what none of them explains, from the exercise's own properties; None passes on.
+        obvious: a name for what can be seen at once, before mistakes are looked for.
+        builds_on: component -> the component that it calls. What is wrong there in a way that nobody knows is most
+            likely what is wrong here too.
     """
 
     scenarios: Callable[[int], Sequence[Scenario]]
@@ -50,16 +56,24 @@ class Subject:
     namespace: Namespace
     mistakes: Sequence[Mistake[Any]]
     conclude: Conclude = lambda _findings: None
+    obvious: Conclude = lambda _findings: None
+    builds_on: Mapping[str, str] = field(default_factory=dict)
 
 
 def run(
-    scenario: Scenario, submission: Submission, *, exact: bool = False, pick: Any = None, seed: int = 0
+    scenario: Scenario,
+    submission: Submission,
+    *,
+    exact: bool = False,
+    pick: Any = None,
+    seed: int = 0,
+    free: Free | None = None,
 ) -> Seen:
     """Put a scenario to a submission; what its code raises is an observation too.
 
     Args:
         exact: compute in float64, and give the results in the scenario's dtype: the right answer.
-        pick: see `Desk`.
+        pick, free: see `Desk`.
 
     Raises:
         SubmissionError: the worker is gone, or the code is not written, or not there.
@@ -67,9 +81,10 @@ def run(
     dtype = torch.float64 if exact else scenario.dtype
     picked = {} if pick is None else {"pick": pick}
     with torch.random.fork_rng(devices=[]):
-        desk = Desk(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, **picked)
+        desk = Desk(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
         try:
-            found = replace(seen(scenario.ask(desk)), unread=desk.unread)
+            answer = scenario.ask(desk)
+            found = replace(seen(answer), unread=desk.unread, free=tuple(desk.free.items()))
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
@@ -88,18 +103,21 @@ def run(
 
 
 class AnswerKey:
-    """An exercise's scenarios for one seed, and the right answer to each, computed when it is first needed."""
+    """An exercise's scenarios for one seed, and the answers of right and mistaken code, asked for when first needed."""
 
     def __init__(self, subject: Subject, seed: int) -> None:
         self.scenarios, self._seed = list(subject.scenarios(seed)), seed
         self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
-        self._right: dict[Scenario, Seen] = {}
+        self._right: dict[tuple[Scenario, Free], Seen] = {}
+        self.known = Known(subject.bases, subject.namespace, seed)
 
-    def right(self, scenario: Scenario) -> Seen:
-        """The right answer."""
-        if scenario not in self._right:
-            self._right[scenario] = run(scenario, self._right_code, exact=True, seed=self._seed)
-        return self._right[scenario]
+    def right(self, scenario: Scenario, free: Free) -> Seen:
+        """The right answer, for a submission that has made these choices."""
+        if (scenario, free) not in self._right:
+            self._right[scenario, free] = run(
+                scenario, self._right_code, exact=True, seed=self._seed, free=free or None
+            )
+        return self._right[scenario, free]
 
 
 @functools.lru_cache(maxsize=4)
@@ -122,8 +140,8 @@ class Inquiry:
         self._key = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Seen] = {}
-        self._reading: dict[str, int] = {}
-        self._readings: dict[str, int] = {}
+        self._reading: dict[Choice, int] = {}
+        self._choice: dict[str, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
 
     def got(self, scenario: Scenario) -> Seen:
@@ -134,47 +152,63 @@ class Inquiry:
 
     def right(self, scenario: Scenario) -> Seen:
         """The right answer."""
-        return self._key.right(scenario)
+        return self._key.right(scenario, self.got(scenario).free)
 
-    def _ask(self, scenario: Scenario) -> Seen:
-        return run(scenario, self.submission, pick=self._pick, seed=self.seed)
+    def _ask(self, scenario: Scenario, seed: int = 0) -> Seen:
+        return run(scenario, self.submission, pick=self._pick, seed=self.seed + seed)
 
-    def _pick(self, component: str, found: Sequence[Reading]) -> Reading:
-        self._readings[component] = max(len(found), self._readings.get(component, 0))
-        return found[min(self._reading.get(component, 0), len(found) - 1)]
+    def _pick(self, component: str, found: Sequence[Any]) -> Any:
+        choice = self._choice[component] = (component, len(found))
+        return found[min(self._reading.get(choice, 0), len(found) - 1)]
 
     def _settle(self, scenario: Scenario) -> None:
         """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right."""
+        self._choice.pop(scenario.component, None)
         first = self._got[scenario] = self._ask(scenario)
-        component = scenario.component
-        count = self._readings.get(component, 1)
-        if component in self._reading or count < 2:
+        choice = self._choice.get(scenario.component, ("", 1))
+        if choice in self._reading or choice[1] < 2:
             return
-        self._reading[component] = 0
+        self._reading[choice] = 0
         if same(scenario, self.right(scenario), first):
             return
-        for number in range(1, count):
-            self._reading[component] = number
-            again = self._ask(scenario)
-            if same(scenario, self.right(scenario), again):
-                self._got[scenario] = again
+        for number in range(1, choice[1]):
+            self._reading[choice] = number
+            self._got[scenario] = self._ask(scenario)
+            if same(scenario, self.right(scenario), self._got[scenario]):
                 return
-        self._reading[component] = 0
+        self._reading[choice] = 0
+        self._got[scenario] = first
 
-    def check(self, component: str, *groups: str, only: Callable[[str], bool] | None = None) -> None:
+    def check(
+        self,
+        component: str,
+        *groups: str,
+        only: Callable[[str], bool] | None = None,
+        beside: str = "",
+        errors: bool = True,
+    ) -> None:
         """Raise Unexplained if the submission is wrong in a scenario of these groups.
 
         Args:
             component: the function or class.
             groups: which scenarios; all of the component's if none is named.
             only: which differences count, by the value's name ("output", "changed in place", "error").
+            beside: a group of plain numbers. Where these are wrong already, only facts count: properties that do not
+                depend on the numbers.
+            errors: whether an error counts; not where another test shows it, and the property is not touched by it.
         """
+        numbers = scenarios_of(self.scenarios, component, [beside]) if beside else []
+        by_facts = any(not same(one, self.right(one), self.got(one)) for one in numbers)
         asked = scenarios_of(self.scenarios, component, groups)
         assert asked, f"there is no scenario of {component} in {groups}"
         wrong: list[tuple[Scenario, list[str]]] = []
         for scenario in asked:
-            names = differing(scenario, self.right(scenario), self.got(scenario))
-            names = [name for name in names if only is None or name == "error" or only(name)]
+            got = self.got(scenario)
+            right = self.right(scenario)
+            names = differing(scenario, right, got)
+            names = [n for n in names if (errors if n == "error" else only is None or only(n))]
+            if by_facts:
+                names = [name for name in names if name == "error" or name in {**right.facts, **got.facts}]
             if names:
                 wrong.append((scenario, names))
         if wrong:
@@ -227,6 +261,8 @@ class Inquiry:
         if not named and got.error is not None:
             return got.error
         message, picture = contrast(scenario, names, self.right(scenario), got)
+        if explained is not None and not any(a.proof for a in blamed):
+            picture = next(filter(None, map(explained[0].map_of, explained[0].wrong)), picture)
         count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
         proof = [a.proof for a in blamed[:1] if a.proof]
         return Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
@@ -235,52 +271,104 @@ class Inquiry:
         """All that was found on one component, and the mistakes behind it."""
         if component not in self._accounts:
             findings = self._findings(component)
-            accounts = self._account(component, findings, deadline)
-            if not accounts and findings.wrong and time.monotonic() < deadline:
-                findings, accounts = self._other_readings(component, findings, deadline)
-            left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
-            if left:
-                again = replace(findings, wrong=left)
-                named = self.subject.conclude(again) or conclude(again, lambda s: self._ask(s))
-                accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
+            obvious = self.subject.obvious(findings) if findings.wrong else None
+            if obvious is not None:
+                accounts = [Account(obvious, frozenset(findings.wrong), "")]
+            else:
+                findings, accounts = self._searched(component, findings, deadline)
             self._accounts[component] = findings, accounts
         return self._accounts[component]
 
-    def _account(self, component: str, findings: Findings, deadline: float) -> list[Account]:
-        return Namer(
-            findings,
-            self._mistakes(component),
-            self.subject.bases,
-            self.subject.namespace,
-            self.seed,
-            deadline,
-        ).accounts()
+    def _searched(
+        self, component: str, findings: Findings, deadline: float
+    ) -> tuple[Findings, list[Account]]:
+        below = self.subject.builds_on.get(component)
+        broken, causes = self.explained(below, deadline) if below else (None, [])
+        known = all(a.proof for a in causes)
+        accounts = self._account(component, findings, deadline, thorough=known)
+        if not accounts and known and not findings.random and time.monotonic() < deadline:
+            findings, accounts = self._other_readings(component, findings, deadline)
+        left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
+        if left:
+            echoes = self._same_errors(component, findings, left)
+            accounts = accounts + echoes
+            left = [i for i in left if not any(i in a.scenarios for a in echoes)]
+        if left and not (broken and broken.wrong):
+            rest = replace(findings, wrong=left)
+            named = nothing(rest) or self.subject.conclude(rest) or conclude(rest)
+            accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
+        return findings, accounts
+
+    def _same_errors(self, component: str, findings: Findings, left: list[int]) -> list[Account]:
+        """One component may call another: what raises at a line that is named there has the same name here."""
+        found = []
+        for other, (theirs, accounts) in self._accounts.items():
+            for account in accounts if other != component else ():
+                errors = [theirs.got[i].error for i in account.scenarios]
+                causes = {same_failure(error) for error in errors if error is not None}
+                here = [(i, findings.got[i].error) for i in left]
+                echoes = frozenset(i for i, e in here if e is not None and same_failure(e) in causes)
+                if echoes:
+                    found.append(replace(account, scenarios=echoes))
+        return found
+
+    def _account(
+        self, component: str, findings: Findings, deadline: float, *, thorough: bool = True
+    ) -> list[Account]:
+        if not findings.wrong:
+            return []
+        mistakes = self._mistakes(component)
+        namer = Namer(findings, mistakes, self._key.known, deadline)
+        found = namer.alone()
+        if found:
+            return found
+        findings.random = self._is_random(findings)
+        if not thorough or findings.random or nothing(findings) is not None:
+            return []
+        return namer.several()
+
+    def _is_random(self, findings: Findings) -> bool:
+        """Whether one of the first wrong scenarios gives something else with another seed of the random generators."""
+        calm = [
+            i
+            for i in findings.wrong
+            if not findings.scenarios[i].traits & BY_CHANCE and findings.got[i].values
+        ]
+        for i in calm[:FIRST]:
+            scenario, got = findings.scenarios[i], findings.got[i]
+            if not same(scenario, self._ask(scenario, 1), got, loose=LOOSE):
+                return True
+        return False
 
     def _mistakes(self, component: str) -> Sequence[Mistake[Any]]:
-        """The exercise's own, then those that plugins add to it."""
+        """The exercise's own, then those that plugins add to it; first what other components have already."""
         known = {mistake.id for mistake in self.subject.mistakes}
         names = [one.name for one in get_exercises().values() if component in one.components]
         added = [m for name in names for m in get_mistakes(name) if m.id not in known]
-        return [*self.subject.mistakes, *added]
+        named = {a.named.id for _, accounts in self._accounts.values() for a in accounts}
+        possible = [m for m in (*self.subject.mistakes, *added) if not m.parts or component in m.parts]
+        return sorted(possible, key=lambda m: m.id not in named)
 
     def _other_readings(
         self, component: str, findings: Findings, deadline: float
     ) -> tuple[Findings, list[Account]]:
         """Whether a mistake explains it if the weights are read another way."""
         before, looked = dict(self._got), 0
-        for number in range(1, min(self._readings.get(component, 1), 8)):
+        settled = dict(self._reading)
+        choices = [choice for choice in settled if choice[0] == component]
+        for number in range(1, min(max((count for _, count in choices), default=1), 8)):
             if looked == OTHER_READINGS or time.monotonic() > deadline:
                 break
-            self._reading[component] = number
+            self._reading |= {choice: (settled[choice] + number) % choice[1] for choice in choices}
             for scenario in scenarios_of(self.scenarios, component):
                 self._got.pop(scenario, None)
             other = self._findings(component)
             if len(other.wrong) > len(findings.wrong):  # no better a reading, and long to look through
                 continue
-            accounts, looked = self._account(component, other, deadline), looked + 1
+            accounts, looked = self._account(component, other, deadline, thorough=False), looked + 1
             if accounts:
                 return other, accounts
-        self._reading[component] = 0
+        self._reading = settled
         self._got = before
         return findings, []
 

@@ -13,13 +13,8 @@ from typing import Generic, TypeVar
 
 from grader.core.failures import Named
 
-Part = (
-    str  # "function" or "class" in attention, the component's name elsewhere; no part at all means every one
-)
+Part = str  # a component's name; no part at all means every one
 S = TypeVar("S")
-BOTH: tuple[Part, ...] = ("function", "class")
-CLASS: tuple[Part, ...] = ("class",)
-FUNCTION: tuple[Part, ...] = ("function",)
 
 
 @dataclass(frozen=True)

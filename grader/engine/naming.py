@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,29 +17,37 @@ import torch
 
 from grader.core.failures import Named, with_care
 from grader.core.submission import SubmissionError
-from grader.engine.contrast import same
+from grader.engine.contrast import picture_of, same
 from grader.engine.desk import Desk
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
-from grader.engine.scenario import Scenario, Seen, seen
+from grader.engine.scenario import Free, Scenario, Seen, seen
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 4000  # asked for to find two mistakes at once: a few seconds, and the same on any machine
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
-@dataclass(frozen=True)
+@dataclass
 class Findings:
-    """What a submission answered to one component's scenarios, what would have been right, and where it was wrong."""
+    """What a submission answered to one component's scenarios, what would have been right, and where it was wrong.
+
+    `random`: an answer depends on the state of the random generators, where nothing asked for chance.
+    """
 
     scenarios: Sequence[Scenario]
     got: Sequence[Seen]
     right: Sequence[Seen]
     wrong: Sequence[int]
+    random: bool = False
 
     def order(self) -> list[int]:
         """Wrong ones first: they tell candidates apart soonest."""
         return [*self.wrong, *(i for i in range(len(self.scenarios)) if i not in set(self.wrong))]
+
+    def map_of(self, index: int) -> str:
+        """A picture of what a scenario gave beside what was right, "" if it has none."""
+        return picture_of(self.scenarios[index], self.right[index], self.got[index])
 
 
 @dataclass(frozen=True)
@@ -51,70 +59,27 @@ class Account:
     proof: str
 
 
-@dataclass(eq=False)
-class _Candidate:
-    mistakes: tuple[Mistake[Any], ...]
-    steps: Any
-    code: LocalSubmission
-    answers: dict[int, Seen] = field(default_factory=dict)
+class Candidate:
+    """Code with one mistake in it, or two, and its answers."""
 
+    def __init__(self, mistakes: tuple[Mistake[Any], ...], steps: Any, known: Known) -> None:
+        self.mistakes, self.steps, self._known = mistakes, steps, known
+        self._answers: dict[tuple[Scenario, Free], Seen] = {}
 
-class Namer:
-    """Looks for the mistakes behind one component's findings. See `grader.engine.inquiry.Subject` for the arguments.
+    @cached_property
+    def _code(self) -> LocalSubmission:
+        return LocalSubmission(self._known.namespace(self.steps))
 
-    Args:
-        deadline: of `time.monotonic`. What takes longer than anything known is given up then.
-    """
+    def answer(self, scenario: Scenario, free: Free) -> Seen:
+        """What it gives where a submission has made these choices."""
+        if (scenario, free) not in self._answers:
+            self._known.asked += 1
+            self._answers[scenario, free] = self._run(scenario, free)
+        return self._answers[scenario, free]
 
-    def __init__(
-        self,
-        findings: Findings,
-        mistakes: Iterable[Mistake[Any]],
-        bases: Sequence[Any],
-        namespace: Callable[[Any], Mapping[str, Any]],
-        seed: int,
-        deadline: float = math.inf,
-    ) -> None:
-        self._deadline = deadline
-        self.findings, self._bases, self._namespace, self._seed = findings, bases, namespace, seed
-        component = findings.scenarios[0].component if findings.scenarios else ""
-        self.mistakes = [m for m in mistakes if not m.parts or component in m.parts]
-        self._singles: list[list[_Candidate]] = []
-        self._asked = 0
-
-    def accounts(self) -> list[Account]:
-        """The mistakes, or nothing if none was recognised."""
-        if not self.findings.wrong:
-            return []
-        for base in self._bases:
-            self._singles.append(
-                [self._candidate((m,), steps) for m in self.mistakes for steps in m.variants(base)]
-            )
-            found = self._first(self._singles[-1])
-            if found is not None:
-                return [self._whole(found)]
-        return self._two_at_once() or self._in_parts()
-
-    def _candidate(self, mistakes: tuple[Mistake[Any], ...], steps: Any) -> _Candidate:
-        return _Candidate(mistakes, steps, LocalSubmission(self._namespace(steps)))
-
-    def _first(self, candidates: Iterable[_Candidate]) -> _Candidate | None:
-        order = self.findings.order()
-        return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
-
-    def _matches(self, candidate: _Candidate, index: int) -> bool:
-        scenario = self.findings.scenarios[index]
-        return same(scenario, self._answer(candidate, index), self.findings.got[index], loose=LOOSE)
-
-    def _answer(self, candidate: _Candidate, index: int) -> Seen:
-        if index not in candidate.answers:
-            self._asked += 1
-            candidate.answers[index] = self._run(candidate, self.findings.scenarios[index])
-        return candidate.answers[index]
-
-    def _run(self, candidate: _Candidate, scenario: Scenario) -> Seen:
+    def _run(self, scenario: Scenario, free: Free) -> Seen:
         with torch.random.fork_rng(devices=[]):
-            desk = Desk(candidate.code, rounding=scenario.dtype, seed=self._seed)
+            desk = Desk(self._code, rounding=scenario.dtype, seed=self._known.seed, free=free or None)
             try:
                 return seen(scenario.ask(desk))
             except SubmissionError as error:
@@ -122,37 +87,121 @@ class Namer:
             finally:
                 desk.close()
 
-    def _whole(self, found: _Candidate) -> Account:
-        total = len(self.findings.scenarios)
-        proof = f"Your results equal those of the reference with just this mistake in all {total} cases."
+
+class Known:
+    """The known mistakes of an exercise on top of its right bases, and what they answer with one seed.
+
+    Args:
+        bases, namespace: see `grader.engine.inquiry.Subject`.
+
+    Attributes:
+        asked: answers that had to be computed so far.
+    """
+
+    def __init__(
+        self, bases: Sequence[Any], namespace: Callable[[Any], Mapping[str, Any]], seed: int
+    ) -> None:
+        self.bases, self.namespace, self.seed, self.asked = bases, namespace, seed, 0
+        self._singles: dict[tuple[str, int], list[Candidate]] = {}
+
+    def singles(self, mistake: Mistake[Any], base: int) -> list[Candidate]:
+        """One mistake in all variants, on one of the bases."""
+        key = mistake.id, base
+        if key not in self._singles:
+            ways = mistake.variants(self.bases[base])
+            self._singles[key] = [Candidate((mistake,), steps, self) for steps in ways]
+        return self._singles[key]
+
+
+class Namer:
+    """Looks for the mistakes behind one component's findings.
+
+    Args:
+        mistakes: that the component can have, the likeliest first.
+        deadline: of `time.monotonic`. What takes longer than anything known is given up then.
+    """
+
+    def __init__(
+        self, findings: Findings, mistakes: Sequence[Mistake[Any]], known: Known, deadline: float = math.inf
+    ) -> None:
+        self.findings, self.mistakes, self._known, self._deadline = findings, mistakes, known, deadline
+
+    def alone(self) -> list[Account]:
+        """The one mistake that gives all the answers, or all of those that are finite numbers."""
+        every = self.findings.order()
+        finite = [
+            i for i in every if all(bool(x.isfinite().all()) for x in self.findings.got[i].values.values())
+        ]
+        most = 2 * len(set(finite) & set(self.findings.wrong)) > len(self.findings.wrong)
+        for order in (every, finite) if most and len(finite) < len(every) else (every,):
+            for base in range(len(self._known.bases)):
+                found = self._first(self._singles(base), order)
+                if found is not None:
+                    return [self._whole(found, len(order))]
+        return []
+
+    def several(self) -> list[Account]:
+        """Two mistakes at once, or mistakes that each explain a part; nothing if none was recognised."""
+        return self._two_at_once() or self._in_parts()
+
+    def _singles(self, base: int) -> Iterator[Candidate]:
+        return (c for mistake in self.mistakes for c in self._known.singles(mistake, base))
+
+    def _first(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Candidate | None:
+        return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
+
+    def _matches(self, candidate: Candidate, index: int) -> bool:
+        return same(
+            self.findings.scenarios[index],
+            self._answer(candidate, index),
+            self.findings.got[index],
+            loose=LOOSE,
+        )
+
+    def _answer(self, candidate: Candidate, index: int) -> Seen:
+        return candidate.answer(self.findings.scenarios[index], self.findings.right[index].free)
+
+    def _whole(self, found: Candidate, cases: int) -> Account:
+        finite = " that give finite numbers" if cases < len(self.findings.scenarios) else ""
+        proof = (
+            f"Your results equal those of the reference with just this mistake in all {cases} cases{finite}."
+        )
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof)
 
     def _two_at_once(self) -> list[Account]:
-        """Pairs, first around a mistake that explains a wrong scenario alone; not for ever."""
-        singles, _ = self._singles[0], self._near
-        limit = self._asked + PAIR_ANSWERS
-        for first in [*self._near, *(c for c in singles if c not in self._near)]:
+        """Pairs, first around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
+        limit = self._known.asked + PAIR_ANSWERS
+        order = self.findings.order()
+        for first in self._starts():
             for pair in self._pairs(first):
-                if self._asked > limit or time.monotonic() > self._deadline:
+                if self._known.asked > limit or time.monotonic() > self._deadline:
                     return []
-                if self._first([pair]) is not None:
+                if self._first([pair], order) is not None:
                     return self._pair(pair)
         return []
 
+    def _starts(self) -> Iterator[Candidate]:
+        near = {id(c) for c in self._near}
+        yield from self._near
+        ids = {c.mistakes[0].id for c in self._near}
+        for base in range(1, len(self._known.bases)):
+            yield from (c for c in self._singles(base) if c.mistakes[0].id in ids)
+        yield from (c for c in self._singles(0) if id(c) not in near)
+
     @cached_property
-    def _near(self) -> list[_Candidate]:
+    def _near(self) -> list[Candidate]:
         """Mistakes that explain one of a few wrong scenarios: to ask about all of them takes minutes."""
         wrong = self.findings.wrong
         some = wrong[:: max(1, len(wrong) // SPREAD)]
-        return [c for c in self._singles[0] if any(self._matches(c, i) for i in some)]
+        return [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
 
-    def _pairs(self, first: _Candidate) -> Iterator[_Candidate]:
+    def _pairs(self, first: Candidate) -> Iterator[Candidate]:
         for other in self.mistakes:
             if other is not first.mistakes[0]:
                 for steps in other.variants(first.steps):
-                    yield self._candidate((*first.mistakes, other), steps)
+                    yield Candidate((*first.mistakes, other), steps, self._known)
 
-    def _pair(self, pair: _Candidate) -> list[Account]:
+    def _pair(self, pair: Candidate) -> list[Account]:
         first, second = pair.mistakes
         proof = (
             "Your results equal those of the reference with these two mistakes in all "
@@ -163,7 +212,7 @@ class Namer:
 
     def _shown_by(self, mistake: Mistake[Any]) -> frozenset[int]:
         """Wrong scenarios in which this mistake alone would show."""
-        alone = next(c for c in self._singles[0] if c.mistakes == (mistake,))
+        alone = self._known.singles(mistake, 0)[0]
         return frozenset(
             i
             for i in self.findings.wrong
@@ -192,7 +241,7 @@ class Namer:
             left -= covered
         return [replace(one, named=with_care(one.named)) for one in found] if unlike else found
 
-    def _value(self, candidate: _Candidate, left: set[int]) -> int:
+    def _value(self, candidate: Candidate, left: set[int]) -> int:
         """Wrong scenarios explained by numbers, less those that are right although the mistake would show."""
         explained = [i for i in left if self._matches(candidate, i)]
         if not any(self.findings.got[i].error is None for i in explained):

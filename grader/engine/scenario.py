@@ -7,7 +7,7 @@ with one thing wrong (that is how a mistake gets its name).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grader.engine.desk import Desk
 
 Answer = Mapping[str, Tensor | str]
+Free = tuple[tuple[str, Hashable], ...]
 
 LAYER_SLACK = {torch.bfloat16: 2.0}
 """By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
@@ -37,6 +38,7 @@ class Scenario:
         dtype: of inputs and weights.
         slack: how many times the usual rounding error is allowed.
         traits: what a failure may turn on, as in `grader.engine.conclusions.TRAITS` ("bfloat16 inputs").
+        picture: drawn beside a failure that has no picture of its own.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Scenario:
     dtype: torch.dtype = torch.float32
     slack: float = 1.0
     traits: frozenset[str] = frozenset()
+    picture: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,14 @@ class Seen:
     """What a scenario gave: tensors and texts by name, or the error that ended it.
 
     `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
+    `free`: what the contract leaves free, as the submission has it, see `Desk.left_free`.
     """
 
     values: Mapping[str, Tensor] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     error: SubmissionError | None = None
     unread: bool = False
+    free: Free = ()
 
 
 def seen(answer: Answer) -> Seen:

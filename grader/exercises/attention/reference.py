@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+FUNCTION, CLASS = "scaled_dot_product_attention", "MultiHeadAttention"
 ROLES = ("q", "k", "v", "out")
 INPUTS = ("query", "key", "value")
 
@@ -174,14 +175,6 @@ class Steps:
         weights = self.drop(call, weights)
         return self.after_mix(call, self.mix(call, weights, v)), weights
 
-    def fits(self, call: Call) -> None:
-        """Raise RuntimeError unless the weights are those of `shapes`, with or without biases."""
-        wanted = self.shapes(call.query.size(-1), call.heads)
-        given = {name: tuple(w.shape) for name, w in call.weights.items()}
-        missing = [name for name in wanted if name not in given and name.endswith("weight")]
-        if missing or any(wanted.get(name) != shape for name, shape in given.items()):
-            raise RuntimeError(f"expected weights {wanted}, got {given}")
-
     def function(self, call: Call) -> Any:
         """The plain function: (output [..., Tq, Dv], weights [..., Tq, Tk])."""
         call = self.prepare(call)
@@ -189,12 +182,7 @@ class Steps:
         return self.give_function(call, self.finish(call, output), weights)
 
     def multi_head(self, call: Call) -> Any:
-        """The class's forward: [B, Tq, D].
-
-        Raises:
-            RuntimeError: the weights are not those that the class registers.
-        """
-        self.fits(call)
+        """The class's forward: [B, Tq, D]."""
         call = self.prepare(call)
         q, k, v = (self.split(call, role, self.project(call, role)) for role in ("q", "k", "v"))
         mixed, weights = self.attend(call, q, k, v)
@@ -297,8 +285,8 @@ def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, An
 
 
 def with_mistake(steps: Steps, parts: Sequence[str]) -> dict[str, Any]:
-    """A file that has the mistake in these parts ("function", "class"; none means both) and is right in the other."""
+    """A file that has the mistake in these components (none means both) and is right in the other."""
     return namespace(
-        steps if not parts or "class" in parts else REFERENCE,
-        steps if not parts or "function" in parts else REFERENCE,
+        steps if not parts or CLASS in parts else REFERENCE,
+        steps if not parts or FUNCTION in parts else REFERENCE,
     )

@@ -15,7 +15,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Collection
 from grader.exercises.attention.reference import Steps
 from grader.run.session import Session
-from tests.grader.attention_sources import RIGHT
+from tests.grader.wrong.attention import RIGHT
 from zoo.core.hookspecs import hookimpl
 from zoo.core.plugins import Loaded, get_plugins
 

@@ -13,10 +13,10 @@ from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.exercises.attention.mistakes import MISTAKES
-from grader.exercises.attention.reference import REFERENCE, Steps, namespace
+from grader.exercises.attention.reference import REFERENCE, Steps, namespace, with_mistake
 from grader.run.session import Session
-from tests.grader.attention_sources import RIGHT, WRONG, edited
 from tests.grader.right import right_files
+from tests.grader.wrong.attention import RIGHT, WRONG
 
 WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
 RIGHT_FILES = right_files("attention")
@@ -53,8 +53,7 @@ def failures(results: list[Result]) -> dict[str, set[str]]:
 def patched(mistake: Mistake[Steps], variant: int = 0) -> LocalSubmission:
     """A file with this mistake in the parts that it can be made in."""
     steps = mistake.variants(REFERENCE)[variant]
-    function = steps if "function" in mistake.parts else REFERENCE
-    return LocalSubmission(namespace(steps if "class" in mistake.parts else REFERENCE, function))
+    return LocalSubmission(with_mistake(steps, mistake.parts))
 
 
 def test_reference_gets_all_points() -> None:
@@ -72,7 +71,7 @@ def test_mistake_is_killed_and_named(name: str) -> None:
 @pytest.mark.parametrize("name", sparsely(WRONG, 3, ("mask_askew", "heads_divided")))
 def test_wrong_file_is_named(name: str) -> None:
     allowed = WRONG[name][0]
-    found = failures(graded(LocalSubmission.from_source(edited(name)), seed=5))
+    found = failures(graded(LocalSubmission.from_source(WRONG[name][1]), seed=5))
     named = set().union(*found.values())
     assert named
     assert named <= allowed

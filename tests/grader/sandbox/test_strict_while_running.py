@@ -18,8 +18,8 @@ from grader.run.run import Request, grade_file
 from grader.run.session import no_progress
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
-from tests.grader.attention_sources import CALL, RIGHT
 from tests.grader.right import right_files
+from tests.grader.wrong.attention import CALL, RIGHT
 
 HEAD = "import torch, torch.nn.functional as F\nfrom torch import nn\n"
 SDPA = '"scaled_dot" + "_product_attention"'

@@ -7,9 +7,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.devices import FIXED_DEVICE
-from grader.engine.mistakes import CLASS
-from grader.exercises.attention.mistakes.collection import mistake
+from grader.api import FIXED_DEVICE
+from grader.exercises.attention.mistakes.collection import CLASS, mistake
 from grader.exercises.attention.reference import Call, Steps
 
 

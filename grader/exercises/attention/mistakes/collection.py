@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from grader.engine.mistakes import BOTH, Collection
+from grader.api import Collection
+from grader.exercises.attention import reference
 from grader.exercises.attention.reference import Steps
 
-mistake: Collection[Steps] = Collection(BOTH)
+mistake: Collection[Steps] = Collection()
+CLASS, FUNCTION = (reference.CLASS,), (reference.FUNCTION,)
+BOTH = CLASS + FUNCTION
 
 SOFTMAX = "softmax(Q K^T / sqrt(d_k)) V"
 HEADS = "Concat(head_1, ..., head_h) W_O"

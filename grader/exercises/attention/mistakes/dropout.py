@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import dropout
 
-from grader.engine.mistakes import CLASS, FUNCTION
-from grader.exercises.attention.mistakes.collection import mistake
+from grader.exercises.attention.mistakes.collection import CLASS, FUNCTION, mistake
 from grader.exercises.attention.reference import Call, Steps, unchanged
 
 WHERE = "dropout(softmax(Q K^T / sqrt(d_k))) V"

@@ -9,8 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.mistakes import CLASS
-from grader.exercises.attention.mistakes.collection import HEADS, PAPER_HEADS, mistake
+from grader.exercises.attention.mistakes.collection import CLASS, HEADS, PAPER_HEADS, mistake
 from grader.exercises.attention.mistakes.projections import without
 from grader.exercises.attention.reference import Call, Steps, linear
 

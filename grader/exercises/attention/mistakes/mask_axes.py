@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.engine.mistakes import CLASS
-from grader.exercises.attention.mistakes.collection import mistake
+from grader.exercises.attention.mistakes.collection import CLASS, mistake
 from grader.exercises.attention.mistakes.masks import with_mask
 from grader.exercises.attention.reference import Call, Steps
 

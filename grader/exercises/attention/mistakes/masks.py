@@ -9,8 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.mistakes import CLASS
-from grader.exercises.attention.mistakes.collection import mistake
+from grader.exercises.attention.mistakes.collection import CLASS, mistake
 from grader.exercises.attention.reference import Call, Steps
 
 CONVENTION = (

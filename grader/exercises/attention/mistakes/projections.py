@@ -8,8 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.engine.mistakes import BOTH, CLASS
-from grader.exercises.attention.mistakes.collection import HEADS, PAPER_HEADS, mistake
+from grader.exercises.attention.mistakes.collection import BOTH, CLASS, HEADS, PAPER_HEADS, mistake
 from grader.exercises.attention.reference import Call, Steps, linear
 
 HEAD = "head_i = Attention(Q W_Q, K W_K, V W_V)"

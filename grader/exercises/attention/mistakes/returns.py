@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.engine.mistakes import CLASS, FUNCTION
-from grader.exercises.attention.mistakes.collection import mistake
+from grader.exercises.attention.mistakes.collection import CLASS, FUNCTION, mistake
 from grader.exercises.attention.reference import Call, Steps
 
 RETURNS = "return output, weights"

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.engine.mistakes import CLASS, FUNCTION
-from grader.exercises.attention.mistakes.collection import PAPER, SOFTMAX, mistake
+from grader.exercises.attention.mistakes.collection import CLASS, FUNCTION, PAPER, SOFTMAX, mistake
 from grader.exercises.attention.reference import Call, Score, Steps
 
 WHY = "Without the right factor the softmax gets too sharp or too flat, and training slows down or stalls."

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from grader.core.submission import Submission
-from grader.engine.exam import is_gradient, is_result, is_shape
-from grader.exercises.attention.suite.alone import (
-    drops_weights,
-    forgets,
-    ignores_dropout,
-    keeps_dtype,
-    stays_finite,
+from grader.api import Submission
+from grader.exercises.attention.reference import CLASS
+from grader.exercises.attention.suite.parameters import (
+    check_arguments,
+    content,
+    is_change,
+    is_gradient,
+    is_shape,
 )
-from grader.exercises.attention.suite.exams import exam
-from grader.exercises.attention.suite.parameters import check_arguments, check_parameters, check_reached
+from grader.exercises.attention.suite.scenarios import inquiry
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: d_model must divide by num_heads")
@@ -24,74 +23,71 @@ def test_arguments(component: Submission) -> None:
 
 @pytest.mark.grade(category="parameters", points=2, title="class: registers four projections")
 def test_parameters(component: Submission, seed: int) -> None:
-    check_parameters(exam(component, seed))
+    inquiry(component, seed).check(CLASS, "parameters")
 
 
 @pytest.mark.grade(category="shape", points=1, title="class: gives [batch, queries, d_model]")
 def test_shapes(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "numbers", only=is_shape)
+    inquiry(component, seed).check(CLASS, "numbers", only=is_shape)
 
 
 @pytest.mark.grade(category="numerics", points=4, title="class: is multi-head attention")
 def test_numbers(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "numbers")
+    inquiry(component, seed).check(CLASS, "numbers", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="class: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("class", "large scores", holds=stays_finite)
+    inquiry(component, seed).check(CLASS, "large scores", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="masking", points=2, title="class: honours bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "bool masks")
+    inquiry(component, seed).check(CLASS, "bool masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="class: honours additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "additive masks")
+    inquiry(component, seed).check(CLASS, "additive masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="class: nothing leaks past the mask")
 def test_leaks(component: Submission, seed: int) -> None:
-    exam(component, seed).check("class", "leaks")
+    inquiry(component, seed).check(CLASS, "leaks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="class: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("class", "empty rows", holds=stays_finite)
+    inquiry(component, seed).check(CLASS, "empty rows", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="gradients", points=2, title="class: right gradients, parameters too")
 def test_gradients(component: Submission, seed: int) -> None:
-    one = exam(component, seed)
-    one.check("class", "gradients", only=is_gradient)
-    check_reached(one)
+    inquiry(component, seed).check(CLASS, "gradients", only=is_gradient)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: does not drop in eval mode")
 def test_eval_mode(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("class", "dropout in eval", holds=ignores_dropout)
+    inquiry(component, seed).check(CLASS, "dropout in eval", only=content, beside="numbers", errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: drops weights in train mode")
 def test_dropout(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("class", "dropout", holds=drops_weights)
+    inquiry(component, seed).check(CLASS, "dropout", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("class", "dtypes", holds=keeps_dtype)
+    inquiry(component, seed).check(CLASS, "dtypes", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: same result, inputs left alone")
 def test_same_every_time(component: Submission, seed: int) -> None:
-    one = exam(component, seed)
-    one.check("class", only=lambda _case, name: name == "changed")
-    one.check_repeats("class")
-    one.check_alone("class", "state", holds=forgets, only=is_result)
+    one = inquiry(component, seed)
+    one.check(CLASS, only=is_change, errors=False)
+    one.check(CLASS, "state", only=content, beside="numbers", errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: tensors on its inputs' device")
 def test_devices(component: Submission, seed: int) -> None:
-    exam(component, seed).check_devices("class")
+    inquiry(component, seed).check_devices(CLASS, "bool masks")

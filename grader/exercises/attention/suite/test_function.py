@@ -1,72 +1,70 @@
-"""Hidden tests of `scaled_dot_product_attention`: each looks at its share of the exam's cases."""
+"""Hidden tests of `scaled_dot_product_attention`: each looks at its share of the scenarios."""
 
 from __future__ import annotations
 
 import pytest
 
-from grader.core.submission import Submission
-from grader.engine.exam import is_gradient, is_result, is_shape
-from grader.exercises.attention.suite.alone import forgets, keeps_dtype, stays_finite
-from grader.exercises.attention.suite.exams import exam
+from grader.api import Submission
+from grader.exercises.attention.reference import FUNCTION
+from grader.exercises.attention.suite.parameters import content, is_change, is_gradient, is_shape
+from grader.exercises.attention.suite.scenarios import inquiry
 
 
 @pytest.mark.grade(category="shape", points=2, title="function: (output, weights), right shapes")
 def test_shapes(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "numbers", only=is_shape)
+    inquiry(component, seed).check(FUNCTION, "numbers", only=is_shape)
 
 
 @pytest.mark.grade(category="numerics", points=4, title="function: softmax(Q K^T / sqrt(d_k)) V")
 def test_numbers(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "numbers")
+    inquiry(component, seed).check(FUNCTION, "numbers", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="function: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("function", "large scores", holds=stays_finite)
+    inquiry(component, seed).check(FUNCTION, "large scores", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="masking", points=3, title="function: honours bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "bool masks")
+    inquiry(component, seed).check(FUNCTION, "bool masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=2, title="function: honours additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "additive masks")
+    inquiry(component, seed).check(FUNCTION, "additive masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="function: nothing leaks past the mask")
 def test_leaks(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "leaks")
+    inquiry(component, seed).check(FUNCTION, "leaks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=2, title="function: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("function", "empty rows", holds=stays_finite)
+    inquiry(component, seed).check(FUNCTION, "empty rows", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="gradients", points=2, title="function: right gradients")
 def test_gradients(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", "gradients", only=is_gradient)
+    inquiry(component, seed).check(FUNCTION, "gradients", only=is_gradient)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
-    exam(component, seed).check_alone("function", "dtypes", holds=keeps_dtype)
+    inquiry(component, seed).check(FUNCTION, "dtypes", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: leaves its inputs alone")
 def test_inputs_unchanged(component: Submission, seed: int) -> None:
-    exam(component, seed).check("function", only=lambda _case, name: name == "changed")
+    inquiry(component, seed).check(FUNCTION, only=is_change, errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: same result every time")
 def test_same_every_time(component: Submission, seed: int) -> None:
-    one = exam(component, seed)
-    one.check_repeats("function")
-    one.check_alone("function", "state", holds=forgets, only=is_result)
+    inquiry(component, seed).check(FUNCTION, "state", only=content, beside="numbers", errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: tensors on its inputs' device")
 def test_devices(component: Submission, seed: int) -> None:
-    exam(component, seed).check_devices("function")
+    inquiry(component, seed).check_devices(FUNCTION, "bool masks")

@@ -7,14 +7,18 @@ from typing import cast
 import pytest
 import torch
 
-from grader.core.progress import Progress
-from grader.core.submission import Submission
-from grader.engine.layout import Layout
-from grader.exercises.attention.suite.plugged import AttentionOracle, layout_of, xavier
-from grader.sandbox.remote import RemoteInstance
-from grader.training.proxy import RemoteModule
-from grader.training.spotcheck import SpotChecked
-from grader.training.training import require_spelling, train_to_reverse
+from grader.api import (
+    Progress,
+    Projections,
+    RemoteInstance,
+    RemoteModule,
+    SpotChecked,
+    Submission,
+    require_spelling,
+    train_to_reverse,
+)
+from grader.exercises.attention.reference import CLASS
+from grader.exercises.attention.suite.plugged import AttentionOracle, found_in, load, xavier
 from zoo.training.trainer import Recipe, Score
 
 
@@ -28,20 +32,17 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
     def spell(seed: int) -> Score:
         generator = torch.Generator().manual_seed(seed)
         recipe = Recipe(seed=seed)
-        layouts: list[Layout] = []
+        found: list[Projections] = []
 
         def make(d_model: int, num_heads: int, dropout: float) -> SpotChecked:
-            instance = component.construct("MultiHeadAttention", (d_model, num_heads), {"dropout": dropout})
-            layouts[:] = layouts or [
-                layout_of(component, instance, d_model, num_heads)
-            ]  # the same in all three places
-            instance.load(layouts[0].from_canonical(xavier(layouts[0], generator)))
+            instance = component.construct(CLASS, (d_model, num_heads), {"dropout": dropout})
+            found[:] = found or [found_in(instance, d_model, num_heads)]  # the same in all three places
+            load(instance, found[0], xavier(found[0], generator))
             part = RemoteModule(
-                cast(RemoteInstance, instance), "MultiHeadAttention", options=("mask",)
+                cast(RemoteInstance, instance), CLASS, options=("mask",)
             )  # this test needs a worker
-            return SpotChecked(
-                part, part.names, AttentionOracle(layouts[0], num_heads), "the attention", recipe.steps
-            )
+            oracle = AttentionOracle(found[0], num_heads)
+            return SpotChecked(part, part.names, oracle, "the attention", recipe.steps)
 
         return train_to_reverse("attention", make, seed=seed, progress=progress, recipe=recipe)
 

@@ -13,7 +13,7 @@ from grader.api import (
     Draws,
     Inquiry,
     Instance,
-    Layout,
+    Projections,
     Scenario,
     Subject,
     Submission,
@@ -24,13 +24,14 @@ from grader.api import (
 from grader.exercises.attention.reference import ROLES
 from grader.exercises.kv_cache.mistakes import MISTAKES
 from grader.exercises.kv_cache.reference import REFERENCE, namespace
-from grader.exercises.kv_cache.suite.layouts import layouts
 
 NAME = "CachedAttention"
 Ask = Callable[[Desk], Answer]
 
 
-def ready(desk: Desk, draws: Draws, width: int, heads: int, *, loud: float = 1.0) -> tuple[Instance, Layout]:
+def ready(
+    desk: Desk, draws: Draws, width: int, heads: int, *, loud: float = 1.0
+) -> tuple[Instance, Projections]:
     """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
 
     Args:
@@ -40,17 +41,7 @@ def ready(desk: Desk, draws: Draws, width: int, heads: int, *, loud: float = 1.0
     for role in ("q", "k"):
         weights[f"{role}.weight"] = weights[f"{role}.weight"] * loud
     stepper = desk.part("Stepper", desk.make(NAME, width, heads))
-    own = own_parameters(stepper.parameters())
-    layout: Layout = desk.choose(NAME, layouts(own, width, heads))
-    values = {}
-    if layout.parameters:
-        given = {name: desk.given(weight) for name, weight in weights.items()}
-        values = {name: value.to(desk.dtype) for name, value in layout.from_canonical(given).items()}
-    for name, info in own.items():
-        if is_bias(name, info.value.dim()):
-            values[name] = torch.zeros_like(info.value)
-    stepper.load(values)
-    return stepper, layout
+    return stepper, desk.load_projections(NAME, stepper, width, heads, weights)
 
 
 def _plain(
@@ -96,7 +87,7 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
 
     def ask(desk: Desk) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, layout = ready(desk, draws, width, heads)
+        stepper, projections = ready(desk, draws, width, heads)
         history, x = draws.normal(batch, length - 1, width), draws.normal(batch, 1, width)
         history[..., : width // 2] = 0.0
         outcome = stepper.call(desk.given((history, x)), grad=(1,), method="last")
@@ -106,7 +97,7 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
         if outcome.handle is None:
             return {"gradient": "none"}
         arrived = stepper.backward(outcome, [cotangent])
-        found = layout.to_canonical(arrived.parameters)
+        found = projections.read(arrived.parameters)
         none = torch.zeros(x.shape, dtype=desk.dtype)
         to_x = arrived.inputs.get(1)
         answer: dict[str, Tensor | str] = {"gradient of x": none if to_x is None else to_x}

@@ -13,19 +13,19 @@ from grader.api import (
     WORDS,
     Draws,
     Instance,
-    Layout,
     Progress,
+    Projections,
     StepsInPlace,
     Submission,
     good_speller,
     is_bias,
     own_parameters,
+    projections,
     remote,
     require,
     reverser,
 )
 from grader.exercises.attention.reference import ROLES
-from grader.exercises.kv_cache.suite.layouts import layouts
 from grader.exercises.kv_cache.suite.scenarios import NAME
 from zoo.models.transformer import DecoderLayer, Transformer
 from zoo.training.trainer import exact_match, load_task
@@ -51,22 +51,21 @@ def load_trained(stepper: Instance, trained: nn.Module, seed: int) -> None:
     """Give it the trained weights, in the reading of its parameters with which it computes the same."""
     own = own_parameters(stepper.parameters())
     weights = {f"{role}.weight": trained.get_parameter(f"{role}_proj.weight").detach() for role in ROLES}
-    biases = {n: torch.zeros_like(p.value) for n, p in own.items() if is_bias(n, p.value.dim())}
+    others = {n: torch.zeros_like(p.value) for n, p in own.items()}
     x = Draws(seed).normal(2, 4, D_MODEL).float()
     with torch.no_grad():
         right: Tensor = trained(x, x, x, torch.ones(1, 1, 4, 4, dtype=torch.bool).tril())
 
-    def fits(layout: Layout) -> bool:
-        stepper.load(layout.from_canonical(weights) | biases)
+    def fits(found: Projections) -> bool:
+        stepper.load(found.write(weights, others))
         outcome = stepper.call([x])
         stepper.release(outcome)
-        found = outcome.value
-        same_form = isinstance(found, Tensor) and found.shape == right.shape
-        return same_form and torch.allclose(found, right, atol=1e-3)
+        got = outcome.value
+        return isinstance(got, Tensor) and got.shape == right.shape and torch.allclose(got, right, atol=1e-3)
 
-    possible = layouts(own, D_MODEL, NUM_HEADS)
-    if not any(fits(layout) for layout in possible):
-        stepper.load(possible[0].from_canonical(weights) | biases)
+    possible = projections(own, D_MODEL, NUM_HEADS)
+    if not any(map(fits, possible)):
+        stepper.load(possible[0].write(weights, others))
 
 
 @pytest.mark.grade(

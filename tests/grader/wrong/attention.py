@@ -53,7 +53,7 @@ CALL = "_, weights = scaled_dot_product_attention(q, k, v, mask)"
 Edits = tuple[tuple[str, str], ...]
 
 # Name of the wrong file: the ids that are right names for it, and the edits.
-WRONG: dict[str, tuple[set[str], Edits]] = {
+EDITS: dict[str, tuple[set[str], Edits]] = {
     "no_scale": ({"missing-scale"}, ((" / math.sqrt(d_k)", ""),)),
     "scale_dk": ({"scale-by-d-k"}, (("math.sqrt(d_k)", "d_k"),)),
     "scale_up": ({"scale-multiplied"}, (("/ math.sqrt", "* math.sqrt"),)),
@@ -176,10 +176,13 @@ WRONG: dict[str, tuple[set[str], Edits]] = {
 
 
 def edited(name: str) -> str:
-    """The source of one wrong file. Every edit must change something."""
+    """Return the source of one wrong file. Every edit must change something."""
     text = RIGHT
-    for old, new in WRONG[name][1]:
+    for old, new in EDITS[name][1]:
         if old not in text:
             raise AssertionError(f"{name}: {old!r} is not in the source any more")
         text = text.replace(old, new)
     return text
+
+
+WRONG = {name: (allowed, edited(name)) for name, (allowed, _) in EDITS.items()}

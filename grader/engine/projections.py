@@ -1,0 +1,285 @@
+"""Where a learner's parameters keep the four projections of an attention: by name, shape and order.
+
+Matrices may be packed ([3D, D], in any order, or head by head), split by head, cut into one parameter per head, or
+transposed; names are free, but one that says plainly what it is decides. Often several readings are possible. All are
+listed, the likeliest first; the one with which the numbers come out right is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from math import prod
+
+import torch
+from torch import Tensor
+
+from grader.core.submission import ParameterInfo
+from grader.engine.projection_names import is_bias, role_of, stem
+
+ROLES = ("q", "k", "v", "out")
+MOST = 200
+# Whether the matrices of the inputs, and that of the output, are transposed against what their names let expect.
+FLIPS = ((False, False), (True, True), (False, True), (True, False))
+RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC")  # of packed matrices, heads and channels, in one dimension
+Shapes = tuple[tuple[str, torch.Size], ...]
+Numbers = Mapping[str, Tensor | None]
+
+
+@dataclass(frozen=True)
+class Projections:
+    """A map between the learner's parameters and "q.weight" [out, in], "q.bias" and so on.
+
+    Attributes:
+        shapes: of the learner's parameters, by name.
+        index: for each weight and bias that is there, the positions of its numbers in all parameters, flattened and
+            joined in order.
+    """
+
+    shapes: Mapping[str, torch.Size]
+    index: Mapping[str, Tensor]
+
+    def missing(self, width: int) -> list[str]:
+        """Roles whose weights were not found, or are not [width, width]."""
+        square = (width, width)
+        return [
+            r for r in ROLES if f"{r}.weight" not in self.index or self.index[f"{r}.weight"].shape != square
+        ]
+
+    def homes(self, name: str) -> list[str]:
+        """The learner's parameters that hold a weight or bias."""
+        ends = torch.tensor([prod(shape) for shape in self.shapes.values()]).cumsum(0)
+        found = torch.bucketize(self.index[name].flatten(), ends, right=True).unique().tolist()
+        return [list(self.shapes)[number] for number in found]
+
+    def read(self, values: Numbers) -> dict[str, Tensor]:
+        """Weights (or gradients) by role from the learner's values; what is None counts as zero."""
+        dtype = next((v.dtype for v in values.values() if v is not None), torch.float32)
+        parts = [torch.zeros(0, dtype=dtype)]
+        for name, shape in self.shapes.items():
+            value = values.get(name)
+            parts.append(torch.zeros(prod(shape), dtype=dtype) if value is None else value.detach().flatten())
+        flat = torch.cat(parts)
+        return {name: flat[where] for name, where in self.index.items()}
+
+    def write(self, weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The learner's parameters that hold these weights; what is no weight is taken from `others`."""
+        if not self.shapes:
+            return {}
+        dtype = next((w.dtype for w in weights.values()), torch.float32)
+        flat = torch.cat([others[name].detach().flatten().to(dtype) for name in self.shapes])
+        for name, where in self.index.items():
+            if name in weights:
+                flat[where.flatten()] = weights[name].to(dtype).flatten()
+        parts = flat.split([prod(shape) for shape in self.shapes.values()])
+        return {name: p.view(shape) for (name, shape), p in zip(self.shapes.items(), parts, strict=True)}
+
+    def unreached(self, gradients: Numbers) -> list[str]:
+        """Weights and biases at which no gradient arrived."""
+        return [name for name in self.index if all(gradients.get(home) is None for home in self.homes(name))]
+
+
+def projections(parameters: Mapping[str, ParameterInfo], width: int, heads: int) -> list[Projections]:
+    """All readings of the learner's own parameters. There is at least one; what was not found is not in it."""
+    return _projections(tuple((name, info.value.shape) for name, info in parameters.items()), width, heads)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """A parameter, or those that are numbered and make up one together.
+
+    Attributes:
+        name: the first one's.
+        where: positions; of several, [pieces, ...].
+        count: how many matrices (or biases) of full size it holds; 0 if it fits none.
+    """
+
+    name: str
+    where: Tensor
+    count: int
+
+    @property
+    def role(self) -> str | None:
+        return role_of(self.name)
+
+
+@lru_cache(maxsize=512)
+def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
+    matrices, biases = _grouped(shapes, width)
+    found: dict[tuple[object, ...], Projections] = {}
+    for index in _readings(matrices, biases, width, heads):
+        key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
+        found.setdefault(key, Projections(dict(shapes), index))
+        if len(found) == MOST:
+            break
+    return list(found.values())
+
+
+def _grouped(shapes: Shapes, width: int) -> tuple[list[_Group], list[_Group]]:
+    """The matrices and the biases, each in the order in which they were made."""
+    together: dict[str, dict[str, Tensor]] = {}
+    start = 0
+    for name, shape in shapes:
+        where = torch.arange(start, start + prod(shape)).view(shape).squeeze()  # ones in a shape say nothing
+        start += where.numel()
+        together.setdefault(re.sub(r"\d+", "*", name), {})[name] = where
+    found: tuple[list[_Group], list[_Group]] = ([], [])
+    for parts in together.values():
+        total = sum(where.numel() for where in parts.values())
+        matrix = total % width**2 == 0 and total > 0
+        size = width**2 if matrix else width
+        odd = not matrix and not all(is_bias(name, where.dim()) for name, where in parts.items())
+        matrix |= odd and total not in (2 * width, 3 * width, 4 * width)
+        if any(w.numel() % size for w in parts.values()) and len({w.shape for w in parts.values()}) == 1:
+            parts = {next(iter(parts)): torch.stack(list(parts.values())).squeeze()}  # [pieces, ...]
+        for name, where in parts.items():
+            count = where.numel() // size if where.numel() % size == 0 else 0
+            shared = len(where) == count if where.dim() else False
+            if count > 1 and ((shared and where.dim() > (2 if matrix else 1)) or (count == 4 and matrix)):
+                pieces = where.reshape(count, -1, width) if where.dim() == 2 and matrix else where
+                found[not matrix].extend(_Group(name, piece, 1) for piece in pieces)
+            else:
+                found[not matrix].append(_Group(name, where, count))
+    return found
+
+
+def _readings(
+    matrices: Sequence[_Group], biases: Sequence[_Group], width: int, heads: int
+) -> Iterator[dict[str, Tensor]]:
+    for flip in FLIPS:
+        for roles in _assignments(matrices):
+            # The ways to read each matrix; where there are several, the groups go the same way.
+            ways = {group: list(_ways(group, roles[group], width, heads, flip)) for group in roles}
+            for number in range(max((len(some) for some in ways.values()), default=1)):
+                chosen = {g: some[min(number, len(some) - 1)] for g, some in ways.items() if some}
+                index = {
+                    f"{role}.weight": piece
+                    for group, (_, found) in chosen.items()
+                    for role, piece in zip(roles[group], found, strict=True)
+                }
+                homes = [(group, roles[group], order) for group, (order, _) in chosen.items()]
+                yield index | _bias_index(biases, homes, width, heads)
+
+
+def _assignments(matrices: Sequence[_Group]) -> Iterator[dict[_Group, tuple[str, ...]]]:
+    """Which roles each group has: its name's, or what the names leave over, in any order."""
+    named: dict[_Group, tuple[str, ...]] = {}
+    for group in matrices:
+        if group.role and all(roles != (group.role,) for roles in named.values()):
+            named[group] = (group.role,)
+    left = [role for role in ROLES if (role,) not in named.values()]
+    silent = [group for group in matrices if group.role is None and group.count]
+
+    def shared(groups: Sequence[_Group], roles: Sequence[str]) -> Iterator[dict[_Group, tuple[str, ...]]]:
+        if not groups:
+            yield {}
+            return
+        first, *rest = groups
+        pool = roles if first.count == 1 else [role for role in roles if role != "out"]
+        if len(pool) < first.count:
+            yield from shared(rest, roles)
+            return
+        # Keys and values are what is packed in twos.
+        for mine in sorted(
+            permutations(pool, first.count), key=lambda some: len(some) == 2 and some != ("k", "v")
+        ):
+            for others in shared(rest, [role for role in roles if role not in mine]):
+                yield {first: mine, **others}
+
+    packed_first = sorted(silent, key=lambda group: group.count == 1)
+    for found in shared(packed_first, left):
+        yield {**named, **found}
+
+
+def _ways(
+    group: _Group, roles: tuple[str, ...], width: int, heads: int, flip: tuple[bool, bool]
+) -> Iterator[tuple[str, list[Tensor]]]:
+    """The ways to see a group as so many matrices [out, in]: the order of its dimensions, and the matrices."""
+    out = roles == ("out",)
+    linear = group.name.endswith("weight") != flip[out]
+    model_last = linear != out  # x [B, T, D] meets the last dimension of a Linear's weight
+    where = group.where
+    if group.count != len(roles) or where.dim() < 2:
+        if where.dim() == 2:  # no projection of the right size
+            yield "", [where if linear else where.T]
+        return
+    dims = sorted((i for i, size in enumerate(where.shape) if size == width), reverse=model_last)
+    for dim in dims[:1]:
+        moved = where.movedim(dim, -1)  # [heads and channels ..., D]
+        for order in _orders(moved.shape[:-1], group.count, heads, width // heads):
+            pieces = _arranged(moved, order, group.count, heads, width // heads)  # [count, D, D]
+            yield order, [piece.mT if out else piece for piece in pieces]
+
+
+def _sizes(count: int, heads: int, depth: int) -> dict[str, int]:
+    """Of the labels in an order: packed matrices, heads, channels of a head; without ones."""
+    return {label: size for label, size in (("C", count), ("H", heads), ("d", depth)) if size > 1}
+
+
+def _orders(lead: Sequence[int], count: int, heads: int, depth: int) -> list[str]:
+    """The orders of the labels that these dimensions can have, the usual one first."""
+    sizes = _sizes(count, heads, depth)
+    return ["".join(labels) for labels in permutations(sizes) if _fits("".join(labels), lead, sizes)]
+
+
+def _fits(order: str, lead: Sequence[int], sizes: Mapping[str, int]) -> bool:
+    """Whether each dimension is one label, or a run of them."""
+    for size in lead:
+        length = next((n for n in range(1, len(order) + 1) if prod(sizes[x] for x in order[:n]) == size), 0)
+        if not length or (length > 1 and order[:length] not in RUNS):
+            return False
+        order = order[length:]
+    return not order
+
+
+def _arranged(where: Tensor, order: str, count: int, heads: int, depth: int) -> Tensor:
+    """Positions, heads and channels first -> [count, heads * depth, ...]."""
+    sizes = _sizes(count, heads, depth)
+    split = where.reshape(*(sizes[label] for label in order), -1)
+    turned = split.permute(*(order.index(label) for label in sizes), -1)  # [count, heads, depth, ...]
+    return turned.reshape(count, heads * depth, -1)
+
+
+def _bias_index(
+    biases: Sequence[_Group],
+    homes: Sequence[tuple[_Group, tuple[str, ...], str]],
+    width: int,
+    heads: int,
+) -> dict[str, Tensor]:
+    """Each bias: by its name, by the matrix beside it, or in the order of the matrices that have none."""
+    placed: list[tuple[_Group, tuple[str, ...]]] = []
+    silent: list[_Group] = []
+    beside = {stem(group.name): roles for group, roles, _ in homes}
+    for bias in biases:
+        roles = (bias.role,) if bias.role else beside.get(stem(bias.name), ())
+        if roles and (len(roles) == bias.count or not bias.count):
+            placed.append((bias, roles))
+        else:
+            silent.append(bias)
+    taken = {role for _, roles in placed for role in roles}
+    by_place = sorted(homes, key=lambda home: int(home[0].where.flatten()[0]))
+    free = [role for _, roles, _ in by_place for role in roles if role not in taken]
+    for bias in silent:
+        lone = len(silent) == 1 and bias.count == 1 and "out" in free
+        roles = ("out",) if lone else tuple(free[: bias.count])
+        free = [role for role in free if role not in roles]
+        placed.append((bias, roles))
+    orders = {role: order for _, roles, order in homes for role in roles}
+    index: dict[str, Tensor] = {}
+    for bias, roles in placed:
+        if bias.count and len(roles) == bias.count and roles[0] in orders:
+            flat = bias.where.flatten().unsqueeze(-1)  # [numbers, 1]
+            order = orders[roles[0]]
+            usual = roles == ("out",) or {*order} != {*_sizes(bias.count, heads, width // heads)}
+            pieces = (
+                flat.view(bias.count, width)
+                if usual
+                else _arranged(flat, order, bias.count, heads, width // heads)
+            )
+            index |= {f"{role}.bias": piece.flatten() for role, piece in zip(roles, pieces, strict=True)}
+        elif roles:
+            index[f"{roles[0]}.bias"] = bias.where.flatten()  # no bias of the right size
+    return index
