@@ -30,7 +30,7 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.scenario import Scenario, Seen, scenarios_of
+from grader.engine.scenario import Free, Scenario, Seen, scenarios_of
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -74,14 +74,14 @@ class Locator:
                 got = run(scenario, self.submission, seed=self.seed)
             except SubmissionError:
                 break
-            names = differing(scenario, self._key.right(scenario), got)
+            names = differing(scenario, self._key.right(scenario, got.free), got)
             if names:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
     def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
         """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
-        right = self._key.right(wrong.scenario)
+        right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
         size = max((x.numel() for x in right.values.values()), default=0)
         return (
@@ -107,8 +107,10 @@ class Locator:
         exact = wrong.scenario.dtype != torch.bfloat16 and not wrong.got.error
         for in_doubles in (True, False) if exact else (False,):
             trace, again = self._recorded(wrong.scenario, exact=in_doubles)
-            if set(differing(wrong.scenario, self._key.right(wrong.scenario), again)) & set(wrong.names):
-                flow = self._flow(trace, wrong.scenario, exact=in_doubles)
+            if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
+                wrong.names
+            ):
+                flow = self._flow(trace, wrong, exact=in_doubles)
                 found = self._look(flow, wrong)
                 if found is None or found.why != "value":
                     return found
@@ -125,9 +127,12 @@ class Locator:
             trace = self.submission.recorded()
         return trace, got
 
-    def _flow(self, trace: ValueTrace, scenario: Scenario, *, exact: bool) -> Flow:
+    def _flow(self, trace: ValueTrace, wrong: Wrong, *, exact: bool) -> Flow:
         """The run beside the right one that is most like it: two right ways of doing it are not mixed."""
-        flows = [Flow(trace, self.source, right) for right in self.right_values(scenario, exact=exact)]
+        flows = [
+            Flow(trace, self.source, right)
+            for right in self.right_values(wrong.scenario, wrong.got.free, exact=exact)
+        ]
         single, both = flows[:2], flows[2]
         best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
         return both if len(both.vindicated) > MIXED * len(best.vindicated) else best
@@ -147,7 +152,7 @@ class Locator:
             for right in flow.missing(index)[:MOST_TRIED]:
                 tried = {**patches, event.number: right.numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
-                if same(wrong.scenario, self._key.right(wrong.scenario), again):
+                if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
                     return replace(found, proved=True, expected=expected or right.name)
                 after = Flow(trace, self.source, flow.right)
                 if len(after.vindicated) > len(flow.vindicated) + 1:
@@ -177,18 +182,24 @@ class Locator:
             return raised(flow, error.line)
         return at_the_end(flow)
 
-    def right_values(self, scenario: Scenario, *, exact: bool) -> list[RightValues]:
+    def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> list[RightValues]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
         close = CLOSE if exact else CLOSE_IN[scenario.dtype]
         solved, reference, both = (RightValues(close) for _ in range(3))
         steps = labelled(self.subject.bases[0], reference)
         with Collector(reference):
-            run(scenario, LocalSubmission(self.subject.namespace(steps)), exact=exact, seed=self.seed)
+            run(
+                scenario,
+                LocalSubmission(self.subject.namespace(steps)),
+                exact=exact,
+                seed=self.seed,
+                free=free or None,
+            )
         text = solution_text(scenario.component)
         if text:
             solution = LocalSubmission.from_source(text, filename=SOLUTION)
             solution.record()
-            run(scenario, solution, exact=exact, seed=self.seed)
+            run(scenario, solution, exact=exact, seed=self.seed, free=free or None)
             solved.trace(solution.recorded())
         both.join(solved)
         both.join(reference)
