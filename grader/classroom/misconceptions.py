@@ -93,7 +93,7 @@ class TestUse:
         named: failures for which a mistake was named.
         difference: by how much the share of the points of all other tests is higher in files that pass this test
             than in files that do not; None where all or none pass.
-        verdict: "fails nobody", "passes nobody", "against the others" or "".
+        verdict: "never fails", "never passes", "passes weaker files" or "".
     """
 
     exercise: str
@@ -341,11 +341,11 @@ def _tests(results: Sequence[Any], diagnoses: Sequence[Any], uses: Counter[int])
             one.difference = round(statistics.fmean(right) - statistics.fmean(wrong), 4)
         files = one.passed + one.failed + one.skipped
         if files >= FEW and not one.failed and not one.skipped:
-            one.verdict = "fails nobody"
+            one.verdict = "never fails"
         elif files >= FEW and not one.passed:
-            one.verdict = "passes nobody"
+            one.verdict = "never passes"
         elif files >= FEW and one.difference is not None and one.difference < 0:
-            one.verdict = "against the others"
+            one.verdict = "passes weaker files"
     return list(found.values())
 
 
@@ -363,7 +363,7 @@ def _moves(by_pair: _ByPair) -> list[Move]:
                     new = sorted(after.mistakes - before.mistakes)
                     steps |= {(mistake, one) for one in new} if new else {(mistake, "other failure")}
             if before.passed and not after.passed:
-                steps.add(("passed", "passed no more"))
+                steps.add(("passed", "no longer passed"))
         moves.update((exercise, before, after) for before, after in steps)
     rows = [Move(*key, count) for key, count in moves.items()]
     return sorted(rows, key=lambda one: (-one.students, one.exercise, one.before, one.after))
@@ -422,9 +422,9 @@ def _sentences(found: Findings) -> Iterable[str]:
     for move in stuck[:2]:
         if move.students >= TOGETHER:
             yield f"{move.exercise}: {move.students} students kept {move.before} from one attempt to the next."
-    nobody = [test for test in found.tests if test.verdict == "passes nobody"]
+    nobody = [test for test in found.tests if test.verdict == "never passes"]
     for test in nobody[:3]:
-        yield f"{test.exercise}: nobody passes '{test.title}'. Is the task clear, and the test right?"
-    nothing = sum(test.verdict == "fails nobody" for test in found.tests)
+        yield f"{test.exercise}: no file passes '{test.title}'. Check the task's wording and the test."
+    nothing = sum(test.verdict == "never fails" for test in found.tests)
     if nothing:
-        yield f"{nothing} of {len(found.tests)} tests failed nobody in this class."
+        yield f"{nothing} of {len(found.tests)} tests never failed in this class."

@@ -69,7 +69,7 @@ def _grading_options(command: Any) -> Any:
             click.option(
                 "--jobs",
                 type=click.IntRange(min=1),
-                help="Files graded side by side (default: the number of CPU cores).",
+                help="Number of files to grade in parallel (default: the number of CPU cores).",
             ),
             click.option(
                 "--skip",
@@ -110,7 +110,7 @@ def _grading_options(command: Any) -> Any:
                 type=click.IntRange(min=1),
                 default=2,
                 show_default=True,
-                help="How often a file is graded whose grading process ends or hangs.",
+                help="Attempts for a file whose grading process dies or hangs.",
             ),
             _gradebook,
             _as_json,
@@ -145,7 +145,7 @@ classroom.name = "class"
     metavar="NAME",
     help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be graded.")
+@click.option("--dry-run", is_flag=True, help="Print what would be graded, and write nothing.")
 @_grading_options
 @click.pass_context
 def grade(
@@ -327,10 +327,8 @@ def _say(tally: Tally) -> None:
 @click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
 @click.option("--exercise", type=OneOf("exercise", _exercises), metavar="NAME", help="Only this exercise.")
 @click.option("--student", metavar="STUDENT", help="Only this student.")
-@click.option(
-    "--since", metavar="WHEN", help="Only what was graded at this time or later ('2026-03-01 12:00')."
-)
-@click.option("--force", is_flag=True, help="Also what this very version has graded.")
+@click.option("--since", metavar="WHEN", help="Only files graded at or after this time ('2026-03-01 12:00').")
+@click.option("--force", is_flag=True, help="Include files that the current version has already graded.")
 @_grading_options
 @click.pass_context
 def regrade(
@@ -372,7 +370,7 @@ def regrade(
 @_gradebook
 @_as_json
 def status(path: Path, as_json: bool) -> None:
-    """How far the class is: students, files and states by exercise, and what needs a person.
+    """Show students, results and states by exercise, and what needs a person.
 
     \b
     Example:
@@ -431,7 +429,7 @@ def _number(value: float | None) -> str:
 @_gradebook
 @_as_json
 def show(student: str, path: Path, as_json: bool) -> None:
-    """Everything about one STUDENT: attempts, points, mistakes, late penalties, overrides.
+    """Show one STUDENT: attempts, points, mistakes, late penalties, overrides.
 
     STUDENT is a key, an email, an id, or part of a name.
 
@@ -469,9 +467,9 @@ def show(student: str, path: Path, as_json: bool) -> None:
 @click.argument("student")
 @click.argument("exercise", type=OneOf("exercise", _exercises))
 @click.argument("points", type=click.FloatRange(min=0), required=False)
-@click.option("--reason", required=True, help="Why; it is kept, and shown to whoever looks.")
-@click.option("--who", help="Who decides (default: the user's name).")
-@click.option("--remove", is_flag=True, help="Take an earlier override back.")
+@click.option("--reason", required=True, help="Reason for the change; it is recorded.")
+@click.option("--who", help="Name to record (default: your user name).")
+@click.option("--remove", is_flag=True, help="Remove an earlier override.")
 @_gradebook
 def override(
     student: str, exercise: str, points: float | None, reason: str, who: str | None, remove: bool, path: Path
@@ -523,7 +521,7 @@ def _user() -> str:
 @click.option("--days", type=click.IntRange(min=0), help="Grace days per student, for rule grace.")
 @click.option("--max-days", type=click.IntRange(min=0), help="No points after so many days.")
 @click.option(
-    "--attempts", type=click.Choice(["last", "best"]), help="Which attempt counts, for all exercises."
+    "--attempts", type=click.Choice(["last", "best"]), help="Attempt that counts, for all exercises."
 )
 @_gradebook
 @_as_json
@@ -620,7 +618,7 @@ def _rule(row: Row) -> dict[str, Any]:
 @_gradebook
 @_as_json
 def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: Path, as_json: bool) -> None:
-    """What the class misunderstands: its mistakes, hard exercises, tests that show nothing, and what attempts change.
+    """Show what the class misunderstands: mistakes, hard exercises, uninformative tests, changes between attempts.
 
     \b
     Examples:
@@ -675,7 +673,7 @@ def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: P
 _TABLES = (
     ("misconceptions", "Mistakes", ("exercise", "mistake", "students", "share", "now", "fixed", "points"), 1),
     ("exercises", "Exercises", ("exercise", "students", "passed", "unwritten", "unloadable", "unnamed", "mean"), 0),
-    ("tests", "Tests that say little", ("exercise", "title", "passed", "failed", "skipped", "verdict"), 1),
+    ("tests", "Uninformative tests", ("exercise", "title", "passed", "failed", "skipped", "verdict"), 1),
     ("moves", "From one attempt to the next", ("exercise", "before", "after", "students"), 1),
     ("pairs", "Mistakes made together", ("first", "second", "students", "expected"), 1),
     ("attempts", "Attempts", ("exercise", "attempt", "students", "passed", "mean"), 0),
@@ -685,7 +683,7 @@ _TABLES = (
 def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of tests, those that something is to be said about; of attempts, none where there is one alone."""
     if name == "tests":
-        return [row for row in rows if row["verdict"] in ("passes nobody", "against the others")]
+        return [row for row in rows if row["verdict"] in ("never passes", "passes weaker files")]
     if name == "attempts" and max(row["attempt"] for row in rows) == 1:
         return []
     return list(rows)

@@ -84,8 +84,8 @@ def test_mistakes_made_together(book: Gradebook, tmp_path: Path) -> None:
     )
     one, _two = find(book).tests[:2]
     assert (one.passed, one.failed) == (6, 3)
-    assert find(book).tests[1].verdict == "fails nobody"
-    assert any("2 of 4 tests failed nobody" in sentence for sentence in find(book).summary)
+    assert find(book).tests[1].verdict == "never fails"
+    assert any("2 of 4 tests never failed" in sentence for sentence in find(book).summary)
 
 
 def test_nothing_is_graded_yet(book: Gradebook, tmp_path: Path) -> None:
