@@ -31,7 +31,9 @@ AXES = (
                 ("queries-keys", "scores"),
             ),
             Capability("cacheable", False, "decodes token by token with cached keys and values"),
-            Capability("packs", False, "works on batches without their padding, which zoo.accelerate leaves out"),
+            Capability(
+                "packs", False, "works on batches without their padding, which zoo.accelerate leaves out"
+            ),
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
             Capability("head_multiple", 1, "the width of a head is a multiple of this"),
             Capability("max_length", None, "longest sequence it takes, None for any"),
