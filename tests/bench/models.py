@@ -1,15 +1,16 @@
-"""Models: the zoo's with fused attention against torch's own `nn.Transformer`."""
+"""Models: the zoo's with fused attention, plain and accelerated, against torch's own `nn.Transformer`."""
 
 from __future__ import annotations
 
 import warnings
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from tests.bench.measure import Action, Benchmark
+from zoo.accelerate import accelerate
 from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.models.builder import build
 from zoo.parts.embedding.scaled import ScaledEmbeddings
@@ -50,23 +51,23 @@ class TorchModel(nn.Module):
         return self.head(hidden)  # type: ignore[no-any-return]
 
 
-def tokens(seed: int) -> Tensor:
-    """[B, T] with rows of LENGTH / 2 to LENGTH tokens, the rest padding; the first row is full."""
+def tokens(seed: int, padded: bool) -> Tensor:
+    """[B, T]; padded, with rows of LENGTH / 2 to LENGTH tokens, the rest padding; the first row is full."""
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(LENGTH // 2, LENGTH + 1, (BATCH, 1), generator=generator)
     lengths[0] = LENGTH
     found = torch.randint(1, VOCAB, (BATCH, LENGTH), generator=generator)
-    return found.masked_fill(torch.arange(LENGTH) >= lengths, 0)
+    return found.masked_fill(torch.arange(LENGTH) >= lengths, 0) if padded else found
 
 
-def batches() -> list[tuple[Tensor, Tensor]]:
+def batches(padded: bool = True) -> list[tuple[Tensor, Tensor]]:
     """Sources and targets [B, T]; several, as the share of padding in one is a matter of luck."""
-    return [(tokens(2 * number + 1), tokens(2 * number + 2)) for number in range(BATCHES)]
+    return [(tokens(2 * number + 1, padded), tokens(2 * number + 2, padded)) for number in range(BATCHES)]
 
 
-def training_step(model: nn.Module) -> Action:
+def training_step(model: nn.Module, padded: bool = True) -> Action:
     """Forward, backward and a step of AdamW, for each batch."""
-    pairs = batches()
+    pairs = batches(padded)
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=1e-4)
 
     def action() -> None:
@@ -79,9 +80,9 @@ def training_step(model: nn.Module) -> Action:
     return action
 
 
-def inference(model: nn.Module) -> Action:
+def inference(model: nn.Module, padded: bool = True) -> Action:
     """A forward pass in eval mode without gradients, for each batch."""
-    pairs = batches()
+    pairs = batches(padded)
     model.eval()
 
     def action() -> None:
@@ -93,40 +94,82 @@ def inference(model: nn.Module) -> Action:
     return action
 
 
-def both(kind: Any, sizes: dict[str, int], norm: str) -> tuple[Action, Action]:
-    """The zoo's model and torch's, with the same sizes."""
-    blueprint = make_blueprint(
-        attention="fused", norm=norm, dropout=DROPOUT, src_vocab=VOCAB, tgt_vocab=VOCAB, **sizes
-    )
-    return kind(build(blueprint, seed=0)), kind(TorchModel(blueprint))
+@dataclass(frozen=True)
+class Case:
+    """One row: a kind of work, sizes, norm placement, and which batches.
+
+    Attributes:
+        accelerated: the zoo's model, by `zoo.accelerate`; otherwise it is plain torch.
+        against_plain: the other one is the zoo's own model, plain; otherwise it is torch's.
+    """
+
+    label: str
+    sizes: dict[str, int]
+    norm: str
+    padded: bool
+    bar: float
+    accelerated: bool = False
+    against_plain: bool = False
+
+    @property
+    def name(self) -> str:
+        """As typed after --only."""
+        ends = ["accelerated"] * self.accelerated + ["plain"] * self.against_plain + ["padded"] * self.padded
+        return "-".join([self.label, f"d{self.sizes['d_model']}", self.norm, *ends])
+
+    @property
+    def what(self) -> str:
+        """What is compared with what."""
+        ours = f"attention=fused norm={self.norm}" + ", accelerated" * self.accelerated
+        same = (
+            "norm_first=True, the same function"
+            if self.norm == "pre"
+            else "as it comes, with one more norm a stack"
+        )
+        other = "the same model, plain" if self.against_plain else f"nn.Transformer ({same})"
+        layers = f"{self.sizes['num_encoder_layers']}+{self.sizes['num_decoder_layers']}"
+        lengths = f"lengths {LENGTH // 2} to {LENGTH}" if self.padded else f"all of length {LENGTH}"
+        return (
+            f"{KINDS[self.label][1]}: {ours} / {other}; d_model {self.sizes['d_model']}, {layers} layers, {BATCHES} "
+            f"batches of {BATCH}, {lengths}, padding and causal masks, dropout {DROPOUT}"
+        )
+
+    def make(self) -> tuple[Action, Action]:
+        """The zoo's model and the other, with the same sizes."""
+        blueprint = make_blueprint(
+            attention="fused", norm=self.norm, dropout=DROPOUT, src_vocab=VOCAB, tgt_vocab=VOCAB, **self.sizes
+        )
+        ours, kind = build(blueprint, seed=0), KINDS[self.label][0]
+        other = build(blueprint, seed=0) if self.against_plain else TorchModel(blueprint)
+        return kind(accelerate(ours) if self.accelerated else ours, self.padded), kind(other, self.padded)
+
+    def row(self) -> Benchmark:
+        """As one that is measured: the larger, the fewer rounds."""
+        rounds = 21 if self.sizes is SMALL else 3 if self.label == "training" else 5
+        return Benchmark(self.name, self.what, self.bar, rounds, self.make)
 
 
-def row(name: str, kind: Any, sizes: dict[str, int], norm: str, bar: float, rounds: int) -> Benchmark:
-    """A benchmark of one kind, size and norm placement."""
-    what = WHAT[kind]
-    same = (
-        "norm_first=True, the same function" if norm == "pre" else "as it comes, with one more norm a stack"
-    )
-    layers = f"{sizes['num_encoder_layers']}+{sizes['num_decoder_layers']}"
-    text = (
-        f"{what}: attention=fused norm={norm} / nn.Transformer ({same}); d_model {sizes['d_model']}, {layers} layers, "
-        f"{BATCHES} batches of {BATCH}, lengths {LENGTH // 2} to {LENGTH}, padding and causal masks, dropout {DROPOUT}"
-    )
-    return Benchmark(name, text, bar, rounds, partial(both, kind, sizes, norm))
-
-
-WHAT = {
-    training_step: "forward, backward and AdamW step",
-    inference: "forward, eval mode, no_grad",
+KINDS: dict[str, tuple[Callable[[nn.Module, bool], Action], str]] = {
+    "training": (training_step, "forward, backward and AdamW step"),
+    "inference": (inference, "forward, eval mode, no_grad"),
 }
-ROWS = (
-    ("training", training_step, LARGE, 0.90, 7),
-    ("inference", inference, LARGE, 0.80, 15),
-    ("training", training_step, SMALL, 0.95, 41),
-    ("inference", inference, SMALL, 0.95, 41),
+BARS = (
+    ("training", LARGE, 0.95, 0.83),
+    ("inference", LARGE, 0.95, 0.85),
+    ("training", SMALL, 0.95, 0.83),
+    ("inference", SMALL, 0.87, 0.85),
 )
-BENCHMARKS = tuple(
-    row(f"{label}-d{sizes['d_model']}-{norm}", kind, sizes, norm, bar, rounds)
-    for label, kind, sizes, bar, rounds in ROWS
-    for norm in ("pre", "post")
+"""Plain on unpadded batches, and accelerated on padded ones, against nn.Transformer."""
+CASES = tuple(
+    case
+    for label, sizes, plain, unpadded in BARS
+    for case in (
+        Case(label, sizes, "pre", False, plain),
+        Case(label, sizes, "pre", True, 1.0),
+        Case(label, sizes, "pre", False, plain, accelerated=True),
+        Case(label, sizes, "pre", True, unpadded, accelerated=True),
+        Case(label, sizes, "pre", False, 1.0, accelerated=True, against_plain=True),
+        Case(label, sizes, "post", False, plain),
+    )
 )
+BENCHMARKS = tuple(case.row() for case in CASES)

@@ -121,3 +121,32 @@ def test_a_model_whose_parts_were_replaced_stays_padded() -> None:
     one = build(fitting({}, **SIZES), seed=0)
     one.encoder = torch.nn.Identity()
     assert UnpaddedTransformer.title not in tricks(accelerate(one))
+
+
+class Contract(torch.nn.Module):
+    """An attention of one's own that takes what its axis says, in any order of words."""
+
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner, self.given = inner, []  # type: ignore[var-annotated]
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: object = None,
+        positions: object = None, cache: object = None, packing: object = None,
+    ) -> Tensor:  # fmt: skip
+        """Hands it on, and notes what it was given."""
+        named = {"positions": positions, "cache": cache, "packing": packing}
+        named = {name: value for name, value in named.items() if value is not None}
+        self.given.append(set(named))
+        return self.inner(query, key, value, mask, **named)  # type: ignore[no-any-return]
+
+
+def test_a_part_that_takes_what_its_axis_says_is_given_it_by_name() -> None:
+    one = build(fitting({"encoding": "rotary"}, **SIZES), seed=0).double()
+    src, tgt = tokens(4, 6, 0.5, 1), tokens(4, 7, 0.5, 2)
+    expected = run(one, src, tgt)[0]
+    layer = one.encoder.layers[0]
+    layer.self_attention = Contract(layer.self_attention)
+    torch.testing.assert_close(run(one, src, tgt)[0], expected)
+    torch.testing.assert_close(run(accelerate(one), src, tgt)[0], expected)
+    assert layer.self_attention.given == [{"positions"}, {"positions", "packing"}]
