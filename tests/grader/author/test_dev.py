@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from grader.author.matrix import grading_processes, matrix
 from grader.author.proofs import Examined, examine
-from grader.catalog import get_exercise, get_mistakes
+from grader.catalog import Exercise, get_exercise, get_mistakes
 from tests import solution_file
 from zoo.cli.root import make_cli
 from zoo.core.plugins import get_plugins
@@ -90,8 +90,9 @@ def test_an_exercise_that_is_solved_as_shipped_or_lacks_hints_is_found(
     assert any("FeedForward has 0 hints" in problem for problem in failing(examine(odd, seed=0)).popitem()[1])
 
 
-def test_a_broken_solution_is_found() -> None:
-    odd = replace(get_exercise("feedforward"), solution="grader.exercises.attention.solution")
+def test_a_broken_solution_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Exercise, "solution", "grader.exercises.attention.solution")
+    odd = get_exercise("feedforward")
     assert any("FeedForward" in problem for problem in sum(failing(examine(odd, seed=0)).values(), ()))
 
 
