@@ -58,7 +58,7 @@ def test_the_built_in_plugins_and_the_grader(zoo: Zoo) -> None:
     offered = [name for one in found.values() for name in one["presets"]]
     assert offered == list(get_presets())
     assert {*COMMANDS} <= {*found["grader"]["commands"]}
-    assert {"zoo_exercises", "zoo_mistakes", "zoo_reports"} <= {*found["grader"]["other_hooks"]}
+    assert {"zoo_exercises", "zoo_reports"} <= {*found["grader"]["other_hooks"]}
     assert not any(one["problem"] for one in found.values())
 
 
@@ -68,7 +68,7 @@ def test_the_text_names_all_of_it(zoo: Zoo) -> None:
         f"zoo.parts.attention {__version__}, built in\n  attention eager, einsum, loop, fused, torch" in out
     )
     assert f"commands {', '.join(COMMANDS)}" in " ".join(out.split())
-    assert "exercises, mistakes, reports\n" in out
+    assert "exercises, reports\n" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
