@@ -742,14 +742,14 @@ FAULTS = (
     ),
     Fault(
         "grader-engine-nan-is-right",
-        "grader/engine/contrast.py",
+        "grader/engine/wording.py",
         'return float((a - b).abs().nan_to_num(float("inf")).masked_fill(same, 0.0).max())',
         "return float((a - b).abs().nan_to_num(0.0).masked_fill(same, 0.0).max())",
         "NaN counts as the right number",
     ),
     Fault(
         "grader-engine-shape-tolerated",
-        "grader/engine/contrast.py",
+        "grader/engine/wording.py",
         "    if expected.shape != got.shape:",
         "    if expected.numel() != got.numel():",
         "a transposed result is compared by broadcasting",

@@ -31,6 +31,11 @@ def test_an_exercise_is_found_by_its_file_name() -> None:
     assert exercise_for(Path("somewhere/attention.py")).name == "attention"
 
 
+def test_a_file_of_another_name_belongs_to_the_exercise_of_its_folder() -> None:
+    assert exercise_for(Path("attention/anna.py")).name == "attention"
+    assert exercise_for(Path("attention/masks.py")).name == "masks"
+
+
 def test_a_file_of_another_name_is_answered_with_what_to_do() -> None:
     with pytest.raises(
         ZooError, match=r"Cannot infer the exercise from the name of 'mine.py'.*--exercise NAME.*attention"
