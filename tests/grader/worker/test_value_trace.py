@@ -177,7 +177,9 @@ FORGED = {
     "nested": b"[" * 60_000,
     "an event that is none": b'{"events": [1], "values": []}',
     "a value beyond the end": b'{"events": [], "values": [[[9, 9], "float32", 0, true, -1]]}',
-    "an event of no value": b'{"events": [["call", 1, [1, 1, 0, 0], 0, [], ["f", ""], [0], [], [], false]], "values": []}',
+    "an event of no value": (
+        b'{"events": [["call", 1, [1, 1, 0, 0], 0, [], ["f", ""], [0], [], [], false]], "values": []}'
+    ),
     "too many": b'{"events": [' + b"0," * 9_000 + b'0], "values": []}',
 }
 
