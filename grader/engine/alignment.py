@@ -241,8 +241,8 @@ def _whole_numbers(numbers: Tensor) -> bool:
 
 
 def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
-    """Whether a value that is right up to layout has another layout than the right one. Ones in a shape are free."""
-    return not _equal_shape(_hidden(numbers), right, close)
+    """Whether a value that is right up to layout has another layout than the right one."""
+    return not _equal(_hidden(numbers), right, close)
 
 
 def same_layout(numbers: Tensor, right: Tensor, close: float) -> bool:
@@ -295,11 +295,6 @@ def _merges(factors: tuple[int, ...], order: tuple[int, ...], goal: tuple[int, .
             return False
         at += 1
     return at == len(order)
-
-
-def _equal_shape(numbers: Tensor, right: Tensor, close: float) -> bool:
-    ours, theirs = ([n for n in x.shape if n != 1] for x in (numbers, right))
-    return ours == theirs and _equal(numbers, right.reshape(numbers.shape), close)
 
 
 def _equal(a: Tensor, b: Tensor, close: float) -> bool:

@@ -434,11 +434,7 @@ def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
             continue
         line = flow.events[producer].place.line
         odd = level(numbers) or turned(numbers, found.numbers, flow.right.close)
-        if (
-            odd
-            and line != event.place.line
-            and flow.events[producer].name not in ("transpose", "t", "__get__")
-        ):
+        if odd and line != event.place.line:
             return line
     return None
 

@@ -172,26 +172,35 @@ def test_a_record_is_bounded(worker: Worker, case: str) -> None:
 
 CHANGES = 500
 FORGED = {
-    "no text": "lambda self: (b'', NONE)",
-    "another object": "lambda self: (b'[]', NONE)",
-    "nested": "lambda self: (b'[' * 60_000, NONE)",
-    "events that are none": 'lambda self: (b\'{"events": [1, []], "values": []}\', NONE)',
-    "values beyond the end": (
-        'lambda self: (b\'{"events": [], "values": [[[9, 9], "float32", 0, true, -1]]}\', NONE)'
+    "no text": b"",
+    "another object": b"[]",
+    "nested": b"[" * 60_000,
+    "an event that is none": b'{"events": [1], "values": []}',
+    "a value beyond the end": b'{"events": [], "values": [[[9, 9], "float32", 0, true, -1]]}',
+    "an event of no value": (
+        b'{"events": [["call", 1, [1, 1, 0, 0], 0, [], ["f", ""], [0], [], [], false]], "values": []}'
     ),
-    "another dtype": 'lambda self: (b\'{"events": [], "values": []}\', torch.zeros(3, dtype=torch.int8))',
-    "nothing": "lambda self: None",
-    "an exception": "lambda self: 1 / 0",
+    "too many": b'{"events": [' + b"0," * 9_000 + b'0], "values": []}',
 }
 
 
 @pytest.mark.parametrize("case", FORGED)
-def test_a_forged_record_is_a_failure_of_its_author(case: str) -> None:
+def test_a_forged_record_is_refused(case: str) -> None:
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        read_trace(FORGED[case], torch.zeros(3, dtype=torch.float64))
+
+
+def test_numbers_of_another_dtype_are_refused() -> None:
+    with pytest.raises(ValueError, match="float64"):
+        read_trace(b'{"events": [], "values": []}', torch.zeros(3))
+
+
+@pytest.mark.parametrize("log", ["(b'{}', torch.zeros(9, dtype=torch.int8))", "None"])
+def test_who_replaces_the_recorder_fails(log: str) -> None:
     forging = (
         WORK + "    return x\n"
         "recorder = next(m for n, m in sys.modules.items() if n.endswith('value_trace')).Recorder\n"
-        "NONE = torch.zeros(0, dtype=torch.float64)\n"
-        f"recorder.log = {FORGED[case]}\n"
+        f"recorder.log = lambda self: {log}\n"
     )
     with Worker(limits=Limits(request_s=60)) as worker:
         submission = RemoteSubmission(worker, forging.encode(), "part.py")
