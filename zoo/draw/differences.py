@@ -192,13 +192,9 @@ def _draw_matrices(row: Any, one: Compared, names: tuple[str, str]) -> None:
     else:
         gap = pair[1] - pair[0]
         most = float(np.abs(gap).max()) if gap.count() else 0.0
-        counted: dict[str, Any] = {
-            side: [str(i + 1) for i in range(length)] if boolean else None
-            for side, length in zip(("rows", "columns"), gap.shape, strict=True)
-        }
-        _bar(
-            heat(row[2], gap, signed=True, **counted), f"difference, at most {most:.2g}" if most else "equal"
-        )
+        rows, columns = ([str(i + 1) for i in range(length)] if boolean else None for length in gap.shape)
+        image = heat(row[2], gap, signed=True, rows=rows, columns=columns)
+        _bar(image, f"difference, at most {most:.2g}" if most else "equal")
     for panel in row:
         panel.set_xlabel(one.columns)
         panel.set_ylabel(one.rows)
