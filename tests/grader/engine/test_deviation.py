@@ -1,0 +1,32 @@
+"""How far a result is from what is expected."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.engine.compare import deviation
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "far"),
+    [
+        ([1.0, 2.0], [1.0, 2.5], 0.5),
+        ([1.0, NAN], [1.0, NAN], 0.0),
+        ([INF, -INF], [INF, -INF], 0.0),
+        ([1.0, 2.0], [1.0, NAN], INF),
+        ([1.0, NAN], [1.0, 2.0], INF),
+        ([1.0, INF], [1.0, 2.0], INF),
+        ([1.0, INF], [1.0, -INF], INF),
+        ([], [], 0.0),
+        ([1.0, 1.0], [[1.0], [1.0]], INF),
+    ],
+)
+def test_what_is_not_finite_on_one_side_only_is_infinitely_far(
+    expected: object, got: object, far: float
+) -> None:
+    sides: list[Tensor] = [torch.tensor(one) for one in (expected, got)]
+    assert deviation(*sides) == far
