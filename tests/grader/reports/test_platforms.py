@@ -100,12 +100,17 @@ def test_exercism(capsys: pytest.CaptureFixture[str]) -> None:
         assert test["status"] in ("pass", "fail", "error")
         assert (test["message"] is None) == (test["status"] == "pass")
         assert isinstance(test["task_id"], int)
-    broken = graded(
-        Result("load", "the file can be loaded", "behaviour", "failed", 0, 0, "Python cannot read the file.")
-    )
-    found = json.loads(report("exercism", broken, capsys=capsys))
-    assert (found["status"], found["message"]) == ("error", "Python cannot read the file.")
-    assert "tests" not in found
+    for name in ("load", "rules"):
+        broken = graded(Result(name, "the file", "behaviour", "failed", 0, 0, "It cannot be graded."))
+        found = json.loads(report("exercism", broken, capsys=capsys))
+        assert (found["status"], found["message"]) == ("error", "It cannot be graded.")
+        assert "tests" not in found
+
+
+def test_junit_counts_what_was_skipped(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = graded(result("skipped"), result("skipped"), result("error"))
+    (suite,) = ET.fromstring(report("junit", skipped, capsys=capsys))
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "0", "1", "2"]
 
 
 def test_junit(capsys: pytest.CaptureFixture[str]) -> None:

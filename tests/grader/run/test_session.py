@@ -342,8 +342,8 @@ def test_the_user_s_pytest_set_up_changes_nothing(
     monkeypatch.chdir(home)
     monkeypatch.setenv("PYTEST_ADDOPTS", "--also-no-such-option")
     monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
-    path = list(sys.path)
+    path, environment = list(sys.path), dict(os.environ)
     assert set(statuses(grade(exercise, {})).values()) == {"passed"}
     assert sorted(one.name for one in home.rglob("*")) == ["conftest.py", "pytest.ini"]
     assert sys.path == path
-    assert os.environ["PYTEST_PLUGINS"] == "no_such_plugin"
+    assert dict(os.environ) == environment

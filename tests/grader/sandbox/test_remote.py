@@ -12,6 +12,7 @@ from grader.core.submission import Opaque, SubmissionError
 from grader.engine.local import LocalSubmission
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
+from grader.worker.operations import MAX_GRAPHS
 from tests import solution_file
 
 SOLUTION = solution_file("attention")
@@ -273,6 +274,14 @@ def test_graphs_that_nobody_asks_for_are_dropped(worker: Worker) -> None:
     assert count.call([]).value == 1
     assert function.backward(kept, [x]).inputs[0].tolist() == [1.0]
     assert count.call([]).value == 0
+
+
+def test_no_more_graphs_are_kept_than_a_training_needs(worker: Worker) -> None:
+    function, x = load(worker, "def f(x): return x * 2").function("f"), torch.ones(1)
+    outcomes = [function.call([x], grad=[0]) for _ in range(MAX_GRAPHS + 1)]
+    with pytest.raises(SubmissionError, match="too many calls wait for their backward pass"):
+        function.backward(outcomes[0], [x])
+    assert function.backward(outcomes[1], [x]).inputs[0].tolist() == [2.0]
 
 
 def test_code_that_takes_long_is_stopped_in_its_call() -> None:

@@ -133,6 +133,15 @@ def test_no_folder_of_packages_and_no_home_is_in_reach() -> None:
     assert not any(one.name in ("site-packages", "dist-packages") for one in paths)
 
 
+@strict_only
+def test_the_grader_is_hidden_also_among_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    grader = Path(reach.__file__).resolve().parents[2]
+    monkeypatch.setattr(reach.os, "__file__", str(grader.parent / "os.py"))
+    paths = [Path(one) for one in reach.readable.__wrapped__()]
+    assert grader.parent / "zoo" in paths
+    assert not any(Path(reach.__file__).resolve().is_relative_to(one) for one in paths)
+
+
 def test_what_is_hidden_is_left_out_of_a_folder_that_is_shown(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     for folder in (

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from grader.worker import calls, failures, source, startup, values
+from grader.worker.confinement.limits import MAX_DESCRIPTORS
 
 FOLDER = Path(startup.__file__).parent
 
@@ -173,16 +174,17 @@ def test_the_environment_keeps_what_cuda_needs_on_cuda_only() -> None:
     assert startup.environment_keeps("OMP_NUM_THREADS", "cpu")
 
 
-def test_limits_are_set_and_do_not_exceed_what_is_allowed() -> None:
+@pytest.mark.parametrize(("allowed", "limit"), [(32, 32), (200, MAX_DESCRIPTORS)])
+def test_limits_are_set_and_do_not_exceed_what_is_allowed(allowed: int, limit: int) -> None:
     code = (
         "import resource as r\nfrom grader.worker.startup import Settings, confine\n"
-        "r.setrlimit(r.RLIMIT_NOFILE, (32, 32))\n"
+        f"r.setrlimit(r.RLIMIT_NOFILE, ({allowed}, {allowed}))\n"
         "confine(Settings(0, 1, 0, 'cpu', 50, 2**33, 2**20, [], 'process', '/'))\n"
         "print([r.getrlimit(x) for x in (r.RLIMIT_CPU, r.RLIMIT_FSIZE, r.RLIMIT_CORE, r.RLIMIT_NOFILE, r.RLIMIT_AS)])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=600)
     seen = ast.literal_eval(done.stdout.decode())
-    assert seen[:4] == [(50, 51), (2**20, 2**20), (0, 0), (32, 32)]
+    assert seen[:4] == [(50, 51), (2**20, 2**20), (0, 0), (limit, limit)]
     if (
         sys.platform.startswith("linux")
         and resource.getrlimit(resource.RLIMIT_AS)[1] == resource.RLIM_INFINITY
