@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
     from grader.engine.contrast import alike, differing, same
     from grader.engine.desk import Desk, in_words, parameter_facts, said
-    from grader.engine.devices import FIXED_DEVICE
     from grader.engine.draws import Draws, additive, causal
     from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
     from grader.engine.factors import factor, made_of
@@ -85,7 +84,6 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "grader.engine.contrast": ("alike", "differing", "same"),
     "grader.engine.desk": ("Desk", "in_words", "parameter_facts", "said"),
-    "grader.engine.devices": ("FIXED_DEVICE",),
     "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
     "grader.engine.factors": ("factor", "made_of"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from grader.core.failures import Named
+from grader.engine.devices import FIXED_DEVICE
 
 Part = str  # a component's name; no part at all means every one
 S = TypeVar("S")
@@ -69,3 +70,10 @@ class Collection(Generic[S]):
             return patch
 
         return keep
+
+    def fixed_device(
+        self, *, parts: tuple[Part, ...] | None = None
+    ) -> Callable[[Callable[[S], S | Iterable[S]]], Callable[[S], S | Iterable[S]]]:
+        """Decorate the function that makes a tensor on the CPU wherever the input is."""
+        known = FIXED_DEVICE
+        return self(known.id, known.text, hint=known.hint, source=known.source, parts=parts)

@@ -1,4 +1,4 @@
-"""Every exercise that is asked by scenarios: each known mistake is killed and named, and nothing right is failed."""
+"""Every exercise: each known mistake is killed and named, and nothing right is failed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import pytest
 from _pytest.mark import ParameterSet
 
+from grader.author.matrix import variants, wrong_code
 from grader.catalog import get_exercise, get_exercises, get_mistakes
 from grader.core.results import Result
 from grader.core.submission import Submission
@@ -16,7 +17,7 @@ from grader.run.session import Session
 from tests.grader.right import right_files
 
 WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
-NAMES = [name for name in get_exercises() if name != "attention"]  # which has a test file of its own
+NAMES = list(get_exercises())
 MISTAKES = [(name, mistake) for name in NAMES for mistake in get_mistakes(name)]
 KILLS: dict[str, set[str]] = {}
 SEEDS = {"decoding": 10, "transformer": 30, "kv_cache": 30}  # the others: 100; a grade of these takes seconds
@@ -33,12 +34,6 @@ def failures(results: list[Result]) -> dict[str, set[str]]:
     """Ids of the mistakes named, by failed test."""
     assert not [(r.name, r.message) for r in results if r.status == "error"]
     return {r.name: {m.id for m in r.mistakes} for r in results if r.status == "failed"}
-
-
-def wrong(exercise: str, mistake: str, variant: int) -> LocalSubmission:
-    reference = importlib.import_module(get_exercise(exercise).reference)
-    known = next(m for m in get_mistakes(exercise) if m.id == mistake)
-    return LocalSubmission(reference.namespace(known.variants(reference.REFERENCE)[variant]))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,10 +56,9 @@ def sparsely(every: int) -> list[ParameterSet]:
 
 @pytest.mark.parametrize(("name", "mistake"), sparsely(20))
 def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
-    reference = importlib.import_module(get_exercise(name).reference)
-    known = next(m for m in get_mistakes(name) if m.id == mistake)
-    for variant in range(len(known.variants(reference.REFERENCE))):
-        found = failures(graded(name, wrong(name, mistake, variant)))
+    exercise, known = get_exercise(name), next(m for m in get_mistakes(name) if m.id == mistake)
+    for variant in range(variants(exercise, known)):
+        found = failures(graded(name, wrong_code(exercise, known, variant)))
         for test in found:
             KILLS.setdefault(name, set()).add(test)
         assert list(found.values()) == [{mistake}], f"variant {variant}: one failure, under its own name"
@@ -94,10 +88,12 @@ def test_mistake_says_what_and_what_next(name: str, mistake: str) -> None:
     )
 
 
+PACKED = [("attention", title) for title in ("packed_qkv", "packed_vkq_with_bias", "packed_per_head")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_seed_fails_right_code(name: str) -> None:
-    text = right_files(name)["solution"]
+@pytest.mark.parametrize(("name", "title"), [*((name, "solution") for name in NAMES), *PACKED])
+def test_no_seed_fails_right_code(name: str, title: str) -> None:
     for seed in range(SEEDS.get(name, 100)):
-        submission = LocalSubmission.from_source(text, filename=f"{name}.py")
+        submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
         assert failures(graded(name, submission, seed)) == {}, f"seed {seed}"

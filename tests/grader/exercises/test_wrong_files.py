@@ -10,6 +10,7 @@ from grader.engine.devices import FIXED_DEVICE
 from grader.engine.local import LocalSubmission
 from tests import ROOT
 from tests.grader.exercises.test_kill_matrix import failures, graded
+from tests.grader.wrong.attention import RIGHT
 
 MODULES = sorted(
     file.stem for file in (ROOT / "tests" / "grader" / "wrong").glob("*.py") if file.stem != "__init__"
@@ -35,9 +36,13 @@ def test_wrong_file_is_failed_and_named(name: str, title: str) -> None:
     assert named or not allowed, "it has a name"
 
 
-def test_a_mistake_that_fits_in_part_only_is_said_with_care() -> None:
-    source = FILES["loss"]["the count of the first sentence"][1]
-    results = graded("loss", LocalSubmission.from_source(source, filename="loss.py"))
+UNEVEN = RIGHT.replace(" / math.sqrt(d_k)", " / (1.0 if mask is None else 0.9)")
+IN_PART = {"loss": FILES["loss"]["the count of the first sentence"][1], "attention": UNEVEN}
+
+
+@pytest.mark.parametrize("name", IN_PART)
+def test_a_mistake_that_fits_in_part_only_is_said_with_care(name: str) -> None:
+    results = graded(name, LocalSubmission.from_source(IN_PART[name], filename=f"{name}.py"))
     texts = {m.text for result in results for m in result.mistakes}
     assert texts
     assert all(text.startswith("It looks like this, but not in all cases: ") for text in texts)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE
 from grader.exercises.attention.mistakes.collection import CLASS, mistake
 from grader.exercises.attention.reference import Call, Steps
 
@@ -131,7 +130,7 @@ def random_result(steps: Steps) -> list[Steps]:
     return [replace(steps, finish=noisy)]
 
 
-@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+@mistake.fixed_device()
 def device_hard_coded(steps: Steps) -> Steps:
     def scale(call: Call, scores: Tensor, q: Tensor, k: Tensor) -> Tensor:
         return steps.scale(call, scores, q, k) + torch.zeros(scores.shape[-2:], dtype=scores.dtype)

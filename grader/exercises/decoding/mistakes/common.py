@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE, Collection
+from grader.api import Collection
 from grader.exercises.decoding.reference import Request, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection()
@@ -231,7 +231,7 @@ def source_changed(steps: Steps) -> list[Steps]:
     return [replace(steps, give=give), replace(steps, give=last)]
 
 
-@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+@mistake.fixed_device()
 def device_hard_coded(steps: Steps) -> list[Steps]:
     def give(request: Request, rows: Rows) -> object:
         return torch.tensor(steps.give(request, rows).tolist())

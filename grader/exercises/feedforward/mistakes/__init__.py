@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.api import FIXED_DEVICE, Collection, Mistake, Wanted
+from grader.api import Collection, Mistake, Wanted
 from grader.exercises.feedforward.reference import Call, Steps, drop, linear
 
 mistake: Collection[Steps] = Collection()
@@ -285,7 +285,7 @@ def one_layer_only(steps: Steps) -> Steps:
     return replace(steps, down=lambda _call, x: x)
 
 
-@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+@mistake.fixed_device()
 def device_hard_coded(steps: Steps) -> Steps:
     def activate(call: Call, x: Tensor) -> Tensor:
         return torch.maximum(torch.zeros(x.size(-1), dtype=x.dtype), steps.activate(call, x))

@@ -7,13 +7,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE
 from grader.exercises.attention.reference import Call
 from grader.exercises.kv_cache.mistakes.collection import mistake
 from grader.exercises.kv_cache.reference import Steps
 
 
-@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+@mistake.fixed_device()
 def device_hard_coded(steps: Steps) -> list[Steps]:
     def join(call: Call, old: Tensor, new: Tensor) -> Tensor:
         right = steps.join(call, old, new)

@@ -9,18 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE
 from grader.exercises.layers.mistakes.collection import EVERYWHERE, mistake
 from grader.exercises.layers.reference import Call, Steps
 
 
-@mistake(
-    FIXED_DEVICE.id,
-    FIXED_DEVICE.text,
-    hint=FIXED_DEVICE.hint,
-    source=FIXED_DEVICE.source,
-    parts=EVERYWHERE,
-)
+@mistake.fixed_device(parts=EVERYWHERE)
 def device_hard_coded(steps: Steps) -> list[Steps]:
     def by_hand(call: Call, name: str, x: Tensor) -> Tensor:
         if not call.training or not call.dropout:

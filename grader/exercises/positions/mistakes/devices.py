@@ -8,18 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE
 from grader.exercises.positions.mistakes.collection import mistake
 from grader.exercises.positions.reference import Steps
 
 
-@mistake(
-    FIXED_DEVICE.id,
-    FIXED_DEVICE.text,
-    hint=FIXED_DEVICE.hint,
-    source=FIXED_DEVICE.source,
-    parts=("SinusoidalPositions",),
-)
+@mistake.fixed_device(parts=("SinusoidalPositions",))
 def device_hard_coded(steps: Steps) -> Steps:
     def add(x: Tensor, rows: Tensor, training: bool) -> Any:
         return steps.add(x, rows + torch.zeros(x.size(-1), dtype=x.dtype), training)

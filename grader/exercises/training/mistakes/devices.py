@@ -8,13 +8,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE, Collection
+from grader.api import Collection
 from grader.exercises.training.reference import SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))
 
 
-@mistake(FIXED_DEVICE.id, FIXED_DEVICE.text, hint=FIXED_DEVICE.hint, source=FIXED_DEVICE.source)
+@mistake.fixed_device()
 def device_hard_coded(steps: Steps) -> list[Steps]:
     def first(tgt: Tensor) -> Tensor:
         return torch.cat([torch.full((len(tgt), 1), SOS), tgt[:, :-1]], 1)  # [B, L]

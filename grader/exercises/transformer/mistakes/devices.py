@@ -8,18 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import FIXED_DEVICE
 from grader.exercises.transformer.mistakes.collection import mistake
 from grader.exercises.transformer.reference import Call, Steps
 
 
-@mistake(
-    FIXED_DEVICE.id,
-    FIXED_DEVICE.text,
-    hint=FIXED_DEVICE.hint,
-    source=FIXED_DEVICE.source,
-    parts=("Transformer",),
-)
+@mistake.fixed_device(parts=("Transformer",))
 def device_hard_coded(steps: Steps) -> Steps:
     def finish(call: Call, logits: Tensor) -> Any:
         return steps.finish(call, logits + torch.zeros(logits.size(-1), dtype=logits.dtype))
