@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.core.value_trace import Odd, Place, Plain, Ref, ValueTrace
+from grader.core.value_trace import Event, Odd, Place, Plain, Ref, ValueTrace
 from grader.engine.alignment import Right, RightValues, level, turned
 
 
@@ -452,8 +452,14 @@ def _other(flow: Flow, index: int) -> int | None:
     made += [line for one in helpers for line in one.callers[:1]]  # where a statement has several lines
     for before in reversed(flow.events[:index]):
         if before.frame == event.frame and before.kind == "line":
-            made += [before.place.line for name in names if name in before.names]
+            made += [_made(flow, before, name) for name in names if name in before.names]
     return next((line for line in made if line is not None and line != event.place.line), None)
+
+
+def _made(flow: Flow, event: Event, name: str) -> int:
+    """The line where a local's value was made: in a helper, if one gave it."""
+    producers = [flow.producer(ref.value) for ref in refs(event.names[name])]
+    return next((flow.events[one].place.line for one in producers if one is not None), event.place.line)
 
 
 def raised(flow: Flow, line: int) -> Where:
