@@ -95,8 +95,9 @@ def _names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str]:
 def _draw_losses(axes: Axes, record: Record, look: Mapping[str, Any]) -> None:
     """The loss of each step, pale, its running mean, and the validation's as dots."""
     over = max(1, len(record.losses) // SMOOTHED)
+    label = shortened(record.name.lstrip("_") or "run", 24)  # matplotlib leaves out labels that begin so
     axes.plot(record.steps, record.losses, color=look["color"], alpha=0.25, linewidth=0.7)
-    axes.plot(record.steps, smoothed(record.losses, over), label=shortened(record.name, 24), **look)
+    axes.plot(record.steps, smoothed(record.losses, over), label=label, **look)
     if record.valid_losses:
         steps, losses = zip(*record.valid_losses, strict=True)
         axes.plot(steps, losses, "o", color=look["color"], markersize=4, label="validation")
