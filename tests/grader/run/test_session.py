@@ -352,6 +352,7 @@ def test_the_user_s_pytest_set_up_changes_nothing(
     monkeypatch.chdir(home)
     monkeypatch.setenv("PYTEST_ADDOPTS", "--also-no-such-option")
     monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
     path, environment = list(sys.path), dict(os.environ)
     assert set(statuses(grade(exercise, {})).values()) == {"passed"}
     assert sorted(one.name for one in home.rglob("*")) == ["conftest.py", "pytest.ini"]
