@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from grader.catalog import Exercise
 from grader.core.results import Result
 from grader.core.submission import SubmissionError
-from grader.run.pytest_plugin import SuiteError
+from grader.run.pytest_plugin import SuiteError, hidden_test
 from grader.run.session import Session
 
 SUITE = """
@@ -332,6 +333,15 @@ def test_a_test_without_its_marker_says_so(exercise: Exercise) -> None:
         grade(exercise, {})
 
 
+def test_a_hidden_test_of_no_category_is_the_suites_fault() -> None:
+    marker = SimpleNamespace(args=(), kwargs={"category": "maskng", "points": 1, "title": "one"})
+    item: Any = SimpleNamespace(
+        nodeid="suite", path="test_one.py", name="one", get_closest_marker=lambda _: marker
+    )
+    with pytest.raises(SuiteError, match="there is no category 'maskng'"):
+        hidden_test(item)
+
+
 def test_the_user_s_pytest_set_up_changes_nothing(
     exercise: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,6 +352,7 @@ def test_the_user_s_pytest_set_up_changes_nothing(
     monkeypatch.chdir(home)
     monkeypatch.setenv("PYTEST_ADDOPTS", "--also-no-such-option")
     monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", raising=False)
     path, environment = list(sys.path), dict(os.environ)
     assert set(statuses(grade(exercise, {})).values()) == {"passed"}
     assert sorted(one.name for one in home.rglob("*")) == ["conftest.py", "pytest.ini"]

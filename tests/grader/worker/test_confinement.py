@@ -134,6 +134,17 @@ def test_no_folder_of_packages_and_no_home_is_in_reach() -> None:
 
 
 @strict_only
+@pytest.mark.parametrize(
+    ("kernel", "rights"),
+    [(1, (13, 0, 0)), (2, (14, 0, 0)), (3, (15, 0, 0)), (4, (15, 2, 0)), (5, (16, 2, 0)), (6, (16, 2, 2))],
+)
+def test_landlock_is_asked_for_all_that_a_kernel_can_refuse(kernel: int, rights: tuple[int, ...]) -> None:
+    handled = landlock._handled(kernel)
+    asked = (handled.files, handled.network, handled.scoped)
+    assert asked == tuple((1 << count) - 1 for count in rights)
+
+
+@strict_only
 def test_the_grader_is_hidden_also_among_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     grader = Path(reach.__file__).resolve().parents[2]
     monkeypatch.setattr(reach.os, "__file__", str(grader.parent / "os.py"))
