@@ -10,7 +10,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all test-elsewhere lint format docs gallery bench clean
+.PHONY: help install grade test test-slow test-all test-elsewhere check-exercises lint format docs gallery bench clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -34,6 +34,9 @@ test: install  ## run the fast tests
 
 test-slow: install  ## run the slow tests
 	$(PYTEST) -m slow
+
+check-exercises: install  ## prove all exercises: every known mistake is killed and named, solutions pass
+	$(BIN)/zoo dev check --jobs $(JOBS)
 
 test-all: test test-slow  ## run all tests
 

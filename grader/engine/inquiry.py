@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from grader.catalog import get_exercises, get_mistakes
+from grader.catalog import get_mistakes
 from grader.core.explain import same_failure
 from grader.core.failures import Failed, Named, Unexplained
 from grader.core.submission import Submission, SubmissionError
@@ -40,24 +40,29 @@ class Subject:
     """What an exercise's suite brings along.
 
     Attributes:
+        exercise: its name; known mistakes are those that all plugins offer for it.
         scenarios: makes all scenarios from a seed, in the order of the tests.
         bases: right ways to do it (`Steps` of the exercise's reference), the reference first; mistakes are tried on
             top of each.
         namespace: what a file written with given steps defines.
-        mistakes: the known mistakes.
         conclude: a name for what none of them explains, from the exercise's own properties; None passes on.
         obvious: a name for what can be seen at once, before mistakes are looked for.
         builds_on: component -> the component that it calls. What is wrong there in a way that nobody knows is most
             likely what is wrong here too.
     """
 
+    exercise: str
     scenarios: Callable[[int], Sequence[Scenario]]
     bases: Sequence[Any]
     namespace: Namespace
-    mistakes: Sequence[Mistake[Any]]
     conclude: Conclude = lambda _findings: None
     obvious: Conclude = lambda _findings: None
     builds_on: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def mistakes(self) -> Sequence[Mistake[Any]]:
+        """The known mistakes: the exercise's own, then those of other plugins."""
+        return get_mistakes(self.exercise)
 
 
 def run(
@@ -341,12 +346,9 @@ class Inquiry:
         return False
 
     def _mistakes(self, component: str) -> Sequence[Mistake[Any]]:
-        """The exercise's own, then those that plugins add to it; first what other components have already."""
-        known = {mistake.id for mistake in self.subject.mistakes}
-        names = [one.name for one in get_exercises().values() if component in one.components]
-        added = [m for name in names for m in get_mistakes(name) if m.id not in known]
+        """Those that a component can have; first what other components have already."""
         named = {a.named.id for _, accounts in self._accounts.values() for a in accounts}
-        possible = [m for m in (*self.subject.mistakes, *added) if not m.parts or component in m.parts]
+        possible = [m for m in self.subject.mistakes if not m.parts or component in m.parts]
         return sorted(possible, key=lambda m: m.id not in named)
 
     def _other_readings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -81,7 +81,8 @@ def plugin() -> Iterator[None]:
     module.MISTAKES = mistake.mistakes  # type: ignore[attr-defined]
     sys.modules["fake_mistakes"] = module
     offered = [MistakeCollection("attention", "fake_mistakes:MISTAKES")]
-    fake = SimpleNamespace(zoo_mistakes=hookimpl(specname="zoo_mistakes")(lambda: offered))
+    fake = ModuleType("fake")
+    fake.zoo_mistakes = hookimpl(specname="zoo_mistakes")(lambda: offered)  # type: ignore[attr-defined]
     get_plugins().register(fake, Loaded("fake", "1", "a test"))
     get_mistakes.cache_clear()
     yield

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.engine.compare import deviation
+from grader.engine.wording import deviation
 
 NAN, INF = float("nan"), float("inf")
 FARTHEST = 1e300

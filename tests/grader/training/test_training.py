@@ -12,7 +12,7 @@ from grader.core.failures import Failed
 from grader.engine.local import LocalSubmission
 from grader.exercises.attention.reference import FIRST_CALLS, REFERENCE, Call
 from grader.exercises.attention.solution import MultiHeadAttention
-from grader.exercises.attention.suite.plugged import AttentionOracle, layout_of, xavier
+from grader.exercises.attention.suite.plugged import AttentionOracle, found_in, load, xavier
 from grader.training.spotcheck import SpotChecked
 from grader.training.training import BAR, PLACES, require, train_to_reverse
 from tests.grader.right import right_files
@@ -130,17 +130,16 @@ def test_the_bar() -> None:
 def test_weights_are_found_as_the_class_uses_them(style: str) -> None:
     component = LocalSubmission.from_source(RIGHT_FILES[style])
     component.first_calls = FIRST_CALLS
-    layout = layout_of(component, component.construct("MultiHeadAttention", (12, 3)), 12, 3)
-    oracle = AttentionOracle(layout, 3)
-    own = layout.from_canonical(xavier(layout, torch.Generator().manual_seed(1)))
+    found = found_in(component.construct("MultiHeadAttention", (12, 3)), 12, 3)
+    weights = xavier(found, torch.Generator().manual_seed(1))
     instance = component.construct("MultiHeadAttention", (12, 3))
     instance.train(False)
-    instance.load(own)
+    load(instance, found, weights)
     inputs = [torch.randn(2, length, 12) for length in (4, 5)]
     query, key, value = inputs[0], inputs[1], inputs[1]
     answer = instance.call([query, key, value]).value
     output = answer[0] if isinstance(answer, tuple) else answer
-    expected = oracle.forward([query, key, value], [None], oracle.comparable(own))
+    expected = AttentionOracle(found, 3).forward([query, key, value], [None], weights)
     torch.testing.assert_close(output, expected)
 
 

@@ -250,7 +250,7 @@ class TestDeepLearningFromScratch:
 
     def test_another_head_is_refused(self) -> None:
         blueprint = get_preset("deep-learning-from-scratch").blueprint().with_choices(head="logits")
-        assert "fall without end" in problems(make_plan(blueprint))["loss-and-head"]
+        assert "unbounded below" in problems(make_plan(blueprint))["loss-and-head"]
         with pytest.raises(CombinationError, match="head=log-softmax or loss="):
             build(blueprint)
 

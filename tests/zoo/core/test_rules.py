@@ -87,8 +87,8 @@ BROKEN = {
     ),
     "loss-and-head": Broken(
         {"loss": "odd"},
-        "loss=odd takes log-probs, but head=logits gives logits: the loss would fall without end, and nothing be "
-        "learned. Take head=log-softmax or loss=cross-entropy.",
+        "loss=odd takes log-probs, but head=logits gives logits: the loss is unbounded below, so nothing "
+        "would be learned. Take head=log-softmax or loss=cross-entropy.",
         {"head": "log-softmax"},
         registry_with("loss", takes="log-probs"),
     ),
@@ -123,7 +123,7 @@ def test_an_encoding_needs_an_attention_that_lets_it_act_there(place: str) -> No
     registry = registry_with("encoding", acts_on=place)
     for attention, names in (("eager", []), ("torch", ["positions"])):
         blueprint = make_blueprint(registry, encoding="odd", attention=attention)
-        assert list(problems(blueprint, registry)) == names
+        assert list(problems(make_plan(blueprint, registry))) == names
 
 
 def test_an_attention_that_is_not_causal_is_refused() -> None:

@@ -20,7 +20,6 @@ from grader.api import (
     causal,
     inquiry_of,
 )
-from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import BASES, CLASS, FUNCTION, ROLES, namespace
 from grader.exercises.attention.suite import questions as look
 from grader.exercises.attention.suite.questions import Asking, Inputs, Question
@@ -355,7 +354,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 
 SUBJECT = Subject(
-    scenarios, BASES, namespace, MISTAKES, conclude=conclude, obvious=obvious, builds_on={CLASS: FUNCTION}
+    "attention", scenarios, BASES, namespace, conclude=conclude, obvious=obvious, builds_on={CLASS: FUNCTION}
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.api import Inquiry, Scenario, Subject, Submission, inquiry_of
-from grader.exercises.decoder.mistakes import MISTAKES
 from grader.exercises.decoder.reference import REFERENCE, namespace
 from grader.exercises.decoder.suite import cross
 from grader.exercises.layers.suite.kinds import DECODER
@@ -23,7 +22,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     ]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("decoder", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from grader.api import Answer, Desk, Draws, Inquiry, Instance, Scenario, Subject, Submission, inquiry_of, said
-from grader.exercises.decoding.mistakes import MISTAKES
 from grader.exercises.decoding.reference import namespace
 from grader.exercises.decoding.suite.balance import balanced
 from grader.exercises.decoding.suite.cases import (
@@ -256,7 +255,7 @@ def content(name: str) -> bool:
     return not form(name) and not changed(name)
 
 
-SUBJECT = Subject(scenarios, BASES, namespace, MISTAKES)
+SUBJECT = Subject("decoding", scenarios, BASES, namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

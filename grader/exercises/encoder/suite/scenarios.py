@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.api import Inquiry, Scenario, Subject, Submission, inquiry_of
-from grader.exercises.encoder.mistakes import MISTAKES
 from grader.exercises.encoder.reference import REFERENCE, namespace
 from grader.exercises.layers.suite.kinds import ENCODER
 from grader.exercises.layers.suite.single import layer_scenarios
@@ -17,7 +16,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return [*layer_scenarios(ENCODER, seed), *stack_scenarios(ENCODER, seed + 1000)]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("encoder", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

@@ -19,7 +19,6 @@ from grader.api import (
     inquiry_of,
     parameter_facts,
 )
-from grader.exercises.feedforward.mistakes import MISTAKES
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
 from grader.exercises.feedforward.suite.slope import leaky
 
@@ -138,7 +137,7 @@ def _dtypes(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES, leaky)
+SUBJECT = Subject("feedforward", scenarios, (REFERENCE,), namespace, leaky)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

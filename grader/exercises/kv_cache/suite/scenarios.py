@@ -22,7 +22,6 @@ from grader.api import (
     own_parameters,
 )
 from grader.exercises.attention.reference import ROLES
-from grader.exercises.kv_cache.mistakes import MISTAKES
 from grader.exercises.kv_cache.reference import REFERENCE, namespace
 
 NAME = "CachedAttention"
@@ -172,7 +171,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return made
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("kv_cache", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

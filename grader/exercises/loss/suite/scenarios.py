@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from grader.api import Answer, Desk, Draws, Inquiry, Scenario, Subject, Submission, inquiry_of
-from grader.exercises.loss.mistakes import MISTAKES
 from grader.exercises.loss.reference import REFERENCE, namespace
 
 SHIFT, LOSS = "shift_right", "sequence_loss"
@@ -156,7 +155,7 @@ def _forms(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("loss", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

@@ -20,7 +20,6 @@ from grader.api import (
     Submission,
     inquiry_of,
 )
-from grader.exercises.masks.mistakes import MISTAKES
 from grader.exercises.masks.reference import REFERENCE, namespace
 
 PADDING, CAUSAL, DECODER, ADDITIVE = "padding_mask", "causal_mask", "decoder_mask", "to_additive"
@@ -138,7 +137,7 @@ def _additive(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("masks", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

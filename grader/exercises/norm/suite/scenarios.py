@@ -20,7 +20,6 @@ from grader.api import (
     inquiry_of,
     parameter_facts,
 )
-from grader.exercises.norm.mistakes import MISTAKES
 from grader.exercises.norm.reference import REFERENCE, namespace, wanted
 from grader.exercises.norm.suite.places import place_scenarios
 
@@ -155,7 +154,7 @@ def _dtypes(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("norm", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

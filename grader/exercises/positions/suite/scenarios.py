@@ -20,7 +20,6 @@ from grader.api import (
     inquiry_of,
     said,
 )
-from grader.exercises.positions.mistakes import MISTAKES
 from grader.exercises.positions.reference import LEARNED, REFERENCE, SINUSOIDAL, namespace
 from grader.exercises.positions.suite.tables import gradients, load
 
@@ -197,7 +196,7 @@ def _outcome(desk: Desk, instance: Instance, x: Tensor) -> Answer:
     return {"result": f"a tensor of shape {list(given.shape)}" if isinstance(given, Tensor) else "no tensor"}
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("positions", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

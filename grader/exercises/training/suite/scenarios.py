@@ -22,7 +22,6 @@ from grader.api import (
     in_words,
     inquiry_of,
 )
-from grader.exercises.training.mistakes import MISTAKES
 from grader.exercises.training.reference import EOS, FIRST_LETTER, PAD, REFERENCE, namespace, rate
 
 RATE, STEP, WORDS = "noam", "train_step", "reverse_words"
@@ -265,7 +264,7 @@ def content(name: str) -> bool:
     return not form(name)
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("training", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

@@ -27,7 +27,6 @@ from grader.api import (
     inquiry_of,
     own_parameters,
 )
-from grader.exercises.transformer.mistakes import MISTAKES
 from grader.exercises.transformer.reference import REFERENCE, namespace, wanted
 from grader.exercises.transformer.suite.looks import looks_of_decode, looks_of_encode
 
@@ -286,7 +285,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return made
 
 
-SUBJECT = Subject(scenarios, (REFERENCE,), namespace, MISTAKES)
+SUBJECT = Subject("transformer", scenarios, (REFERENCE,), namespace)
 
 
 def inquiry(component: Submission, seed: int) -> Inquiry:

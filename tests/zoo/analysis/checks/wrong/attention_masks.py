@@ -18,19 +18,19 @@ BLANK = "a fully masked row gets nothing"
 FINITE = "outputs and gradients are finite whatever is masked"
 
 
-@wrong("attention", KEY, "keys that the mask hides changed the output")
+@wrong("attention", KEY, "alues at masked keys changed the output")
 class IgnoresMask(Base):
     def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         return scores.softmax(-1)
 
 
-@wrong("attention", KEY, "keys that the mask hides changed the output")
+@wrong("attention", KEY, "alues at masked keys changed the output")
 class MaskTheOtherWayRound(Base):
     def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         return super().weights(scores, ~mask if mask is not None and mask.dtype == torch.bool else mask)
 
 
-@wrong("attention", KEY, "keys that the mask hides changed the output")
+@wrong("attention", KEY, "alues at masked keys changed the output")
 class ZeroIsHidden(Base):
     """Scores multiplied with the mask: a score of 0 still attends."""
 
