@@ -122,7 +122,7 @@ def _grading_options(command: Any) -> Any:
 
 @click.group()
 def classroom() -> None:
-    """Grade a whole class, keep its grades, and see what it misunderstands.
+    """Grade a class, store its grades, and find common mistakes.
 
     \b
     Examples:
@@ -159,7 +159,7 @@ def grade(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Find the submissions in FOLDER and grade those that are not graded yet.
+    """Grade new submissions in FOLDER.
 
     Understands a folder per student, downloads of Moodle and Canvas, exports of Gradescope, clones of GitHub
     Classroom, folders of nbgrader, and files named STUDENT_EXERCISE.py. Run the same command again after an
@@ -343,7 +343,7 @@ def regrade(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Grade again what another version graded: after a changed test, a new torch, or another sandbox.
+    """Regrade after a test, torch or the sandbox changed.
 
     The files are in the gradebook; the folder is not needed. Earlier grades are kept.
 
@@ -370,7 +370,7 @@ def regrade(
 @_gradebook
 @_as_json
 def status(path: Path, as_json: bool) -> None:
-    """Show students, results and states by exercise, and what needs a person.
+    """Show results, and what needs a decision.
 
     \b
     Example:
@@ -429,7 +429,7 @@ def _number(value: float | None) -> str:
 @_gradebook
 @_as_json
 def show(student: str, path: Path, as_json: bool) -> None:
-    """Show one STUDENT: attempts, points, mistakes, late penalties, overrides.
+    """Show attempts and points of one STUDENT.
 
     STUDENT is a key, an email, an id, or part of a name.
 
@@ -534,7 +534,7 @@ def late(
     as_json: bool,
     **options: float | None,
 ) -> None:
-    """Set deadlines and what late submissions lose; without options, list them.
+    """Set or list deadlines and late penalties.
 
     A rule without --exercise is for every exercise that has none of its own. A file's own time on this disk makes
     nothing late, since it is often the time of the download; times come from Gradescope, commits and nbgrader, and
@@ -618,7 +618,7 @@ def _rule(row: Row) -> dict[str, Any]:
 @_gradebook
 @_as_json
 def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: Path, as_json: bool) -> None:
-    """Show what the class misunderstands: mistakes, hard exercises, uninformative tests, changes between attempts.
+    """Show common mistakes and hard exercises.
 
     \b
     Examples:

@@ -12,8 +12,8 @@ COMMANDS = {
     "watch": "Grade a file on every save.",
     "progress": "Show which exercises are solved and which is next.",
     "hint": "Show a hint; each call reveals more.",
-    "reset": "Replace your file by a fresh copy; yours is renamed.",
-    "solution": "Show our solution of an exercise you have solved.",
+    "reset": "Start a file over; your version is renamed.",
+    "solution": "Show the solution of an exercise you have solved.",
 }
 """Name and short help; the command is `grader.cli.NAME:NAME`."""
 

@@ -161,7 +161,9 @@ def new_exercise(name: str, into: Path) -> None:
     "--broken", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of files."
 )
 def synthetic_class(folder: Path, exercises: str, **options: Any) -> None:
-    """Write a class that does not exist to FOLDER, to try `zoo class` with: right, wrong, broken and hostile files.
+    """Generate a sample class in FOLDER, to try `zoo class`.
+
+    Writes correct, wrong, broken and hostile submissions.
 
     \b
     Example:

@@ -91,7 +91,9 @@ class Choices:
     help="Exercise to grade (default: inferred from the name of the file, or of its folder).",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), help="Random seed; repeats the grade that printed it."
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    help="Random seed, as printed by an earlier grade, to reproduce it.",
 )
 @click.option(
     "--device",
@@ -143,7 +145,7 @@ class Choices:
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the report to FILE (atomically) and print the readable one.",
+    help="Write the report to FILE, and print the terminal report.",
     metavar="FILE",
 )
 @click.option(
@@ -167,8 +169,9 @@ def grade(
 ) -> None:
     """Run the hidden tests of an exercise on FILE and name the mistakes in it.
 
-    Without FILE, grades your first unsolved exercise (in the current directory, its exercises/, or a parent
-    directory that holds a progress.txt). In a folder made by `zoo start`, the result is saved in its progress.txt.
+    Without FILE, grades your first unsolved exercise. It is searched for in the current directory,
+    in exercises/, and in parent directories with a progress.txt.
+    In a folder made by `zoo start`, the result is saved in its progress.txt.
 
     Categories: shape, masking, numerics, gradients, parameters, behaviour, training.
 

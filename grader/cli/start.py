@@ -65,6 +65,6 @@ def _next(folder: Folder) -> None:
         return
     click.echo(bold("Next"))
     steps = [] if folder.path == Path() else [(f"cd {shlex.quote(str(folder.path))}", "")]
-    steps.append(("zoo watch", f"grades {current.file} each time you save it"))
+    steps.append(("zoo watch", f"# grades {current.file} each time you save it"))
     click.echo(columns(steps))
     click.echo(f"Then open {current.file} in your editor; it begins with an explanation.")

@@ -164,7 +164,8 @@ class Namer:
     def _whole(self, found: Candidate, cases: int) -> Account:
         finite = " that give finite numbers" if cases < len(self.findings.scenarios) else ""
         proof = (
-            f"Your results equal those of the reference with just this mistake in all {cases} cases{finite}."
+            f"The reference with only this mistake gives the same results as your code in all {cases} "
+            f"cases{finite}."
         )
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof)
 

@@ -75,6 +75,7 @@ RUNNABLE = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch's, about its own model
 @pytest.mark.parametrize(("page", "code"), RUNNABLE, ids=[str(p.relative_to(ROOT)) for p, _ in RUNNABLE])
 def test_a_python_block_runs(page: Path, code: str) -> None:
     exec(compile(code, str(page), "exec"), {})
@@ -164,7 +165,7 @@ def test_every_command_that_a_page_names_exists(page: Path, cli: click.Group) ->
         words = shlex.split(text)[1:]
         if words[0].isupper() or words[0].startswith("-"):
             continue
-        group = words[0] in ("dev", "train")
+        group = words[0] in ("class", "dev", "draw", "train")
         path = [words[0], *(word for word in words[1:2] if group and word[0].islower())]
         assert path[0] in cli.commands, text
         options = {word.partition("=")[0] for word in words if word.startswith("--") and len(word) > 2}

@@ -80,7 +80,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number of processes that measure and train.",
+    help="Number of parallel processes.",
 )
 @device_option
 @accelerate_option
@@ -100,16 +100,16 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
     table has one row per combination. Columns: what varies; trainable parameters; floating-point operations of
     a forward pass; median time of a forward pass and of a training step (forward, backward, AdamW), on one CPU
     thread or on CUDA; peak memory of a training step, as counted by torch's allocator; and, for attentions that
-    declare to equal it, the largest difference from attention=eager with the same weights.
+    are declared exact, the largest difference from attention=eager with the same weights.
 
-    With --train or --task, a second table: each is trained as by `zoo train`, with its own loss, schedule and
-    decoding and the recipe of its preset except for the steps. It shows the share of unseen texts answered
+    --train or --task adds a second table: each combination is trained as with `zoo train`, with its own loss,
+    schedule and decoding and its preset's settings except --steps. It shows the share of unseen texts answered
     correctly and the last loss; with several seeds, the median, minimum and maximum.
 
-    With --jobs, rows and seeds run in several processes of one thread each. Times are measured in one process,
-    after the others have ended.
+    --jobs runs rows and seeds in parallel processes with one thread each. Times are measured in a single process
+    after the others have finished.
 
-    A combination that cannot work, or a part that fails, is a row with the reason. Exit code 1 if every row is.
+    A combination that cannot work, or that fails, gets a row with the reason. Exit code 1 if all rows fail.
 
     \b
     Examples:

@@ -28,10 +28,10 @@ TERMINAL_DPI = 75
 
 @click.group()
 def draw() -> None:
-    """Pictures of models and their parts, as PNG, SVG or a web page.
+    """Draw models and their parts, as PNG, SVG or HTML.
 
-    Without -o, a PNG is written in the current folder under a free name, which is printed; a terminal that can show
-    pictures (kitty, iTerm2, sixel) shows it too. Each picture is also a function of `zoo.draw`, for notebooks. Needs
+    Without -o, writes a PNG with an unused name to the current folder and prints the name; terminals that support
+    pictures (kitty, iTerm2, sixel) also show it. Each picture is also a function of `zoo.draw`, for notebooks. Needs
     matplotlib: pip install 'transformer-zoo[draw]'.
 
     \b
@@ -212,7 +212,7 @@ def model(output: Path | None, **given: Any) -> None:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FOLDER)
 @output_option
 def training(runs: tuple[Path, ...], output: Path | None) -> None:
-    """Trainings over each other: loss, rate, validation score, gradient norms by depth.
+    """Training curves of several runs: loss, learning rate, validation score, gradient norms.
 
     RUN is what `zoo train --save RUN` or `zoo train --task=translate RUN` wrote.
 
@@ -240,7 +240,7 @@ def training(runs: tuple[Path, ...], output: Path | None) -> None:
 @click.option("--head", type=int, default=1, show_default=True, help="The head whose weights are shown.")
 @output_option
 def diff(axis: str, a: str, b: str, head: int, output: Path | None) -> None:
-    """What two variants of an axis differ in: weights, outputs, masks or rates.
+    """Differences between two variants of an axis: weights, outputs, masks or rates.
 
     Two small models with equal parameters read the same tokens.
 

@@ -104,7 +104,9 @@ def scores(
     metavar="NAME",
     help="How BLEU splits text into words: 13a, intl, zh, char or none.",
 )
-@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
+@click.option(
+    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
+)
 @device_option
 @json_option
 def evaluate(
@@ -118,8 +120,8 @@ def evaluate(
 ) -> None:
     """Translate a test set with the best model of a run and score it.
 
-    Without a test text, the run's own. Printed with sacrebleu's signatures: BLEU of plain text as papers report
-    it; chrF2; and BLEU of lower-cased tokens, which is another measure, near to what tutorials report.
+    Uses the run's test set if none is given. Prints, with sacrebleu signatures: BLEU, as reported in papers; chrF2; and
+    BLEU of lower-cased tokens, which is closer to what tutorials report and not comparable to the first.
 
     \b
     Examples:

@@ -140,7 +140,7 @@ def preset_option(command: F) -> F:
         "--preset",
         type=PresetType(),
         metavar="NAME",
-        help=f"Start from a named blueprint: {', '.join(get_presets())}.",
+        help=f"Start from a preset: {', '.join(get_presets())}.",
     )(command)
 
 
@@ -150,7 +150,7 @@ def presets_option(command: F) -> F:
         "--preset",
         type=PresetType(several=True),
         metavar="NAME,...",
-        help=f"Named blueprints, one row each: {', '.join(get_presets())}.",
+        help=f"Presets, one row each: {', '.join(get_presets())}.",
     )(command)
 
 
@@ -179,9 +179,9 @@ def device_option(command: F) -> F:
 
 def accelerate_option(command: F) -> F:
     """--accelerate."""
-    return click.option(
-        "--accelerate", is_flag=True, help="Take tricks that make it faster on the CPU (zoo.accelerate)."
-    )(command)
+    return click.option("--accelerate", is_flag=True, help="Apply CPU optimizations (zoo.accelerate).")(
+        command
+    )
 
 
 def threads_option(default: int | None) -> Callable[[F], F]:

@@ -31,7 +31,9 @@ from zoo.core.plugins import get_registry
     show_default=True,
     help="Random seed for sampling strategies.",
 )
-@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
+@click.option(
+    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
+)
 @device_option
 @json_option
 def predict(

@@ -151,7 +151,7 @@ def make_cli(plugins: Plugins) -> ZooGroup:
     """The group with the commands of these plugins."""
     group = ZooGroup(
         "zoo",
-        help="Interchangeable Transformer parts: list them, build with them, compare, train, grade yours.",
+        help="Build, compare and train Transformers from interchangeable parts, and grade your own.",
         epilog="`zoo COMMAND --help` has examples. Shell completion, of variants too: "
         'eval "$(_ZOO_COMPLETE=bash_source zoo)", or zsh_source, or fish_source.',
         context_settings={"help_option_names": ["-h", "--help"]},

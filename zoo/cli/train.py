@@ -109,7 +109,7 @@ class Run:
     help="What to train on; the same as `zoo train NAME`.",
 )
 @blueprint_options
-@click.option("--steps", type=click.IntRange(1), help=f"Batches. {_OWN % DEFAULT.steps}")
+@click.option("--steps", type=click.IntRange(1), help=f"Number of training steps. {_OWN % DEFAULT.steps}")
 @click.option("--batch-size", type=click.IntRange(1), help=f"Rows per batch. {_OWN % DEFAULT.batch_size}")
 @click.option("--lr", type=float, help=f"Highest learning rate. {_OWN % DEFAULT.lr}")
 @click.option("--warmup", type=click.IntRange(1), help=f"Steps of the warm-up. {_OWN % DEFAULT.warmup}")
@@ -145,8 +145,8 @@ def train(
 ) -> None:
     """Train a Transformer on a task and score it.
 
-    The score is the share of 1,000 unseen texts that are answered exactly right. Variants, sizes and recipe default to
-    the preset of the task. Ctrl-C saves the model if --save was given and exits with 130; a loss that is not
+    The score is the share of 1,000 unseen texts answered exactly right. Variants, sizes and training settings default
+    to those of the task's preset. Ctrl-C saves the model if --save was given and exits with 130; a loss that is not
     finite exits with 1.
 
     \b

@@ -27,7 +27,9 @@ NAMED = 5  # sentences that were cut
     show_default=True,
     help="Random seed for sampling strategies.",
 )
-@click.option("--allow-code", is_flag=True, help="Allow running files that parts of the model come from.")
+@click.option(
+    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
+)
 @device_option
 @accelerate_option
 @json_option
@@ -43,9 +45,8 @@ def translate(
 ) -> None:
     """Translate with the best model of a run that `zoo train translate RUN` made.
 
-    A line of output for every TEXT; without TEXT, for every line of standard input (UTF-8), an empty one for an
-    empty one. Of a sentence that is too long for the model only the beginning is translated, and standard error
-    says of which.
+    Prints one line for each TEXT or, without TEXT, for each line of standard input (UTF-8). An empty line gives an
+    empty line. A sentence that is too long for the model is truncated, with a warning on standard error.
 
     \b
     Examples:

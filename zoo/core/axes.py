@@ -18,31 +18,29 @@ AXES = (
         "declares positions, cacheable or packs also takes positions=None, cache=None, packing=None, handed over by "
         "keyword: see zoo.parts.attention.base, zoo.accelerate.padding.",
         (
-            Capability("mask_forms", ("bool", "additive"), "forms of mask it takes, the preferred one first"),
-            Capability("causal", True, "honours any mask over keys, so also a causal one"),
+            Capability("mask_forms", ("bool", "additive"), "mask forms it accepts, preferred one first"),
+            Capability("causal", True, "supports any mask over keys, including a causal one"),
             Capability("exact", False, "equals softmax(QK^T/sqrt(d))V with the same weights"),
             Capability("returns_weights", False, "offers forward_with_weights, weights [B,H,Tq,Tk]"),
-            Capability("roles", ("self", "cross"), "where it may stand", ("self", "cross")),
-            Capability("cross", "", "which attention takes its place in cross-attention; itself if empty"),
+            Capability("roles", ("self", "cross"), "where it can be used", ("self", "cross")),
+            Capability("cross", "", "attention used in its place for cross-attention; itself if empty"),
             Capability(
                 "positions",
                 (),
-                "where it lets an encoding act: queries-keys, scores",
+                "where a positional encoding can be applied: queries-keys, scores",
                 ("queries-keys", "scores"),
             ),
             Capability("cacheable", False, "decodes token by token with cached keys and values"),
-            Capability(
-                "packs", False, "works on batches without their padding, which zoo.accelerate leaves out"
-            ),
+            Capability("packs", False, "works on batches whose padding was removed (zoo.accelerate)"),
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
             Capability("head_multiple", 1, "the width of a head is a multiple of this"),
-            Capability("max_length", None, "longest sequence it takes, None for any"),
-            Capability("open_lengths", True, "an exported model may leave lengths open"),
+            Capability("max_length", None, "longest sequence it accepts, None for any"),
+            Capability("open_lengths", True, "can be exported with dynamic sequence lengths"),
         ),
     ),
     Axis(
         "encoding",
-        "how positions are told apart",
+        "how positions are encoded",
         "sinusoidal",
         "Class(d_model, max_len, **options); forward(x [B,T,D], start=0) -> [B,T,D]. More than max_len positions raise "
         "ValueError. One that acts inside the attention also has positions(num_queries, num_keys, like) (see "

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 HINTS: Mapping[str, Sequence[str]] = {
     "padding_mask": (
-        "It asks one question of every token: is this something else than padding? The answer is a boolean "
-        "tensor of the tokens' own shape. The rest is putting it where the keys are.",
+        "Compare every token with the padding id. The result is a boolean tensor of the shape of the tokens. "
+        "Then add dimensions so that its last dimension is the keys.",
         "A comparison of the tensor with `pad` gives bool [B, T]. Two dimensions of size 1 go between B and T, "
         "for heads and queries, so that T stays last.",
         "(tokens != pad) is [B, T]; index it with [:, None, None, :] (or unsqueeze(1) twice) for [B, 1, 1, T].",

@@ -21,7 +21,7 @@ def year_of(paper: str) -> str:
 @click.command()
 @click.argument("axis", required=False)
 def reading(axis: str | None) -> None:
-    """The papers that variants come from, by year; of all axes, or of one.
+    """List the papers behind the variants, by year.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ VARIANTS = (
         "decoding",
         "beam",
         "zoo.parts.decoding.beam:BeamDecoding",
-        "the best of several answers that grow side by side",
+        "beam search: keeps the best partial answers at each step",
         formula="argmax_y sum_t log p(y[t] | y[<t], x) / ((5 + n) / 6)^length_penalty over the beam, n tokens in y",
         paper="Wu et al. 2016, section 7, arXiv:1609.08144",
         options=(
@@ -35,7 +35,7 @@ VARIANTS = (
         "decoding",
         "no-repeat",
         "zoo.parts.decoding.no_repeat:NoRepeatDecoding",
-        "greedy, but no run of n tokens comes twice",
+        "greedy, but no n-gram is repeated",
         formula="y[t] = argmax_v p(v | y[<t], x) over v that end no run of n tokens in y[<t] again",
         paper="Paulus et al. 2017, section 2.5, arXiv:1705.04304",
         options=(Option("n", int, 3, "length of the runs that may not come twice", minimum=1),),
@@ -61,7 +61,7 @@ VARIANTS = (
         "decoding",
         "nucleus",
         "zoo.parts.decoding.nucleus:NucleusDecoding",
-        "a draw from the fewest tokens that have most of the mass",
+        "a draw from the smallest set of tokens with total probability p (top-p)",
         formula="y[t] ~ p over the smallest set V_p with sum_{v in V_p} p(v) >= p",
         paper="Holtzman et al. 2020, arXiv:1904.09751",
         options=(
@@ -73,7 +73,7 @@ VARIANTS = (
         "decoding",
         "min-p",
         "zoo.parts.decoding.min_p:MinPDecoding",
-        "a draw from the tokens that are not much less probable than the best",
+        "a draw from tokens with at least a fraction of the top probability",
         formula="y[t] ~ p over all v with p(v) >= p max_w p(w)",
         paper="Nguyen et al. 2024, arXiv:2407.01082",
         options=(

@@ -44,7 +44,7 @@ VARIANTS = (
         "embedding",
         "tied",
         "zoo.parts.embedding.tied:TiedEmbeddings",
-        "times sqrt(D); the target's table is the head's too",
+        "times sqrt(D); the head shares the target table",
         formula="table[token] * sqrt(D); head: x table_tgt^T + b",
         paper="Press and Wolf 2017, arXiv:1608.05859",
         options=(OWN_STD, SCALE),

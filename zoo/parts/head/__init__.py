@@ -28,7 +28,7 @@ VARIANTS = (
         "head",
         "softmax",
         "zoo.parts.head.softmax:SoftmaxHead",
-        "a linear map and a softmax: probabilities, which no loss takes; a trap",
+        "a linear map and a softmax: probabilities, which no loss accepts; a common mistake",
         formula="softmax(x W^T + b)",
         options=(BIAS,),
         capabilities={"output": "probs"},

@@ -17,7 +17,7 @@ VARIANTS = (
         "init",
         "gpt2",
         "zoo.parts.init.gpt2:Gpt2Init",
-        "small normal weights, smaller where branches end",
+        "small normal weights; smaller in the last layer of each sublayer",
         formula="N(0, std^2), std = 0.02; out_proj and down_proj: std / sqrt(2 N), N layers in the stack; biases 0",
         paper="Radford et al. 2019 (GPT-2), section 2.3",
         options=(

@@ -8,7 +8,7 @@ VARIANTS = (
         "mask",
         "bool",
         "zoo.parts.mask.bool:BoolMask",
-        "bool, True = may be attended to; the canonical form",
+        "bool, True = may be attended to; the default form",
         formula="keep",
     ),
     Variant(

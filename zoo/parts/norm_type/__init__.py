@@ -37,7 +37,7 @@ VARIANTS = (
         "norm-type",
         "scalenorm",
         "zoo.parts.norm_type.scalenorm:ScaleNorm",
-        "gives every vector one learned length",
+        "scales every vector to one learned length",
         formula="g x / max(||x||, eps), g learned, sqrt(D) at the start",
         paper="Nguyen and Salazar 2019, arXiv:1910.05895",
         options=(Option("eps", float, 1e-5, "least length that is divided by", minimum=0),),
@@ -55,7 +55,7 @@ VARIANTS = (
         "norm-type",
         "none",
         "zoo.parts.norm_type.none:NoNorm",
-        "no norm, to see what one is good for",
+        "no norm, for comparison",
         formula="x",
     ),
 )

@@ -23,7 +23,7 @@ VARIANTS = (
         "schedule",
         "cosine",
         "zoo.parts.schedule.cosine:CosineSchedule",
-        "a linear warm-up, then half a cosine down to a floor",
+        "a linear warm-up, then cosine decay to a minimum",
         formula="(s + 1) / warmup, then floor + (1 - floor) (1 + cos(pi (s - warmup) / (steps - warmup))) / 2",
         paper="Loshchilov and Hutter 2017, section 3, arXiv:1608.03983",
         options=(Option("floor", float, 0.0, "share of the highest rate at the end", minimum=0, maximum=1),),
@@ -32,7 +32,7 @@ VARIANTS = (
         "schedule",
         "constant",
         "zoo.parts.schedule.constant:ConstantSchedule",
-        "a linear warm-up, then the highest rate",
+        "a linear warm-up, then constant",
         formula="(s + 1) / warmup, then 1",
     ),
 )

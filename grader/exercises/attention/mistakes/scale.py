@@ -28,7 +28,7 @@ def times(factor: Callable[[Call, Tensor, Tensor], float]) -> Score:
     "The scores are not divided by sqrt(d_k) before the softmax. The larger d_k, the sharper the weights get, "
     "until one key takes everything and the gradient dies.",
     formula=SOFTMAX,
-    hint="Compare your scores with the formula: what stands under Q K^T?",
+    hint="Compare your scores with the formula: what is Q K^T divided by?",
     source=f"{PAPER}, footnote 4",
 )
 def missing_scale(steps: Steps) -> Steps:

@@ -31,8 +31,8 @@ def only_in_decoder(steps: Steps, changed: Callable[[Tensor, int], Any]) -> Step
 
 @mistake(
     "padding-inverted",
-    "The padding mask is the wrong way round: True stands at the padding. Here True means 'may be attended to', so "
-    "that only padding would be looked at.",
+    "The padding mask is inverted: it is True at padding. Here True means 'may be attended to', so the model would "
+    "attend to padding only.",
     formula=PADDING,
     hint="Other libraries have masks the other way round. What does True mean here?",
     source="rasbt/LLMs-from-scratch#1061",

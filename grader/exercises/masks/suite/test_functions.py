@@ -48,7 +48,7 @@ def test_causal(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(CAUSAL, "plain", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="causal_mask: on the device asked for")
+@pytest.mark.grade(category="behaviour", points=1, title="causal_mask: on the requested device")
 def test_causal_device(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(CAUSAL, "device")
 
@@ -78,12 +78,12 @@ def test_additive(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(ADDITIVE, "plain", only=lambda name: name != CHANGED)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="to_additive: in the dtype asked for")
+@pytest.mark.grade(category="behaviour", points=1, title="to_additive: in the requested dtype")
 def test_additive_dtype(component: Submission, seed: int) -> None:
     inquiry(component, seed).check(ADDITIVE, "dtype", only=lambda name: name != CHANGED)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="arguments are left as they were")
+@pytest.mark.grade(category="behaviour", points=1, title="arguments are not modified")
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
     for name in (PADDING, DECODER, ADDITIVE):
         inquiry(component, seed).check(name, only=lambda value: value == CHANGED)
