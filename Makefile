@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # one process per core
 PYTEST := $(BIN)/python -m pytest -n auto
+JOBS := $(shell getconf _NPROCESSORS_ONLN)
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
