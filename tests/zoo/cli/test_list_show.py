@@ -69,7 +69,7 @@ class TestList:
             for option in variant.options:
                 assert option.name in words
         assert max(map(len, out.splitlines())) <= 80
-        assert "exact" not in zoo("list", "attention").out
+        assert "cacheable" not in zoo("list", "attention").out
 
     def test_one_axis_and_patterns(self, zoo: Zoo) -> None:
         def names(*args: str) -> list[str]:
