@@ -151,7 +151,7 @@ def test_saves_and_keys(folder: Path) -> None:
         terminal.press("s")
         terminal.wait_for("not solved yet")
         terminal.press("n")
-        terminal.wait_for("No other exercise here is unsolved.")
+        terminal.wait_for("There is no other unsolved exercise here.")
         file.write_text(SOLUTION)
         terminal.wait_for("Run all tests:")
         update(folder, "feedforward", lambda _: Entry("solved"))
@@ -163,7 +163,7 @@ def test_saves_and_keys(folder: Path) -> None:
         terminal.press("xr")  # x comes between
         terminal.wait_for("Press r again")
         terminal.press("r")
-        terminal.wait_for("is as shipped again")
+        terminal.wait_for("by a fresh copy")
         terminal.wait_for(READY)
         assert (file.read_text(), (folder / "feedforward.old.py").read_text()) == (TEMPLATE, SOLUTION)
         terminal.press("q")
