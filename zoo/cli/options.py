@@ -167,7 +167,7 @@ def blueprint_options(command: F) -> F:
 
 
 def device_option(command: F) -> F:
-    """--device; `zoo.models.devices.resolve_device` says what it stands for."""
+    """--device; see `zoo.models.devices.resolve_device`."""
     return click.option(
         "--device",
         type=click.Choice(["auto", "cpu", "cuda"]),

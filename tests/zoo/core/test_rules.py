@@ -36,7 +36,7 @@ class Broken(NamedTuple):
 
     given: dict[str, Any]
     message: str
-    mended: dict[str, Any]
+    fixed: dict[str, Any]
     registry: Registry = get_registry()
 
 
@@ -103,14 +103,14 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_rule_says_why_and_what_would_work(name: str) -> None:
-    given, message, mended, registry = BROKEN[name]
+    given, message, fixed, registry = BROKEN[name]
     blueprint = make_blueprint(registry, **given)
     assert list(problems(make_plan(blueprint, registry))) == [name]
     with pytest.raises(CombinationError) as caught:
         build(blueprint, registry=registry)
     assert message in str(caught.value)
     assert f"(rule {name})" in str(caught.value)
-    assert problems(make_plan(make_blueprint(registry, **{**given, **mended}), registry)) == {}
+    assert problems(make_plan(make_blueprint(registry, **{**given, **fixed}), registry)) == {}
 
 
 def test_every_rule_is_tested() -> None:
