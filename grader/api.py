@@ -21,21 +21,20 @@ if TYPE_CHECKING:
         SubmissionError,
         one_token,
     )
+    from grader.engine.client import Client, describe_outcome, in_words, parameter_facts
     from grader.engine.contrast import alike, differing, same
-    from grader.engine.desk import Desk, in_words, parameter_facts, said
     from grader.engine.draws import Draws, additive, causal
     from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
     from grader.engine.factors import factor, made_of
-    from grader.engine.inquiry import Inquiry, Subject, inquiry_of, run
+    from grader.engine.grading import Grading, Subject, grading_of, run
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
     from grader.engine.projection_names import is_bias
     from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
-    from grader.engine.scenario import LAYER_SLACK, Answer, Scenario, Seen
+    from grader.engine.scenario import LAYER_SLACK, Answer, Observation, Scenario
     from grader.sandbox.remote import RemoteInstance
-    from grader.training.plugged import plugged
     from grader.training.proxy import RemoteModule
     from grader.training.spotcheck import SpotChecked
     from grader.training.stand_ins import (
@@ -65,9 +64,10 @@ if TYPE_CHECKING:
         train_model,
         train_to_reverse,
     )
+    from grader.training.wrapped_part import wrapped_part
+    from grader.worker.device_trace import ASKED_FOR, RESULT
     from grader.worker.parts.blocks import Attention, FeedForward
     from grader.worker.parts.spelling import MEMORY_WIDTH, Speller
-    from grader.worker.strays import ASKED_FOR, RESULT
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "grader.catalog": ("Exercise", "MistakeCollection"),
@@ -83,20 +83,20 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "one_token",
     ),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.desk": ("Desk", "in_words", "parameter_facts", "said"),
+    "grader.engine.client": ("Client", "in_words", "parameter_facts", "said"),
     "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
     "grader.engine.factors": ("factor", "made_of"),
-    "grader.engine.inquiry": ("Inquiry", "Subject", "inquiry_of", "run"),
+    "grader.engine.grading": ("Grading", "Subject", "grading_of", "run"),
     "grader.engine.local": ("LocalSubmission",),
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),
     "grader.engine.projection_names": ("is_bias",),
     "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),
-    "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Seen"),
+    "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Observation"),
     "grader.sandbox.remote": ("RemoteInstance",),
-    "grader.training.plugged": ("plugged",),
+    "grader.training.wrapped_part": ("wrapped_part",),
     "grader.training.proxy": ("RemoteModule",),
     "grader.training.spotcheck": ("SpotChecked",),
     "grader.training.stand_ins": (
@@ -128,7 +128,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "grader.worker.parts.blocks": ("Attention", "FeedForward"),
     "grader.worker.parts.spelling": ("MEMORY_WIDTH", "Speller"),
-    "grader.worker.strays": ("ASKED_FOR", "RESULT"),
+    "grader.worker.device_trace": ("ASKED_FOR", "RESULT"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -742,7 +742,7 @@ def export(
     """
     from grader.classroom.exports import FORMATS, Choice
     from grader.classroom.gradebook import Gradebook
-    from zoo.core.files import told, write_whole
+    from zoo.core.files import reporting_os_errors, write_whole
 
     if template is not None and form not in ("canvas", "moodle"):
         raise click.UsageError(f"--template is for canvas and moodle, not for {form}.")
@@ -754,13 +754,13 @@ def export(
         if output is None:
             click.echo(made, nl=False)
             return
-        with told(f"'{output}' was not written"):
+        with reporting_os_errors(f"'{output}' was not written"):
             write_whole(output, made.encode("utf-8"))
         click.echo(wrapped(f"Wrote '{output}'."))
         return
     if output is None:
         raise click.UsageError(f"{form} writes several files: name a folder with --output.")
-    with told(f"'{output}' was not written"):
+    with reporting_os_errors(f"'{output}' was not written"):
         output.mkdir(parents=True, exist_ok=True)
         for name, text in made.items():
             write_whole(output / name, text.encode("utf-8"))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.core.explain import place
 from grader.core.submission import SubmissionError
-from grader.engine.scenario import Scenario, Seen
+from grader.engine.scenario import Observation, Scenario
 from grader.engine.wording import deviation, values_in_words
 
 # How far right code may be from what is expected: `unit * slack * (1 + largest expected magnitude)`. Right float32 code
@@ -64,7 +64,7 @@ def kind_of(error: SubmissionError) -> tuple[str, str, bool]:
     return error.kind, error.type_name, error.type_name == "RuntimeError" and about_shapes
 
 
-def same(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> bool:
+def same(scenario: Scenario, right: Observation, got: Observation, *, loose: float = 1.0) -> bool:
     """Whether two answers agree, up to rounding (times `loose`); two errors of one kind agree, see `kind_of`."""
     if right.error is not None or got.error is not None:
         return (
@@ -73,7 +73,7 @@ def same(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> b
     return not differing(scenario, right, got, loose=loose)
 
 
-def differing(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0) -> list[str]:
+def differing(scenario: Scenario, right: Observation, got: Observation, *, loose: float = 1.0) -> list[str]:
     """Names of what differs: "error", facts, values; the right answer's first, in its order."""
     if right.error is not None or got.error is not None:
         return [] if same(scenario, right, got) else ["error"]
@@ -89,7 +89,7 @@ def differing(scenario: Scenario, right: Seen, got: Seen, *, loose: float = 1.0)
     return [*values, *facts, *extra]
 
 
-def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tuple[str, str]:
+def contrast(scenario: Scenario, names: list[str], right: Observation, got: Observation) -> tuple[str, str]:
     """What a test says about one wrong scenario, and a picture if one says more."""
     head = f"{scenario.component}, {scenario.title}:"
     if got.error is not None:
@@ -106,7 +106,7 @@ def contrast(scenario: Scenario, names: list[str], right: Seen, got: Seen) -> tu
     return said if said.endswith("?") else f"{said}.", picture
 
 
-def picture_of(scenario: Scenario, right: Seen, got: Seen) -> str:
+def picture_of(scenario: Scenario, right: Observation, got: Observation) -> str:
     """The first map that differs beside the right one, "" if there is none."""
     for name in differing(scenario, right, got) if right.error is None and got.error is None else ():
         if name.startswith(tuple(MAPS)) and name in got.values and name in right.values:
@@ -114,7 +114,7 @@ def picture_of(scenario: Scenario, right: Seen, got: Seen) -> str:
     return ""
 
 
-def _said(name: str, seen: Seen) -> str:
+def _said(name: str, seen: Observation) -> str:
     if name in seen.facts:
         return seen.facts[name]
     if name in seen.values:

@@ -29,8 +29,8 @@ def check_devices(submission: Submission, what: str, ask: Callable[[], bool]) ->
     try:
         ran = ask()
     finally:
-        strays = submission.trace(False)
-    if strays and ran:
-        message = f"{what}: tensors of different devices would meet on a GPU: {', '.join(strays)}."
+        crossings = submission.trace(False)
+    if crossings and ran:
+        message = f"{what}: tensors of different devices would meet on a GPU: {', '.join(crossings)}."
         raise Failed(message, mistakes=[FIXED_DEVICE])
     return ran

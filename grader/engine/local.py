@@ -15,7 +15,17 @@ from torch import Tensor, nn
 
 from grader.core.submission import FirstCall, Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
 from grader.core.value_trace import ValueTrace, read_trace
-from grader.worker import calls, compiling, components, failures, parts, source, strays, value_trace, values
+from grader.worker import (
+    calls,
+    compiling,
+    components,
+    device_trace,
+    failures,
+    parts,
+    source,
+    value_trace,
+    values,
+)
 
 
 class LocalSubmission:
@@ -66,7 +76,7 @@ class LocalSubmission:
         """Instantiate the class `name`. Raises SubmissionError."""
         with _as_submission_error(self._filename):
             given, named = _given(list(args)), _given(dict(kwargs or {}))
-            watched = self._tracing.strays
+            watched = self._tracing.device_trace
             with self._tracing.recorder or contextlib.nullcontext():
                 module = components.construct(self._namespace, name, given, named, self._device, watched)
             waits = components.waits_for_call(module, (*given, *named.values()))
@@ -91,8 +101,8 @@ class LocalSubmission:
 
     def trace(self, on: bool) -> list[str]:
         """Begin, or end, to look for tensors made on a fixed device."""
-        found = [] if self._tracing.strays is None else self._tracing.strays.found
-        self._tracing.strays = strays.Strays(self._filename or "") if on else None
+        found = [] if self._tracing.device_trace is None else self._tracing.device_trace.found
+        self._tracing.device_trace = device_trace.DeviceTrace(self._filename or "") if on else None
         return found
 
     def record(self, patches: Mapping[int, Tensor] | None = None) -> None:
@@ -114,7 +124,7 @@ class LocalSubmission:
 class _Tracing:
     """Whether tensors made on a fixed device are looked for, or values recorded, for all that a submission has."""
 
-    strays: strays.Strays | None = None
+    device_trace: device_trace.DeviceTrace | None = None
     recorder: value_trace.Recorder | None = None
 
 
@@ -143,7 +153,7 @@ class LocalFunction:
             given, named = _given(list(args)), _given(dict(kwargs or {}))
             with self._tracing.recorder or contextlib.nullcontext():
                 answer = calls.call(
-                    function, given, named, grad, device=self._device, strays=self._tracing.strays
+                    function, given, named, grad, device=self._device, device_trace=self._tracing.device_trace
                 )
         handle = None
         if answer.graph is not None:

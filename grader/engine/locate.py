@@ -15,7 +15,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
-from grader.engine.inquiry import AnswerKey, Subject, answer_key, run
+from grader.engine.grading import AnswerKey, Subject, answer_key, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Flow,
@@ -30,7 +30,7 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.scenario import Free, Scenario, Seen, scenarios_of
+from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -48,7 +48,7 @@ class Wrong:
 
     scenario: Scenario
     names: Sequence[str]
-    got: Seen
+    got: Observation
 
 
 class Locator:
@@ -119,7 +119,7 @@ class Locator:
 
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
-    ) -> tuple[ValueTrace, Seen]:
+    ) -> tuple[ValueTrace, Observation]:
         self.submission.record(patches)
         try:
             got = run(scenario, self.submission, exact=exact, seed=self.seed)

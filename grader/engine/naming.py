@@ -17,11 +17,11 @@ import torch
 
 from grader.core.failures import Named, with_care
 from grader.core.submission import SubmissionError
+from grader.engine.client import Client
 from grader.engine.contrast import picture_of, same
-from grader.engine.desk import Desk
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
-from grader.engine.scenario import Free, Scenario, Seen, seen
+from grader.engine.scenario import Free, Observation, Scenario, observe
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 4000  # asked for to find two mistakes at once: a few seconds, and the same on any machine
@@ -36,8 +36,8 @@ class Findings:
     """
 
     scenarios: Sequence[Scenario]
-    got: Sequence[Seen]
-    right: Sequence[Seen]
+    got: Sequence[Observation]
+    right: Sequence[Observation]
     wrong: Sequence[int]
     random: bool = False
 
@@ -64,35 +64,35 @@ class Candidate:
 
     def __init__(self, mistakes: tuple[Mistake[Any], ...], steps: Any, known: Known) -> None:
         self.mistakes, self.steps, self._known = mistakes, steps, known
-        self._answers: dict[tuple[Scenario, Free], Seen] = {}
+        self._answers: dict[tuple[Scenario, Free], Observation] = {}
 
     @cached_property
     def _code(self) -> LocalSubmission:
         return LocalSubmission(self._known.namespace(self.steps))
 
-    def answer(self, scenario: Scenario, free: Free) -> Seen:
+    def answer(self, scenario: Scenario, free: Free) -> Observation:
         """What it gives where a submission has made these choices."""
         if (scenario, free) not in self._answers:
             self._known.asked += 1
             self._answers[scenario, free] = self._run(scenario, free)
         return self._answers[scenario, free]
 
-    def _run(self, scenario: Scenario, free: Free) -> Seen:
+    def _run(self, scenario: Scenario, free: Free) -> Observation:
         with torch.random.fork_rng(devices=[]):
-            desk = Desk(self._code, rounding=scenario.dtype, seed=self._known.seed, free=free or None)
+            client = Client(self._code, rounding=scenario.dtype, seed=self._known.seed, free=free or None)
             try:
-                return seen(scenario.ask(desk))
+                return observe(scenario.ask(client))
             except SubmissionError as error:
-                return Seen(error=error)
+                return Observation(error=error)
             finally:
-                desk.close()
+                client.close()
 
 
 class Known:
     """The known mistakes of an exercise on top of its right bases, and what they answer with one seed.
 
     Args:
-        bases, namespace: see `grader.engine.inquiry.Subject`.
+        bases, namespace: see `grader.engine.grading.Subject`.
 
     Attributes:
         asked: answers that had to be computed so far.
@@ -158,7 +158,7 @@ class Namer:
             loose=LOOSE,
         )
 
-    def _answer(self, candidate: Candidate, index: int) -> Seen:
+    def _answer(self, candidate: Candidate, index: int) -> Observation:
         return candidate.answer(self.findings.scenarios[index], self.findings.right[index].free)
 
     def _whole(self, found: Candidate, cases: int) -> Account:

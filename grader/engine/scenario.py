@@ -17,7 +17,7 @@ from torch import Tensor
 from grader.core.submission import SubmissionError
 
 if TYPE_CHECKING:
-    from grader.engine.desk import Desk
+    from grader.engine.client import Client
 
 Answer = Mapping[str, Tensor | str]
 Free = tuple[tuple[str, Hashable], ...]
@@ -44,7 +44,7 @@ class Scenario:
     title: str
     component: str
     group: str
-    ask: Callable[[Desk], Answer]
+    ask: Callable[[Client], Answer]
     dtype: torch.dtype = torch.float32
     slack: float = 1.0
     traits: frozenset[str] = frozenset()
@@ -52,11 +52,11 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """What a scenario gave: tensors and texts by name, or the error that ended it.
 
     `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
-    `free`: what the contract leaves free, as the submission has it, see `Desk.left_free`.
+    `free`: what the contract leaves free, as the submission has it, see `Client.left_free`.
     """
 
     values: Mapping[str, Tensor] = field(default_factory=dict)
@@ -66,10 +66,10 @@ class Seen:
     free: Free = ()
 
 
-def seen(answer: Answer) -> Seen:
+def observe(answer: Answer) -> Observation:
     """Sort an answer into tensors and texts."""
     tensors = {name: x.detach() for name, x in answer.items() if isinstance(x, Tensor)}
-    return Seen(tensors, {name: str(x) for name, x in answer.items() if not isinstance(x, Tensor)})
+    return Observation(tensors, {name: str(x) for name, x in answer.items() if not isinstance(x, Tensor)})
 
 
 def scenarios_of(

@@ -136,7 +136,7 @@ class RemoteSubmission:
         """Begin, or end, to look for tensors made on a fixed device."""
 
         def read(answer: dict[str, Any], _found: list[Tensor]) -> list[str]:
-            return [str(one)[:100] for one in list(answer["strays"])[:8]]
+            return [str(one)[:100] for one in list(answer["crossings"])[:8]]
 
         return self._link.ask({"op": "trace", "on": on}, "looking at devices", read)
 

@@ -112,7 +112,7 @@ class Canary:
     """
 
     def __init__(self, level: Level = "strict") -> None:
-        self._said: dict[str, Any] | None = None
+        self._report: dict[str, Any] | None = None
         self._sockets = contextlib.ExitStack()
         self._memory = ctypes.create_string_buffer(b"secret!")
         unix = f"zoo-{secrets.token_hex(8)}"
@@ -137,26 +137,26 @@ class Canary:
 
     def verdict(self) -> str:
         """Why the level does not hold, or "". Waits for the canary."""
-        said = self.said()
-        if "refused" in said:
-            return str(said["refused"])
-        if said.get("done") == []:
+        report = self.report()
+        if "refused" in report:
+            return str(report["refused"])
+        if report.get("done") == []:
             return ""
-        if "done" in said:
-            return f"a trial process could {', '.join(said['done'])}"
+        if "done" in report:
+            return f"a trial process could {', '.join(report['done'])}"
         return "a trial process ended before it could say what held it"
 
-    def said(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """What the canary reported: `done`, the acts that came off, or `refused`, why it could not be confined."""
-        if self._said is None:
+        if self._report is None:
             try:
                 out, _ = self._process.communicate(timeout=CANARY_S)
                 found = json.loads(out)
             except (subprocess.TimeoutExpired, ValueError):
                 found = {}
-            self._said = found if isinstance(found, dict) else {}
+            self._report = found if isinstance(found, dict) else {}
             self.close()
-        return self._said
+        return self._report
 
     def close(self) -> None:
         """End it, and close what it was to attack."""

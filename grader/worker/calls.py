@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .device_trace import DeviceTrace
 from .failures import FailureError
-from .strays import Strays
 from .values import Opaque, plain, tensors
 
 Position = int | str
@@ -107,7 +107,7 @@ def call(
     device: str = "cpu",
     record: bool = True,
     watch: bool = True,
-    strays: Strays | None = None,
+    device_trace: DeviceTrace | None = None,
 ) -> Answer:
     """Call `function` on copies of the arguments.
 
@@ -118,7 +118,7 @@ def call(
         device: where the copies live.
         record: False runs under `torch.no_grad()`.
         watch: look for arguments changed in place.
-        strays: entered while the learner's code runs.
+        device_trace: entered while the learner's code runs.
     """
     given: dict[Position, Any] = dict(enumerate(args)) | dict(kwargs)
     copies = _Copies(device)
@@ -127,10 +127,10 @@ def call(
             copies.of(given[position], grad=True)
         positional = [copies.of(value, grad=False) for value in args]
         named = {name: copies.of(item, grad=False) for name, item in kwargs.items()}
-        with strays or contextlib.nullcontext():
+        with device_trace or contextlib.nullcontext():
             result = function(*positional, **named)
-        if strays is not None:
-            strays.look(result)
+        if device_trace is not None:
+            device_trace.look(result)
         value = plain(result)
     changed = tuple(position for position, item in given.items() if watch and copies.changed(item))
     outputs = list(tensors(value)) if record else []

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from .device_trace import DeviceTrace, forgive
 from .failures import FailureError
 from .parts.base import Part
-from .strays import Strays, forgive
 
 
 def get(namespace: Mapping[str, Any], name: str) -> Callable[..., Any]:
@@ -33,19 +33,19 @@ def construct(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     device: str,
-    strays: Strays | None = None,
+    device_trace: DeviceTrace | None = None,
 ) -> nn.Module:
     """Instantiate the class `name`, on `device`.
 
     Args:
-        strays: entered while the constructor runs. What the module registers moves with it, and is forgiven.
+        device_trace: entered while the constructor runs. What the module registers moves with it, and is forgiven.
 
     Raises:
         FailureError: there is none.
         TypeError: it makes no nn.Module.
         BaseException: whatever its constructor raises.
     """
-    with strays or contextlib.nullcontext():
+    with device_trace or contextlib.nullcontext():
         module = get(namespace, name)(*args, **kwargs)
     if not isinstance(module, nn.Module):
         raise TypeError(f"'{name}' must be a subclass of torch.nn.Module; it made a {type(module).__name__}")
@@ -65,7 +65,9 @@ def waits_for_call(module: nn.Module, given: Iterable[Any]) -> bool:
     return not parameters and not any(map(callable, given))
 
 
-def call_first(module: nn.Module, args: Sequence[Any], device: str, strays: Strays | None = None) -> None:
+def call_first(
+    module: nn.Module, args: Sequence[Any], device: str, device_trace: DeviceTrace | None = None
+) -> None:
     """Call a module once, so that it makes its parameters. It is as if it had not been called, but for these.
 
     An error is not reported: if it comes again when the module is asked something, it is reported then.
@@ -73,7 +75,7 @@ def call_first(module: nn.Module, args: Sequence[Any], device: str, strays: Stra
     Args:
         args: of its forward; tensors are moved to `device`, and floats, like the module, to the dtype of the parts
             that it was handed.
-        strays: entered while the module is called.
+        device_trace: entered while the module is called.
     """
     ready = [p.dtype for p in module.parameters() if not is_lazy(p) and p.is_floating_point()]
     dtype = ready[0] if ready else torch.float32
@@ -81,7 +83,7 @@ def call_first(module: nn.Module, args: Sequence[Any], device: str, strays: Stra
     given = [x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x for x in given]
     mode, modes = module.training, {part: part.training for part in module.modules()}
     module.to(dtype).eval()
-    with contextlib.suppress(Exception), torch.no_grad(), strays or contextlib.nullcontext():
+    with contextlib.suppress(Exception), torch.no_grad(), device_trace or contextlib.nullcontext():
         module(*given)
     for part in module.modules():
         part.training = modes.get(part, mode)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from . import calls, components, source, strays
+from . import calls, components, device_trace, source
 from .failures import FailureError
 from .library import LibraryUses
 from .parts import PARTS, handed
@@ -33,7 +33,7 @@ class Operations:
         self._graphs: dict[int, calls.Graph] = {}
         self._made = 0
         self._found: list[Tensor] = []
-        self._strays: strays.Strays | None = None
+        self._device_trace: device_trace.DeviceTrace | None = None
         self._recorder: Recorder | None = None
         self._library: LibraryUses | None = None
         self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
@@ -96,7 +96,9 @@ class Operations:
     def _construct(self, request: _Request, packer: Packer) -> _Answer:
         args, kwargs = self._unpack(request["args"]), self._unpack(request["kwargs"])
         namespace = PARTS if request.get("part") else self._namespace
-        module = components.construct(namespace, request["name"], args, kwargs, self._device, self._strays)
+        module = components.construct(
+            namespace, request["name"], args, kwargs, self._device, self._device_trace
+        )
         if not request["training"]:  # of the judge's own parts only
             module.train(False)
         self._made += 1
@@ -106,7 +108,7 @@ class Operations:
 
     def _call_first(self, request: _Request, packer: Packer) -> _Answer:
         module, args = self._instances[request["instance"]], self._unpack(request["args"])
-        components.call_first(module, args, self._device, self._strays)
+        components.call_first(module, args, self._device, self._device_trace)
         return {}
 
     def _state(self, request: _Request, packer: Packer) -> _Answer:
@@ -146,7 +148,7 @@ class Operations:
             device=self._device,
             record=request["record"],
             watch=request["watch"],
-            strays=self._strays,
+            device_trace=self._device_trace,
         )
         handle = None if answer.graph is None else self._keep(answer.graph)
         devices = [tensor.device.type for tensor in tensors(answer.value)]
@@ -178,9 +180,9 @@ class Operations:
         }
 
     def _trace(self, request: _Request, packer: Packer) -> _Answer:
-        found = [] if self._strays is None else self._strays.found
-        self._strays = strays.Strays(self.filename) if request["on"] else None
-        return {"strays": found}
+        found = [] if self._device_trace is None else self._device_trace.found
+        self._device_trace = device_trace.DeviceTrace(self.filename) if request["on"] else None
+        return {"crossings": found}
 
     def _record(self, request: _Request, packer: Packer) -> _Answer:
         if request["on"]:

@@ -47,18 +47,8 @@ def folder_of() -> Iterator[Callable[[Path], Path]]:
         shutil.rmtree(path)
 
 
-@pytest.mark.parametrize(
-    ("page", "step"),
-    [
-        pytest.param(
-            page,
-            step,
-            id=_id(page, step),
-            marks=[pytest.mark.slow] if isinstance(step, Example) and "slow" in step.words else [],
-        )
-        for page, step in STEPS
-    ],
-)
+@pytest.mark.slow  # every step of a page, for the later ones need what the earlier ones made
+@pytest.mark.parametrize(("page", "step"), STEPS, ids=[_id(page, step) for page, step in STEPS])
 def test_a_step_of_a_page_is_as_shown(
     page: Path, step: Example | File, folder_of: Callable[[Path], Path]
 ) -> None:

@@ -677,7 +677,7 @@ FAULTS = (
     ),
     Fault(
         "analysis-groups-over-memory",
-        "zoo/analysis/appraisal.py",
+        "zoo/analysis/benchmarking.py",
         "        taken += one\n",
         "",
         "models that memory cannot hold together are timed together",

@@ -27,7 +27,7 @@ import torch
 from grader.catalog import get_exercise, get_exercises
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
-from grader.engine.inquiry import Inquiry, Subject
+from grader.engine.grading import Grading, Subject
 from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
 from grader.engine.place import Where
@@ -81,7 +81,7 @@ def measure(exercise: str, original: str, mutant: Mutant, seed: int, *, name: bo
                 if wrong:
                     killed, where = True, locator.place(wrong)
                     if name:
-                        accounts = Inquiry(submission, subject, seed).explained(
+                        accounts = Grading(submission, subject, seed).explained(
                             component, time.monotonic() + ASKED_S
                         )[1]
                         named = " ".join(account.named.id for account in accounts)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from zoo.analysis.appraisal import ROUNDS, Cost, Setting, measure_once, measure_times, train_and_score
+from zoo.analysis.benchmarking import ROUNDS, Cost, Setting, measure_once, measure_times, train_and_score
 from zoo.analysis.workers import Call, Result, Workers
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError

@@ -34,7 +34,7 @@ from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
-    from zoo.analysis.holdings import Holdings
+    from zoo.analysis.parameter_summary import ParameterSummary
 
 LEAST_WIDTH = 80  # below it, two columns of source are too narrow to read
 DEEPER = "    "
@@ -98,18 +98,21 @@ def _small() -> Blueprint:
     )  # fmt: skip
 
 
-def _held(axis: str, model: Blueprint) -> Holdings | str | None:
+def _held(axis: str, model: Blueprint) -> ParameterSummary | str | None:
     """What the variant holds in a model, or why that is not known; None if it is no part of a model."""
-    from zoo.analysis.holdings import holdings
+    from zoo.analysis.parameter_summary import parameter_summary
 
     try:
-        return holdings(model, axis)
+        return parameter_summary(model, axis)
     except ZooError as error:
         return str(error)
 
 
 def _record(
-    axis: str, sides: Sequence[Side], found: Sequence[Difference], held: Sequence[Holdings | str | None]
+    axis: str,
+    sides: Sequence[Side],
+    found: Sequence[Difference],
+    held: Sequence[ParameterSummary | str | None],
 ) -> dict[str, Any]:
     kind, (left, right) = get_registry().axis(axis), sides
     return {
@@ -187,7 +190,7 @@ def _coloured(diff: str) -> str:
 
 def _tables(
     found: Sequence[Difference],
-    held: Sequence[Holdings | str | None],
+    held: Sequence[ParameterSummary | str | None],
     names: tuple[str, str],
     sizes: Sizes,
     alike: bool,
@@ -212,7 +215,9 @@ def _tables(
         yield _parameters(left, right, names, sizes, alike)
 
 
-def _parameters(left: Holdings, right: Holdings, names: tuple[str, str], sizes: Sizes, alike: bool) -> str:
+def _parameters(
+    left: ParameterSummary, right: ParameterSummary, names: tuple[str, str], sizes: Sizes, alike: bool
+) -> str:
     every = dict.fromkeys([*left.shapes, *right.shapes])
     changed = [name for name in every if left.shapes.get(name) != right.shapes.get(name)]
     same = [name for name in every if name not in changed]

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import click
 
 from zoo import __version__
-from zoo.cli.culprit import of_plugin
+from zoo.cli.plugin_errors import of_plugin
 from zoo.cli.text import wrapped
-from zoo.cli.usage import HELP_FOR_NOTHING, told
+from zoo.cli.usage import HELP_FOR_NOTHING, format_usage_error
 from zoo.core.errors import PluginError, ZooError, unknown_name
 from zoo.core.plugins import Plugins, get_plugins, strict
 
@@ -81,7 +81,7 @@ class ZooGroup(click.Group):
         except HELP_FOR_NOTHING:
             raise
         except click.UsageError as error:
-            report(ZooError(told(error)))
+            report(ZooError(format_usage_error(error)))
             raise click.exceptions.Exit(WRONG_USAGE) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -109,7 +109,11 @@ class ZooGroup(click.Group):
         except HELP_FOR_NOTHING:
             raise
         except click.UsageError as error:
-            report(ZooError(told(error, f"{ctx.command_path} {ctx.invoked_subcommand or ''}".strip())))
+            report(
+                ZooError(
+                    format_usage_error(error, f"{ctx.command_path} {ctx.invoked_subcommand or ''}".strip())
+                )
+            )
             ctx.exit(WRONG_USAGE)
         except ZooError as error:
             report(error)

@@ -82,13 +82,13 @@ class Run:
             return
         import torch
 
-        from zoo.core.files import told, write_whole
+        from zoo.core.files import reporting_os_errors, write_whole
         from zoo.models.checkpoint import save_checkpoint
 
         notes = {"task": self.task, "recipe": asdict(self.recipe), "steps": len(self.losses)}
         versions = {"python": platform.python_version(), "torch": str(torch.__version__)}
         save_checkpoint(self.save, model, self.blueprint, **notes, versions=versions, **extra)
-        with told(f"The log of the steps cannot be written to '{self.save}'"):
+        with reporting_os_errors(f"The log of the steps cannot be written to '{self.save}'"):
             write_whole(self.save / LOG, "".join(self.log).encode())
         self.saved = len(self.losses)
 

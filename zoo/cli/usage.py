@@ -10,7 +10,7 @@ HELP_FOR_NOTHING: tuple[type[Exception], ...] = tuple(
 )  # of click 8.2 and later: shows the help of a group that was called bare
 
 
-def told(error: click.UsageError, called: str = "zoo") -> str:
+def format_usage_error(error: click.UsageError, called: str = "zoo") -> str:
     """The sentence for people, with the nearest options and where to read on.
 
     Args:

@@ -47,7 +47,7 @@ def _is_stream(path: Path) -> bool:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def reporting_os_errors(what: str) -> Iterator[None]:
     """Turn an error of the file system into a ZooError that begins with `what`."""
     try:
         yield

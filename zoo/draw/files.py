@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ def save(figure: Figure, path: Path, title: str = "") -> None:
     What is there is replaced. Raises ZooError if it cannot be written, or the name ends in something else.
     """
     data = encoded(figure, check_form(path), title)
-    with told(f"The picture cannot be written to '{path}'"):
+    with reporting_os_errors(f"The picture cannot be written to '{path}'"):
         write_whole(path, data)
 
 
@@ -61,7 +61,7 @@ def save_new(figure: Figure, folder: Path, stem: str) -> Path:
     """Write a PNG in `folder` under a name that is free: STEM.png, STEM-2.png, ... Raises ZooError."""
     data = encoded(figure, "png")
     stem = re.sub(r"[^\w.=-]+", "-", stem).strip("-.")[:80] or "picture"
-    with told(f"The picture cannot be written to '{folder}'"):
+    with reporting_os_errors(f"The picture cannot be written to '{folder}'"):
         for number in count(1):
             path = folder / (f"{stem}.png" if number == 1 else f"{stem}-{number}.png")
             try:

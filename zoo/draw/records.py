@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told
+from zoo.core.files import reporting_os_errors
 from zoo.draw.subjects import INDEX, RUN
 
 LOG, EPOCHS = "log.csv", "epochs.csv"
@@ -66,7 +66,7 @@ def read_record(folder: Path, name: str = "") -> Record:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    with told(f"{path} cannot be read"), path.open(encoding="utf-8", newline="") as file:
+    with reporting_os_errors(f"{path} cannot be read"), path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, restval=""))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import ZooError
-from zoo.core.files import told
+from zoo.core.files import reporting_os_errors
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.core.tasks import get_task
@@ -55,7 +55,7 @@ def describe(folder: Path) -> Described:
             f"'{folder}' is not a trained model: {missing}. `zoo train --save DIR` and "
             "`zoo train --task=translate RUN` make one."
         )
-    with told(f"{path} cannot be read"):
+    with reporting_os_errors(f"{path} cannot be read"):
         data = path.read_bytes()
     try:
         index: dict[str, Any] = json.loads(data)

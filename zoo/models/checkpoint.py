@@ -27,7 +27,7 @@ from torch import Tensor
 from zoo import __version__
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import UnknownNameError, ZooError
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import FILE_SPEC
@@ -78,7 +78,7 @@ def save_checkpoint(
         "extra": extra,
     }
     text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
-    with told(f"The model cannot be saved in '{folder}'"):
+    with reporting_os_errors(f"The model cannot be saved in '{folder}'"):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / weights, data)
         write_whole(folder / INDEX, text.encode())
@@ -88,7 +88,7 @@ def save_checkpoint(
 def check_directory(directory: str | os.PathLike[str]) -> None:
     """Raises ZooError if a checkpoint must not be saved there: a file, or a folder with other things in it."""
     folder = Path(directory)
-    with told(f"The model cannot be saved in '{folder}'"):
+    with reporting_os_errors(f"The model cannot be saved in '{folder}'"):
         if not folder.exists():
             return
         if not folder.is_dir():
@@ -138,7 +138,7 @@ def load_checkpoint(
 
 def _read_index(folder: Path) -> dict[str, Any]:
     path = folder / INDEX
-    with told(f"'{folder}' cannot be read"):
+    with reporting_os_errors(f"'{folder}' cannot be read"):
         if not path.is_file():
             missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such directory"
             raise ZooError(f"'{folder}' is no checkpoint: {missing}. `zoo train --save DIR` makes one.")
@@ -205,7 +205,7 @@ def _absent(index: Mapping[str, Any], names: Mapping[str, Any]) -> str:
 
 def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
     path = folder / name
-    with told(f"{path} cannot be read"):
+    with reporting_os_errors(f"{path} cannot be read"):
         if not path.is_file():
             raise ZooError(f"{path} is gone: the checkpoint is incomplete. Train again, or restore it.")
         data = path.read_bytes()

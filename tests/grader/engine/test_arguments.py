@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from grader.core.submission import Submission, SubmissionError
+from grader.engine.client import Client
 from grader.engine.contrast import contrast
-from grader.engine.desk import Desk
 from grader.engine.local import LocalSubmission
-from grader.engine.scenario import Scenario, Seen
+from grader.engine.scenario import Observation, Scenario
 from grader.engine.wording import values_in_words
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
@@ -58,13 +58,13 @@ def test_a_dtype_is_an_argument(submission: Submission, dtype: torch.dtype) -> N
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_tensor_arrives_in_pieces(submission: Submission, whole: bool) -> None:
-    desk, values = Desk(submission), torch.arange(24.0).view(2, 3, 4)
-    part = desk.part("Scattered", (2, 3, 4), whole, weights={"values": values})
-    output = desk.call(desk.function("doubled"), part)["output"]
+    client, values = Client(submission), torch.arange(24.0).view(2, 3, 4)
+    part = client.part("Scattered", (2, 3, 4), whole, weights={"values": values})
+    output = client.call(client.function("doubled"), part)["output"]
     assert isinstance(output, torch.Tensor)
     assert output.dtype == (torch.int64 if whole else torch.float32)
     assert torch.equal(output.double(), 2 * values.double())
-    desk.close()
+    client.close()
 
 
 def test_an_ordinary_tensor_arrives_in_one_piece(submission: Submission) -> None:
@@ -88,8 +88,8 @@ def test_what_torch_does_not_implement_is_no_stub(submission: Submission, name: 
 
 def test_a_mask_is_said_and_drawn() -> None:
     right, got = torch.ones(2, 2, dtype=torch.bool).tril(), torch.ones(2, 2, dtype=torch.bool)
-    scenario = Scenario("size 2", "causal_mask", "plain", lambda _desk: {})
-    seen = [Seen({"output": x, "looks of sentence 1": x}) for x in (right, got)]
+    scenario = Scenario("size 2", "causal_mask", "plain", lambda _client: {})
+    seen = [Observation({"output": x, "looks of sentence 1": x}) for x in (right, got)]
     said, picture = contrast(scenario, ["output", "looks of sentence 1"], *seen)
     assert "expected [True, False] [True, True]" in said
     assert picture.splitlines()[0].endswith("x where the query (row) may look at the key (column)")

@@ -6,17 +6,17 @@ import torch
 
 from grader.core.submission import SubmissionError
 from grader.engine.contrast import contrast
-from grader.engine.scenario import Scenario, Seen
+from grader.engine.scenario import Observation, Scenario
 
-ASKED = Scenario("x of [2, 3]", "Layer", "plain", lambda _desk: {})
+ASKED = Scenario("x of [2, 3]", "Layer", "plain", lambda _client: {})
 
 
-def error(**where: object) -> Seen:
-    return Seen(error=SubmissionError("exception", "no such thing", type_name="TypeError", **where))  # type: ignore[arg-type]
+def error(**where: object) -> Observation:
+    return Observation(error=SubmissionError("exception", "no such thing", type_name="TypeError", **where))  # type: ignore[arg-type]
 
 
 def test_an_error_and_its_line_are_two_lines() -> None:
-    text, picture = contrast(ASKED, ["error"], Seen(), error(line=27, source_line="  y = f(x)\n"))
+    text, picture = contrast(ASKED, ["error"], Observation(), error(line=27, source_line="  y = f(x)\n"))
     assert text.splitlines() == [
         "Layer, x of [2, 3]: expected a result, got TypeError: no such thing",
         "  line 27: y = f(x)",
@@ -25,20 +25,20 @@ def test_an_error_and_its_line_are_two_lines() -> None:
 
 
 def test_an_error_without_a_line_is_one_line() -> None:
-    text, _ = contrast(ASKED, ["error"], Seen(), error())
+    text, _ = contrast(ASKED, ["error"], Observation(), error())
     assert text == "Layer, x of [2, 3]: expected a result, got TypeError: no such thing"
 
 
 def test_an_error_where_another_was_right() -> None:
-    right = Seen(error=SubmissionError("exception", "d_model is odd", type_name="ValueError"))
+    right = Observation(error=SubmissionError("exception", "d_model is odd", type_name="ValueError"))
     text, _ = contrast(ASKED, ["error"], right, error(line=3))
     assert text.splitlines()[0].endswith("expected a ValueError, got TypeError: no such thing")
     assert text.splitlines()[1] == "  line 3"
 
 
 def test_none_in_place_of_a_tensor_asks_for_the_return() -> None:
-    right = Seen({"output": torch.ones(2, 3)})
-    text, _ = contrast(ASKED, ["output", "result"], right, Seen(facts={"result": "None"}))
+    right = Observation({"output": torch.ones(2, 3)})
+    text, _ = contrast(ASKED, ["output", "result"], right, Observation(facts={"result": "None"}))
     assert text.endswith("expected a tensor of shape [2, 3], got None: is there a return?")
-    text, _ = contrast(ASKED, ["output", "result"], right, Seen(facts={"result": "a dict"}))
+    text, _ = contrast(ASKED, ["output", "result"], right, Observation(facts={"result": "a dict"}))
     assert text.endswith("expected a tensor of shape [2, 3], got a dict.")

@@ -12,9 +12,9 @@ from torch.nn import functional as F
 
 from grader.catalog import get_exercise, get_exercises
 from grader.core.submission import Submission
+from grader.engine.client import Client
 from grader.engine.contrast import same
-from grader.engine.desk import Desk
-from grader.engine.inquiry import run
+from grader.engine.grading import run
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Answer, Scenario
 from grader.run.session import Session
@@ -72,30 +72,30 @@ def test_reference_passes_in_four_times_the_noise(name: str) -> None:
 # The noise finds comparisons that depend on rounding.
 
 
-def arrives(desk: Desk) -> Answer:
+def arrives(client: Client) -> Answer:
     """Compare a number that is 0 up to rounding with 0: the query's gradient if there is one key."""
     draws = torch.Generator().manual_seed(7)
     query, key, value, cotangent = (torch.randn(2, 1, 8, generator=draws) for _ in range(4))
-    function = desk.function("scaled_dot_product_attention")
-    answer = desk.call(function, query, key, value, grad=(0,), cotangent=cotangent)
+    function = client.function("scaled_dot_product_attention")
+    answer = client.call(function, query, key, value, grad=(0,), cotangent=cotangent)
     gradient = answer["gradient of 0"]
     assert isinstance(gradient, Tensor)
     return {"the gradient arrives": "yes" if (gradient != 0).any() else "no"}
 
 
-def again(desk: Desk) -> Answer:
+def again(client: Client) -> Answer:
     """Compare two equal calls bit by bit."""
     draws = torch.Generator().manual_seed(7)
     given = [torch.randn(2, 3, 8, generator=draws) for _ in range(3)]
-    function = desk.function("scaled_dot_product_attention")
-    first, second = (desk.call(function, *given)["output"] for _ in range(2))
+    function = client.function("scaled_dot_product_attention")
+    first, second = (client.call(function, *given)["output"] for _ in range(2))
     assert isinstance(first, Tensor)
     assert isinstance(second, Tensor)
     return {"two equal calls": "equal" if torch.equal(first, second) else "different"}
 
 
 @pytest.mark.parametrize("ask", [arrives, again])
-def test_a_comparison_that_depends_on_rounding_fails_in_noise(ask: Callable[[Desk], Answer]) -> None:
+def test_a_comparison_that_depends_on_rounding_fails_in_noise(ask: Callable[[Client], Answer]) -> None:
     name = "scaled_dot_product_attention"
     scenario, by_steps = Scenario("one", name, "group", ask), reference("attention")
     right = run(scenario, by_steps, exact=True)

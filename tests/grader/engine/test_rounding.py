@@ -9,7 +9,7 @@ import pytest
 
 from grader.catalog import get_exercises
 from grader.engine.contrast import bound
-from grader.engine.inquiry import Subject, run
+from grader.engine.grading import Subject, run
 from grader.engine.local import LocalSubmission
 from grader.engine.wording import deviation
 

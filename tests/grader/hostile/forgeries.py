@@ -64,7 +64,7 @@ FRAMES = """
 import json, os, struct
 def frame(n):
     text = json.dumps({"n": n, "has": True, "value": True, "changed": [], "handle": None, "devices": [],
-                       "instance": 1, "strays": [], "tensors": [], "passed": True}).encode()
+                       "instance": 1, "crossings": [], "tensors": [], "passed": True}).encode()
     return struct.pack("<II", len(text), 0) + text
 for number in range(3, 64):
     try:

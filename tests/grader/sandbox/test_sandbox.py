@@ -30,14 +30,14 @@ strict_only = pytest.mark.skipif(
 @strict_only
 def test_nothing_comes_off_in_strict() -> None:
     canary = Canary("strict")
-    assert canary.said() == {"done": []}
+    assert canary.report() == {"done": []}
     assert canary.verdict() == ""
 
 
 @strict_only
 def test_without_it_the_acts_do_come_off() -> None:
     canary = Canary("process")
-    done = set(canary.said()["done"])
+    done = set(canary.report()["done"])
     assert done <= ACTS.keys()
     assert done >= {"read the grader's files", "list the home folder", "write outside its folder", "fork"}
     assert done >= {"run a program", "signal the judge", "connect by TCP", "send by UDP", "outlive the judge"}
@@ -71,7 +71,7 @@ def test_each_part_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
             ),
         )
         canary = Canary()
-        done = canary.said()["done"]
+        done = canary.report()["done"]
         assert done, part
         assert canary.verdict().startswith("a trial process could ")
 

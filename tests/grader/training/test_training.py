@@ -12,7 +12,7 @@ from grader.core.failures import Failed
 from grader.engine.local import LocalSubmission
 from grader.exercises.attention.reference import FIRST_CALLS, REFERENCE, Call
 from grader.exercises.attention.solution import MultiHeadAttention
-from grader.exercises.attention.suite.plugged import AttentionOracle, found_in, load, xavier
+from grader.exercises.attention.suite.wrapped_part import AttentionOracle, found_in, load, xavier
 from grader.training.spotcheck import SpotChecked
 from grader.training.training import BAR, PLACES, require, train_to_reverse
 from tests.grader.right import right_files

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from zoo import __version__
-from zoo.analysis.appraisal import group_sizes, measure_times
+from zoo.analysis.benchmarking import group_sizes, measure_times
 from zoo.analysis.compare import (
     Candidate,
     Conditions,
@@ -36,7 +36,7 @@ REVERSE = Conditions(batch=2, length=4, seeds=(0,), device=CPU, task="reverse", 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.appraisal.ROUNDS", 1)
+    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
     monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
     monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
 
@@ -154,7 +154,7 @@ class TestCompare:
         def broken(*_args: object) -> None:
             raise RuntimeError("size mismatch")
 
-        monkeypatch.setattr("zoo.analysis.appraisal.count_flops", broken)
+        monkeypatch.setattr("zoo.analysis.benchmarking.count_flops", broken)
         row = compare([Candidate(small())], CONDITIONS)[0]
         assert (row.outcome, row.note) == ("failed", "RuntimeError: size mismatch")
 
@@ -227,7 +227,7 @@ class TestTraining:
             used.append(type(given["decoding"]).__name__)
             return real(*args, **given)
 
-        monkeypatch.setattr("zoo.analysis.appraisal.exact_match", spy)
+        monkeypatch.setattr("zoo.analysis.benchmarking.exact_match", spy)
         candidates = crossed(small(), decoding=["sample", "greedy"])
         first, second = (compare(candidates, REVERSE) for _ in range(2))
         assert used == ["SampleDecoding", "GreedyDecoding"] * 2
@@ -243,7 +243,7 @@ class TestTraining:
                 raise DivergedError("The loss became nan.")
             return real(*args, **given)
 
-        monkeypatch.setattr("zoo.analysis.appraisal.train", diverge)
+        monkeypatch.setattr("zoo.analysis.benchmarking.train", diverge)
         conditions = Conditions(2, 4, (0, 1, 2), CPU, "reverse", 2)
         row = compare([Candidate(small())], conditions)[0]
         assert row.step_s
@@ -265,7 +265,7 @@ class TestTimes:
     def test_what_memory_does_not_hold_at_once_is_timed_in_groups(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("zoo.analysis.appraisal.free_memory", lambda _device: 20)
+        monkeypatch.setattr("zoo.analysis.benchmarking.free_memory", lambda _device: 20)
         times = measure_times([small()] * 3, [5, 5, 5], CONDITIONS.setting)
         assert [one.group for one in times] == [0, 0, 1]
         assert all(one.forward_s and one.step_s for one in times)

@@ -22,7 +22,7 @@ from zoo.analysis.diff import (
     standing,
     unified,
 )
-from zoo.analysis.holdings import PLACES, holdings
+from zoo.analysis.parameter_summary import PLACES, parameter_summary
 from zoo.core.blueprint import make_blueprint
 from zoo.core.errors import UnknownNameError, ZooError
 from zoo.core.plan import make_plan
@@ -126,7 +126,7 @@ class TestStanding:
 
 class TestHoldings:
     def test_names_shapes_and_numbers(self) -> None:
-        found = holdings(BASE, "feedforward")
+        found = parameter_summary(BASE, "feedforward")
         assert found is not None
         state = build(BASE, seed=0).encoder.layers[0].feed_forward.state_dict()
         assert found.shapes == {name: tuple(value.shape) for name, value in state.items()}
@@ -144,4 +144,4 @@ class TestHoldings:
         assert [axis.name for axis in REGISTRY.axes if axis.name not in PLACES] == [
             "masking", "mask", "init", "loss", "schedule", "decoding",
         ]  # fmt: skip
-        assert holdings(BASE, "loss") is None
+        assert parameter_summary(BASE, "loss") is None

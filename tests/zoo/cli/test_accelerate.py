@@ -45,7 +45,7 @@ def test_a_refusal_is_a_sentence(zoo: Zoo, tmp_path: Path) -> None:
 
 
 def test_compare_measures_accelerated_models(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.appraisal.ROUNDS", 1)
+    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
     monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
     monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
     line = ("compare", *SMALL, "--attention=eager,fused", "--accelerate")

@@ -28,7 +28,7 @@ SMALL = (
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.appraisal.ROUNDS", 1)
+    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
     monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
     monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
 
@@ -166,7 +166,7 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
 def test_wrong_usage_is_a_sentence_before_anything_is_measured(
     args: tuple[str, ...], said: str, zoo: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zoo.analysis.appraisal.build_on", None)
+    monkeypatch.setattr("zoo.analysis.benchmarking.build_on", None)
     done = zoo("compare", "--device=cpu", *args)
     assert (done.code, done.out) == (2, "")
     assert said in " ".join(done.err.split())

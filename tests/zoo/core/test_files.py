@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 
 
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
@@ -59,12 +59,15 @@ def test_an_error_on_the_way_leaves_what_was_there(tmp_path: Path, monkeypatch: 
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ZooError, match="the disk is full"), told("It cannot be written"):
+    with pytest.raises(ZooError, match="the disk is full"), reporting_os_errors("It cannot be written"):
         write_whole(file, b"new, and longer")
     assert file.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="cannot be written: it is a directory"), told("It cannot be written"):
+    with (
+        pytest.raises(ZooError, match="cannot be written: it is a directory"),
+        reporting_os_errors("It cannot be written"),
+    ):
         write_whole(tmp_path, b"")

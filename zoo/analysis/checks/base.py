@@ -83,11 +83,11 @@ def look(one: Property, part: Part) -> Finding:
         except DoesNotHold as why:
             return Finding(one.title, FAILS, str(why))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code
-            return Finding(one.title, FAILS, told(error, part.file))
+            return Finding(one.title, FAILS, describe_error(error, part.file))
     return Finding(one.title, HOLDS)
 
 
-def told(error: BaseException, file: str = "") -> str:
+def describe_error(error: BaseException, file: str = "") -> str:
     """An error in a sentence, with the last line of `file` that it came through."""
     if isinstance(error, (ZooError, DoesNotHold)):
         return str(error)

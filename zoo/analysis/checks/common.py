@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from zoo.analysis.checks.base import DoesNotHold, told
+from zoo.analysis.checks.base import DoesNotHold, describe_error
 from zoo.analysis.checks.part import Part
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
@@ -82,7 +82,7 @@ def in_dtypes(part: Part, attempt: Callable[[torch.dtype], None]) -> None:
         try:
             attempt(dtype)
         except (Exception, SystemExit) as error:
-            raise DoesNotHold(f"In {_short(dtype)}: {told(error, part.file)}") from error
+            raise DoesNotHold(f"In {_short(dtype)}: {describe_error(error, part.file)}") from error
 
 
 def keeps_dtype(part: Part, shapes: Sequence[tuple[int, ...]]) -> None:

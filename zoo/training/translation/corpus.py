@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told
+from zoo.core.files import reporting_os_errors
 
 GZIP = b"\x1f\x8b"  # begins every gzip file, and no UTF-8 text
 BOM = "\ufeff"
@@ -148,7 +148,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def _content(path: Path) -> bytes:
-    with told(f"'{path}' cannot be read"):
+    with reporting_os_errors(f"'{path}' cannot be read"):
         try:
             data = path.read_bytes()
             return gzip.decompress(data) if data.startswith(GZIP) else data

@@ -7,7 +7,7 @@ import contextlib
 import torch
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told
+from zoo.core.files import reporting_os_errors
 from zoo.models.checkpoint import load_checkpoint, save_checkpoint
 from zoo.training.gradients import GradientNorms
 from zoo.training.progress import Progress
@@ -68,7 +68,7 @@ class Keeper:
         folder = self.run.folder
         self.steps.sync()
         self.epochs.sync()
-        with told(f"The run cannot be saved in '{folder}'"):
+        with reporting_os_errors(f"The run cannot be saved in '{folder}'"):
             state = save_state(folder, self.trainer.updater.optimizer, self.trainer.device)
         notes = {"task": TASK, "state": state, "progress": progress.to_json()}
         save_checkpoint(folder / LAST, self.trainer.model, self.run.blueprint, **notes)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 
 
 class Log:
@@ -23,7 +23,7 @@ class Log:
             ZooError: the file cannot be read or written.
         """
         self.path = path
-        with told(f"The log '{path}' cannot be written"):
+        with reporting_os_errors(f"The log '{path}' cannot be written"):
             kept = [line for line in _lines(path)[1:] if line.partition(",")[0].isdigit()] if after else []
             kept = [line for line in kept if int(line.partition(",")[0]) <= after]
             write_whole(path, "".join(f"{line}\n" for line in [",".join(columns), *kept]).encode())
@@ -32,12 +32,12 @@ class Log:
 
     def add(self, *row: float | int | str) -> None:
         """Append a row. Raises ZooError if the disk is full."""
-        with told(f"The log '{self.path}' cannot be written"):
+        with reporting_os_errors(f"The log '{self.path}' cannot be written"):
             self._writer.writerow(row)
 
     def sync(self) -> None:
         """Make sure that what was added is on the disk."""
-        with told(f"The log '{self.path}' cannot be written"):
+        with reporting_os_errors(f"The log '{self.path}' cannot be written"):
             self._file.flush()
             os.fsync(self._file.fileno())
 

@@ -23,7 +23,7 @@ import torch
 from zoo import __version__
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 from zoo.core.plan import plan_part
 from zoo.core.registry import FILE_SPEC
 from zoo.models.checkpoint import load_checkpoint
@@ -89,7 +89,7 @@ def check_vocabulary(blueprint: Blueprint, tokenizers: Tokenizers) -> None:
 
 def check_new(folder: Path) -> None:
     """Raises ZooError unless `folder` is one that a run can begin in: it is not there yet, or empty."""
-    with told(f"The run cannot be saved in '{folder}'"):
+    with reporting_os_errors(f"The run cannot be saved in '{folder}'"):
         if (folder / INDEX).is_file():
             raise ZooError(
                 f"There is a run in '{folder}' already. Go on with it by --resume, or name another folder."
@@ -111,7 +111,7 @@ def begin(run: Run) -> None:
         "digest": run.digest,
         "tokenizers": names,
     }
-    with told(f"The run cannot be saved in '{run.folder}'"):
+    with reporting_os_errors(f"The run cannot be saved in '{run.folder}'"):
         run.folder.mkdir(parents=True, exist_ok=True)
         for name, tokenizer in zip(names, run.tokenizers, strict=False):
             tokenizer.save(run.folder / name)
@@ -129,7 +129,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
     if not path.is_file():
         missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such folder"
         raise ZooError(f"'{folder}' is no run: {missing}. `zoo train {TASK} RUN` makes one.")
-    with told(f"{path} cannot be read"):
+    with reporting_os_errors(f"{path} cannot be read"):
         data = path.read_bytes()
     try:
         index: dict[str, Any] = json.loads(data)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from zoo.core.errors import ZooError
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 
 STATE = re.compile(r"state-[0-9a-f]{64}\.safetensors(\.partial)?\Z")
 
@@ -38,7 +38,7 @@ def save_state(folder: Path, optimizer: torch.optim.Optimizer, device: torch.dev
 
 def load_state(path: Path, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
     """Put back what `save_state` wrote. Raises ZooError if the file is gone or damaged, or is from another device."""
-    with told(f"{path} cannot be read"):
+    with reporting_os_errors(f"{path} cannot be read"):
         if not path.is_file():
             raise ZooError(
                 f"{path} is gone: this training cannot be resumed without it. Restore it, or train again; "

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from zoo.core.errors import ZooError, unknown_name
-from zoo.core.files import told, write_whole
+from zoo.core.files import reporting_os_errors, write_whole
 from zoo.training.tasks.base import EOS
 
 SPECIAL = 3
@@ -96,7 +96,7 @@ class Subwords:
     @classmethod
     def load(cls, path: Path) -> Subwords:
         """The tokenizer of a `tokenizer.json`, ours or a downloaded one. Raises ZooError if it is none."""
-        with told(f"The tokenizer '{path}' cannot be read"):
+        with reporting_os_errors(f"The tokenizer '{path}' cannot be read"):
             data = path.read_bytes()
         try:
             return cls(data.decode())
@@ -105,7 +105,7 @@ class Subwords:
 
     def save(self, path: Path) -> None:
         """Write a `tokenizer.json` that `load` reads, in one step. Raises ZooError if it cannot be written."""
-        with told(f"The tokenizer cannot be saved as '{path}'"):
+        with reporting_os_errors(f"The tokenizer cannot be saved as '{path}'"):
             write_whole(path, self.content.encode())
 
     def encode(self, text: str) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Desk, Instance, alike, own_parameters, projections
+from grader.api import Answer, Client, Instance, alike, own_parameters, projections
 from grader.exercises.attention.reference import CLASS, FUNCTION, INPUTS, ROLES
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -51,28 +51,30 @@ class Asking:
     """The script of a scenario: one question, looked at in one way."""
 
     question: Question
-    look: Callable[[Desk, Question], Answer]
+    look: Callable[[Client, Question], Answer]
 
-    def __call__(self, desk: Desk) -> Answer:
-        return self.look(desk, self.question)
+    def __call__(self, client: Client) -> Answer:
+        return self.look(client, self.question)
 
 
-def ready(desk: Desk, asked: Question) -> Instance | None:
+def ready(client: Client, asked: Question) -> Instance | None:
     """The class with the question's weights; none for the function."""
     if not asked.heads:
         return None
     extra = {"dropout": asked.dropout} if asked.dropout else {}
-    instance = desk.make(CLASS, asked.width, asked.heads, training=asked.training, **extra)
-    desk.load_projections(CLASS, instance, asked.width, asked.heads, asked.weights)
+    instance = client.make(CLASS, asked.width, asked.heads, training=asked.training, **extra)
+    client.load_projections(CLASS, instance, asked.width, asked.heads, asked.weights)
     return instance
 
 
-def call(desk: Desk, asked: Question, instance: Instance | None, chance: int = 0) -> dict[str, Tensor | str]:
+def call(
+    client: Client, asked: Question, instance: Instance | None, chance: int = 0
+) -> dict[str, Tensor | str]:
     """Call once. `chance`: which state of the random generators it starts from."""
-    desk.seed(chance)
+    client.seed(chance)
     options: dict[str, Any] = {} if asked.mask is None else {"mask": asked.mask}
-    answer = desk.call(
-        instance or desk.function(FUNCTION),
+    answer = client.call(
+        instance or client.function(FUNCTION),
         *asked.inputs,
         grad=() if asked.cotangent is None else (0, 1, 2),
         cotangent=asked.cotangent,
@@ -85,40 +87,42 @@ def call(desk: Desk, asked: Question, instance: Instance | None, chance: int = 0
     return answer
 
 
-def fresh(desk: Desk, asked: Question, chance: int = 0) -> dict[str, Tensor | str]:
+def fresh(client: Client, asked: Question, chance: int = 0) -> dict[str, Tensor | str]:
     """Call an object that was made for it."""
-    return call(desk, asked, ready(desk, asked), chance)
+    return call(client, asked, ready(client, asked), chance)
 
 
-def plain(desk: Desk, asked: Question) -> Answer:
+def plain(client: Client, asked: Question) -> Answer:
     """The results, and their shapes."""
-    answer = fresh(desk, asked)
+    answer = fresh(client, asked)
     return answer | {f"shape of {n}": str(list(x.shape)) for n, x in answer.items() if isinstance(x, Tensor)}
 
 
-def results(desk: Desk, asked: Question) -> Answer:
+def results(client: Client, asked: Question) -> Answer:
     """The results alone."""
-    return fresh(desk, asked)
+    return fresh(client, asked)
 
 
-def typed(desk: Desk, asked: Question) -> Answer:
+def typed(client: Client, asked: Question) -> Answer:
     """The results, and whether their dtype is that of the inputs."""
-    answer = fresh(desk, asked)
-    dtypes = {x.dtype for x in answer.values() if isinstance(x, Tensor)} - {desk.dtype}
+    answer = fresh(client, asked)
+    dtypes = {x.dtype for x in answer.values() if isinstance(x, Tensor)} - {client.dtype}
     return answer | {"dtype": ", ".join(map(str, dtypes)) or "that of the inputs"}
 
 
-def finite(desk: Desk, asked: Question) -> Answer:
+def finite(client: Client, asked: Question) -> Answer:
     """The results, and what is not finite; what rows give that may attend to nothing is free."""
-    answer = fresh(desk, asked)
+    answer = fresh(client, asked)
     return {**_not_finite(answer)} | {
         n: _blanked(x, asked) for n, x in answer.items() if isinstance(x, Tensor)
     }
 
 
-def finite_gradients(desk: Desk, asked: Question) -> Answer:
+def finite_gradients(client: Client, asked: Question) -> Answer:
     """What is not finite of the results and gradients, and no more."""
-    return {name: x for name, x in _not_finite(fresh(desk, asked)).items() if name in ("result", NOT_FINITE)}
+    return {
+        name: x for name, x in _not_finite(fresh(client, asked)).items() if name in ("result", NOT_FINITE)
+    }
 
 
 def _not_finite(answer: Answer) -> dict[str, Tensor | str]:
@@ -145,45 +149,45 @@ def _blanked(x: Tensor, asked: Question) -> Tensor:
         return x
 
 
-def gradients(desk: Desk, asked: Question) -> Answer:
+def gradients(client: Client, asked: Question) -> Answer:
     """The results, the gradients, and which weights none arrives at."""
-    answer = fresh(desk, asked)
+    answer = fresh(client, asked)
     if not asked.heads or answer.get("gradients") == "none":
         return answer
-    there = desk.free["biases"]
-    idle = [n for n in desk.projections.unreached(desk.gradients) if n.endswith("weight") or n in there]
-    known = set().union(*(desk.projections.homes(name) for name in desk.projections.index))
+    there = client.free["biases"]
+    idle = [n for n in client.projections.unreached(client.gradients) if n.endswith("weight") or n in there]
+    known = set().union(*(client.projections.homes(name) for name in client.projections.index))
     strange = [
-        name for name in desk.projections.shapes if name not in known and desk.gradients.get(name) is None
+        name for name in client.projections.shapes if name not in known and client.gradients.get(name) is None
     ]
     none = {f"gradient of {role}.bias" for role in ROLES if f"{role}.bias" not in there}
     found = {name: x for name, x in answer.items() if name not in none}
     return found | {IDLE: ", ".join([*idle, *(["another parameter"] if strange else [])]) or "none"}
 
 
-def twice(desk: Desk, asked: Question) -> Answer:
+def twice(client: Client, asked: Question) -> Answer:
     """Two equal calls, from different states of the random generators."""
-    instance = ready(desk, asked)
-    first, second = call(desk, asked, instance), call(desk, asked, instance, chance=1)
+    instance = ready(client, asked)
+    first, second = call(client, asked, instance), call(client, asked, instance, chance=1)
     return {**_tensors(first), "two equal calls": _same(first, second)}
 
 
-def after(earlier: Question) -> Callable[[Desk, Question], Answer]:
+def after(earlier: Question) -> Callable[[Client, Question], Answer]:
     """A call after an earlier one, on the same object."""
 
-    def look(desk: Desk, asked: Question) -> Answer:
-        first, instance = fresh(desk, asked), ready(desk, asked)
-        call(desk, earlier, instance)
-        second = call(desk, asked, instance)
+    def look(client: Client, asked: Question) -> Answer:
+        first, instance = fresh(client, asked), ready(client, asked)
+        call(client, earlier, instance)
+        second = call(client, asked, instance)
         return {**_tensors(second), "after another call": _same(first, second)}
 
     return look
 
 
-def as_without_dropout(desk: Desk, asked: Question) -> Answer:
+def as_without_dropout(client: Client, asked: Question) -> Answer:
     """The results, and whether dropout (in eval mode), or train mode (without dropout), changes them."""
-    answer = fresh(desk, asked)
-    calm = fresh(desk, replace(asked, dropout=0.0, training=False))
+    answer = fresh(client, asked)
+    calm = fresh(client, replace(asked, dropout=0.0, training=False))
     return {**_tensors(answer), "compared with eval mode and dropout=0": _same(calm, answer)}
 
 
@@ -198,10 +202,10 @@ def _same(first: Answer, second: Answer) -> str:
     return "the same" if alike_ else "something else"
 
 
-def dropped(desk: Desk, asked: Question) -> Answer:
+def dropped(client: Client, asked: Question) -> Answer:
     """What dropout does to the output, in words that depend neither on chance nor on the numbers."""
-    answer = fresh(desk, asked)
-    calm = fresh(desk, replace(asked, dropout=0.0, training=False)).get("output")
+    answer = fresh(client, asked)
+    calm = fresh(client, replace(asked, dropout=0.0, training=False)).get("output")
     output = answer.get("output")
     if not isinstance(output, Tensor) or not isinstance(calm, Tensor) or output.shape != calm.shape:
         return answer
@@ -231,9 +235,9 @@ def _near(share: float, *wanted: float) -> float:
     return next((one for one in wanted if abs(share - one) < 0.15), 0.5)
 
 
-def registered(desk: Desk, asked: Question) -> Answer:
+def registered(client: Client, asked: Question) -> Answer:
     """The projections among the parameters."""
-    own = own_parameters(desk.make(CLASS, asked.width, asked.heads).parameters())
+    own = own_parameters(client.make(CLASS, asked.width, asked.heads).parameters())
     found = projections(own, asked.width, asked.heads)[0]
     frozen = {name: torch.zeros(()) if info.requires_grad else None for name, info in own.items()}
     still = [name for name in found.index if not all(frozen[home] is not None for home in found.homes(name))]
@@ -251,15 +255,15 @@ def registered(desk: Desk, asked: Question) -> Answer:
 # What tells the stages of the class apart, when no known mistake explains it.
 
 
-def even(desk: Desk, asked: Question) -> Answer:
+def even(client: Client, asked: Question) -> Answer:
     """With query and key projections at 0 every key has the same weight."""
     zeroed = {n: torch.zeros_like(w) if n[0] in "qk" else w for n, w in asked.weights.items()}
-    return fresh(desk, replace(asked, weights=zeroed))
+    return fresh(client, replace(asked, weights=zeroed))
 
 
-def spelled(desk: Desk, asked: Question) -> Answer:
+def spelled(client: Client, asked: Question) -> Answer:
     """The weights of every head, by values that are one-hot in the keys: the first keys, as many as a head is wide."""
-    answer = fresh(desk, asked)
+    answer = fresh(client, asked)
     output = answer.pop("output", None)
     if not isinstance(output, Tensor) or output.shape != asked.inputs[0].shape:
         return answer
@@ -270,27 +274,28 @@ def spelled(desk: Desk, asked: Question) -> Answer:
     }  # [B, H, Tq, Tk]
 
 
-def others_changed(desk: Desk, asked: Question) -> Answer:
+def others_changed(client: Client, asked: Question) -> Answer:
     """Whether the first sentence's output depends on the other sentences."""
     query, key, value = (torch.cat([x[:1], x[1:] + 1.0]) for x in asked.inputs)
-    instance = ready(desk, asked)
+    instance = ready(client, asked)
     found = [
-        call(desk, one, instance).get("output") for one in (asked, replace(asked, inputs=(query, key, value)))
+        call(client, one, instance).get("output")
+        for one in (asked, replace(asked, inputs=(query, key, value)))
     ]
     one, other = (x[:1] if isinstance(x, Tensor) else torch.zeros(0) for x in found)
     return {"the first sentence when others change": "the same" if alike(one, other) else "changed"}
 
 
-def influence(desk: Desk, asked: Question) -> Answer:
+def influence(client: Client, asked: Question) -> Answer:
     """Which position of key and value reaches which position of the output: bool [Tq, Tk]."""
-    instance, columns = ready(desk, asked), []
-    answer = call(desk, asked, instance)
+    instance, columns = ready(client, asked), []
+    answer = call(client, asked, instance)
     before = answer.get("output")
     for position in range(asked.inputs[1].size(1)):
         query, key, value = (x.clone() for x in asked.inputs)
         key[0, position] += 0.5
         value[0, position] -= 0.7
-        now = call(desk, replace(asked, inputs=(query, key, value)), instance).get("output")
+        now = call(client, replace(asked, inputs=(query, key, value)), instance).get("output")
         if not isinstance(now, Tensor) or not isinstance(before, Tensor) or now.shape != before.shape:
             return answer
         columns.append((now[0] - before[0]).abs().flatten(1).amax(-1) > 1e-5)

@@ -10,15 +10,15 @@ from torch import Tensor
 
 from grader.api import (
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Scenario,
     Subject,
     Submission,
     additive,
     causal,
-    inquiry_of,
+    grading_of,
 )
 from grader.exercises.attention.reference import BASES, CLASS, FUNCTION, ROLES, namespace
 from grader.exercises.attention.suite import questions as look
@@ -28,7 +28,7 @@ from grader.exercises.attention.suite.stages import conclude, obvious
 WIDTH, VALUE_WIDTH = 8, 6
 SIZES = ((8, 2), (12, 3), (6, 1))  # d_model, num_heads
 BACKWARD, FULLY, DROPS = "the backward pass", "a fully masked row", "dropout in train mode"
-Look = Callable[[Desk, Question], Answer]
+Look = Callable[[Client, Question], Answer]
 
 
 def _one(
@@ -358,6 +358,6 @@ SUBJECT = Subject(
 )
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.api import Findings, Named, Seen, differing, factor, made_of
+from grader.api import Findings, Named, Observation, differing, factor, made_of
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import CLASS, FUNCTION, REFERENCE, ROLES, Call
 from grader.exercises.attention.suite.questions import NOT_FINITE, WORDS, Asking, Question
@@ -180,7 +180,7 @@ def _function(findings: Findings) -> Named | None:
     return None
 
 
-def _weights(right: Seen, got: Seen, asked: Question, q: Tensor, k: Tensor) -> Weights:
+def _weights(right: Observation, got: Observation, asked: Question, q: Tensor, k: Tensor) -> Weights:
     wanted = right.values["weights"].double()
     hidden = None if asked.shown is None else ~asked.shown.expand(wanted.shape)
     return Weights(got.values["weights"].double(), wanted, q @ k.transpose(-2, -1), q.size(-1), hidden)

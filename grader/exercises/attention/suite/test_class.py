@@ -13,7 +13,7 @@ from grader.exercises.attention.suite.parameters import (
     is_gradient,
     is_shape,
 )
-from grader.exercises.attention.suite.scenarios import inquiry
+from grader.exercises.attention.suite.scenarios import grading
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: d_model must divide by num_heads")
@@ -23,71 +23,71 @@ def test_arguments(component: Submission) -> None:
 
 @pytest.mark.grade(category="parameters", points=2, title="class: registers four projections")
 def test_parameters(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "parameters")
+    grading(component, seed).check(CLASS, "parameters")
 
 
 @pytest.mark.grade(category="shape", points=1, title="class: gives [batch, queries, d_model]")
 def test_shapes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "numbers", only=is_shape)
+    grading(component, seed).check(CLASS, "numbers", only=is_shape)
 
 
 @pytest.mark.grade(category="numerics", points=4, title="class: is multi-head attention")
 def test_numbers(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "numbers", only=content)
+    grading(component, seed).check(CLASS, "numbers", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="class: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "large scores", only=content, beside="numbers")
+    grading(component, seed).check(CLASS, "large scores", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="masking", points=2, title="class: honours bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "bool masks", only=content)
+    grading(component, seed).check(CLASS, "bool masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="class: honours additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "additive masks", only=content)
+    grading(component, seed).check(CLASS, "additive masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="class: nothing leaks past the mask")
 def test_leaks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "leaks", only=content)
+    grading(component, seed).check(CLASS, "leaks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="class: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "empty rows", only=content, beside="numbers")
+    grading(component, seed).check(CLASS, "empty rows", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="gradients", points=2, title="class: right gradients, parameters too")
 def test_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "gradients", only=is_gradient)
+    grading(component, seed).check(CLASS, "gradients", only=is_gradient)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: does not drop in eval mode")
 def test_eval_mode(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "dropout in eval", only=content, beside="numbers", errors=False)
+    grading(component, seed).check(CLASS, "dropout in eval", only=content, beside="numbers", errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: drops weights in train mode")
 def test_dropout(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "dropout", only=content, beside="numbers")
+    grading(component, seed).check(CLASS, "dropout", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(CLASS, "dtypes", only=content, beside="numbers")
+    grading(component, seed).check(CLASS, "dtypes", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: same result, inputs left alone")
 def test_same_every_time(component: Submission, seed: int) -> None:
-    one = inquiry(component, seed)
+    one = grading(component, seed)
     one.check(CLASS, only=is_change, errors=False)
     one.check(CLASS, "state", only=content, beside="numbers", errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="class: tensors on its inputs' device")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(CLASS, "bool masks")
+    grading(component, seed).check_devices(CLASS, "bool masks")

@@ -7,64 +7,64 @@ import pytest
 from grader.api import Submission
 from grader.exercises.attention.reference import FUNCTION
 from grader.exercises.attention.suite.parameters import content, is_change, is_gradient, is_shape
-from grader.exercises.attention.suite.scenarios import inquiry
+from grader.exercises.attention.suite.scenarios import grading
 
 
 @pytest.mark.grade(category="shape", points=2, title="function: (output, weights), right shapes")
 def test_shapes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "numbers", only=is_shape)
+    grading(component, seed).check(FUNCTION, "numbers", only=is_shape)
 
 
 @pytest.mark.grade(category="numerics", points=4, title="function: softmax(Q K^T / sqrt(d_k)) V")
 def test_numbers(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "numbers", only=content)
+    grading(component, seed).check(FUNCTION, "numbers", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="function: finite when scores are large")
 def test_large_scores(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "large scores", only=content, beside="numbers")
+    grading(component, seed).check(FUNCTION, "large scores", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="masking", points=3, title="function: honours bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "bool masks", only=content)
+    grading(component, seed).check(FUNCTION, "bool masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=2, title="function: honours additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "additive masks", only=content)
+    grading(component, seed).check(FUNCTION, "additive masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="function: nothing leaks past the mask")
 def test_leaks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "leaks", only=content)
+    grading(component, seed).check(FUNCTION, "leaks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=2, title="function: finite where all keys are masked")
 def test_empty_rows(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "empty rows", only=content, beside="numbers")
+    grading(component, seed).check(FUNCTION, "empty rows", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="gradients", points=2, title="function: right gradients")
 def test_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "gradients", only=is_gradient)
+    grading(component, seed).check(FUNCTION, "gradients", only=is_gradient)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: keeps the dtype of its inputs")
 def test_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "dtypes", only=content, beside="numbers")
+    grading(component, seed).check(FUNCTION, "dtypes", only=content, beside="numbers")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: leaves its inputs alone")
 def test_inputs_unchanged(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, only=is_change, errors=False)
+    grading(component, seed).check(FUNCTION, only=is_change, errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: same result every time")
 def test_same_every_time(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(FUNCTION, "state", only=content, beside="numbers", errors=False)
+    grading(component, seed).check(FUNCTION, "state", only=content, beside="numbers", errors=False)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="function: tensors on its inputs' device")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(FUNCTION, "bool masks")
+    grading(component, seed).check_devices(FUNCTION, "bool masks")

@@ -18,7 +18,7 @@ from grader.api import (
     train_to_reverse,
 )
 from grader.exercises.attention.reference import CLASS
-from grader.exercises.attention.suite.plugged import AttentionOracle, found_in, load, xavier
+from grader.exercises.attention.suite.wrapped_part import AttentionOracle, found_in, load, xavier
 from zoo.training.trainer import Recipe, Score
 
 

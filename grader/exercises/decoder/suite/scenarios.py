@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.api import Inquiry, Scenario, Subject, Submission, inquiry_of
+from grader.api import Grading, Scenario, Subject, Submission, grading_of
 from grader.exercises.decoder.reference import REFERENCE, namespace
 from grader.exercises.decoder.suite import cross
 from grader.exercises.layers.suite.kinds import DECODER
@@ -25,9 +25,9 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 SUBJECT = Subject("decoder", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)
 
 
 def memory(name: str) -> bool:

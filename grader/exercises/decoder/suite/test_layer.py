@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.decoder.suite.scenarios import inquiry, memory
+from grader.exercises.decoder.suite.scenarios import grading, memory
 from grader.exercises.layers.suite import looks
 from grader.exercises.layers.suite.kinds import DECODER
 
@@ -14,75 +14,75 @@ NAME = DECODER.layer
 
 @pytest.mark.grade(category="parameters", points=2, title="DecoderLayer registers its parts, uncopied")
 def test_layer_parts(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "parts")
+    grading(component, seed).check(NAME, "parts")
 
 
 @pytest.mark.grade(category="parameters", points=1, title="DecoderLayer: a norm of its own a sublayer")
 def test_layer_norms(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "norms")
+    grading(component, seed).check(NAME, "norms")
 
 
 @pytest.mark.grade(category="numerics", points=3, title="DecoderLayer: keys and values from memory")
 def test_layer_memory(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", "memory", only=memory)
+    grading(component, seed).check(NAME, "post", "pre", "memory", only=memory)
 
 
 @pytest.mark.grade(category="numerics", points=4, title='DecoderLayer, norm="post": norm(x + f(x))')
 def test_layer_post(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", only=looks.results)
+    grading(component, seed).check(NAME, "post", only=looks.results)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer is post-norm if nothing is said")
+@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer is post-norm by default")
 def test_layer_default(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "default", only=looks.results)
+    grading(component, seed).check(NAME, "default", only=looks.results)
 
 
 @pytest.mark.grade(category="numerics", points=4, title='DecoderLayer, norm="pre": x + f(norm(x))')
 def test_layer_pre(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "pre", only=looks.results)
+    grading(component, seed).check(NAME, "pre", only=looks.results)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer calls each part once")
 def test_layer_calls(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", only=looks.calls)
+    grading(component, seed).check(NAME, "post", "pre", only=looks.calls)
 
 
 @pytest.mark.grade(category="masking", points=3, title="DecoderLayer: which mask is whose")
 def test_layer_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", "memory", "masks", only=looks.masks)
+    grading(component, seed).check(NAME, "post", "pre", "memory", "masks", only=looks.masks)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="DecoderLayer: rows that hardly vary")
 def test_layer_eps(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "eps", only=looks.values)
+    grading(component, seed).check(NAME, "eps", only=looks.values)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer keeps dtype and input")
 def test_layer_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", "default", "memory", "masks", "eps", "dtypes")
+    grading(component, seed).check(NAME, "post", "pre", "default", "memory", "masks", "eps", "dtypes")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer does not drop in eval mode")
 def test_layer_eval(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "eval")
+    grading(component, seed).check(NAME, "eval")
 
 
 @pytest.mark.grade(category="behaviour", points=2, title="DecoderLayer drops each sublayer's output")
 def test_layer_train(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "train")
+    grading(component, seed).check(NAME, "train")
 
 
 @pytest.mark.grade(category="gradients", points=2, title="DecoderLayer lets every gradient through")
 def test_layer_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "gradients")
+    grading(component, seed).check(NAME, "gradients")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer takes arguments by name")
 def test_layer_keywords(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "keywords")
+    grading(component, seed).check(NAME, "keywords")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer: on its input's device")
 def test_layer_devices(component: Submission, seed: int) -> None:
     for group in ("masks", "train"):
-        inquiry(component, seed).check_devices(NAME, group)
+        grading(component, seed).check_devices(NAME, group)

@@ -8,7 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Desk, Draws, Inquiry, Instance, Scenario, Subject, Submission, inquiry_of, said
+from grader.api import (
+    Answer,
+    Client,
+    Draws,
+    Grading,
+    Instance,
+    Scenario,
+    Subject,
+    Submission,
+    describe_outcome,
+    grading_of,
+)
 from grader.exercises.decoding.reference import namespace
 from grader.exercises.decoding.suite.balance import balanced
 from grader.exercises.decoding.suite.cases import (
@@ -27,7 +38,7 @@ from grader.exercises.decoding.suite.cases import (
     with_lengths,
 )
 
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 Made = Callable[[], tuple[Weights, Tensor]]  # what a scenario works with: drawn when it is asked
 NEVER_ENDS = 99
 OTHER_IDS = (Ids(sos=5, eos=3, pad=7), Ids(sos=0, eos=1, pad=2))
@@ -59,9 +70,9 @@ def described(answer: Mapping[str, Tensor | str], ids: Ids, batch: int, max_len:
     return facts
 
 
-def model(desk: Desk, weights: Weights) -> Instance:
+def model(client: Client, weights: Weights) -> Instance:
     """The judge's model, in eval mode."""
-    return desk.part("Speller", VOCAB, TABLE, weights=weights)
+    return client.part("Speller", VOCAB, TABLE, weights=weights)
 
 
 def _ask(name: str, made: Made, *sizes: Any, ids: Ids = USUAL, called: str = "") -> Ask:
@@ -75,16 +86,16 @@ def _ask(name: str, made: Made, *sizes: Any, ids: Ids = USUAL, called: str = "")
     by_name: dict[str, Any] = dict(zip(words, sizes, strict=False))
     required = words[:2] if name == BEAM else words
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         weights, src = made()
-        part = model(desk, weights)
+        part = model(client, weights)
         special: dict[str, Any] = {} if ids == USUAL else {"sos": ids.sos, "eos": ids.eos, "pad": ids.pad}
         if called == "keywords":
-            answer = desk.call(desk.function(name), model=part, src=src, **by_name, **special)
+            answer = client.call(client.function(name), model=part, src=src, **by_name, **special)
         else:
             positional = [by_name[word] for word in required]
             optional = {word: size for word, size in by_name.items() if word not in required}
-            answer = desk.call(desk.function(name), part, src, *positional, **optional, **special)
+            answer = client.call(client.function(name), part, src, *positional, **optional, **special)
         return described(answer, ids, src.size(0), by_name["max_len"])
 
     return ask
@@ -98,10 +109,10 @@ def _alone(made: Made) -> Made:
 def _watched(name: str, made: Made, *sizes: Any) -> Ask:
     """How the model was treated."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         weights, src = made()
-        part = model(desk, weights)
-        desk.call(desk.function(name), part, src, *sizes)
+        part = model(client, weights)
+        client.call(client.function(name), part, src, *sizes)
         calls = part.call([], method="recorded").value
         mode = part.call([], method="mode").value
         recording = any(bool(call["recording"]) for call in calls)
@@ -116,12 +127,12 @@ def _watched(name: str, made: Made, *sizes: Any) -> Ask:
 def _again(seed: int) -> Ask:
     """Several ids are likely: only chance can give different results."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        part = model(desk, doubtful(draws, USUAL))
+        part = model(client, doubtful(draws, USUAL))
         src = sentences(draws, USUAL, 4, 4)
-        outcomes = [desk.function(GREEDY).call([part, src, 12]) for _ in range(3)]
-        found = [said(outcome).get("output") for outcome in outcomes]
+        outcomes = [client.function(GREEDY).call([part, src, 12]) for _ in range(3)]
+        found = [describe_outcome(outcome).get("output") for outcome in outcomes]
         equal = all(isinstance(x, Tensor) and torch.equal(x, found[0]) for x in found)  # type: ignore[arg-type]
         return {"three equal calls gave": "equal ids" if equal else "different ids"}
 
@@ -258,6 +269,6 @@ def content(name: str) -> bool:
 SUBJECT = Subject("decoding", scenarios, BASES, namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

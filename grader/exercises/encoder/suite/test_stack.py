@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.encoder.suite.scenarios import inquiry
+from grader.exercises.encoder.suite.scenarios import grading
 from grader.exercises.layers.suite import looks
 from grader.exercises.layers.suite.kinds import ENCODER
 
@@ -14,64 +14,64 @@ NAME = ENCODER.stack
 
 @pytest.mark.grade(category="parameters", points=2, title="Encoder registers its layers, uncopied")
 def test_stack_parts(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "parts")
+    grading(component, seed).check(NAME, "parts")
 
 
 @pytest.mark.grade(category="behaviour", points=2, title="Encoder makes and calls each layer once")
 def test_stack_calls(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", only=looks.calls)
+    grading(component, seed).check(NAME, "post", "pre", only=looks.calls)
 
 
 @pytest.mark.grade(category="numerics", points=2, title='Encoder, norm="post": layer after layer')
 def test_stack_post(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", only=looks.results)
+    grading(component, seed).check(NAME, "post", only=looks.results)
 
 
 @pytest.mark.grade(category="numerics", points=2, title='Encoder, norm="pre" ends in one more norm')
 def test_stack_pre(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "pre", only=looks.results)
+    grading(component, seed).check(NAME, "pre", only=looks.results)
 
 
 @pytest.mark.grade(category="parameters", points=1, title="Encoder: gain 1 and shift 0 at the start")
 def test_stack_norms(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "norms")
+    grading(component, seed).check(NAME, "norms")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Encoder is post-norm if nothing is said")
+@pytest.mark.grade(category="behaviour", points=1, title="Encoder is post-norm by default")
 def test_stack_default(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "default", only=looks.results)
+    grading(component, seed).check(NAME, "default", only=looks.results)
 
 
 @pytest.mark.grade(category="masking", points=2, title="Encoder hands the mask to every layer")
 def test_stack_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", "masks", only=looks.masks)
+    grading(component, seed).check(NAME, "post", "pre", "masks", only=looks.masks)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="Encoder: rows that hardly vary")
 def test_stack_eps(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "eps", only=looks.values)
+    grading(component, seed).check(NAME, "eps", only=looks.values)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="Encoder keeps dtype and input")
 def test_stack_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "post", "pre", "default", "masks", "eps", "dtypes")
+    grading(component, seed).check(NAME, "post", "pre", "default", "masks", "eps", "dtypes")
 
 
 @pytest.mark.grade(category="gradients", points=2, title="Encoder lets every gradient through")
 def test_stack_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "gradients")
+    grading(component, seed).check(NAME, "gradients")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="Encoder works the same in train mode")
 def test_stack_train(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "train")
+    grading(component, seed).check(NAME, "train")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="Encoder takes arguments by name")
 def test_stack_keywords(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "keywords")
+    grading(component, seed).check(NAME, "keywords")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="Encoder: on its input's device")
 def test_stack_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(NAME, "masks")
+    grading(component, seed).check_devices(NAME, "masks")

@@ -9,32 +9,32 @@ from torch import Tensor
 
 from grader.api import (
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Instance,
     Scenario,
     Subject,
     Submission,
-    inquiry_of,
+    grading_of,
     parameter_facts,
 )
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
 from grader.exercises.feedforward.suite.slope import leaky
 
 NAME = "FeedForward"
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 
 
 def ready(
-    desk: Desk, draws: Draws, d_model: int, d_ff: int, *, training: bool = False, dropout: float = 0.0
+    client: Client, draws: Draws, d_model: int, d_ff: int, *, training: bool = False, dropout: float = 0.0
 ) -> Instance:
     """The class of one size, with weights of the judge's."""
     sizes = wanted(d_model, d_ff)
     weights = draws.weights({one.name: one.shape for one in sizes})
     extra = {"dropout": dropout} if dropout else {}
-    instance = desk.make(NAME, d_model, d_ff, training=training, **extra)
-    desk.load(NAME, instance, sizes, weights)
+    instance = client.make(NAME, d_model, d_ff, training=training, **extra)
+    client.load(NAME, instance, sizes, weights)
     return instance
 
 
@@ -46,14 +46,14 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 def _plain(
     seed: int, shape: tuple[int, ...], d_ff: int, *, backward: bool = False, training: bool = False
 ) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        instance = ready(desk, draws, shape[-1], d_ff, training=training)
+        instance = ready(client, draws, shape[-1], d_ff, training=training)
         x, cotangent = draws.normal(*shape), draws.normal(*shape)
         facts = parameter_facts(instance.parameters())
         if backward:
-            return desk.call(instance, x, grad=(0,), cotangent=cotangent)
-        return {**desk.call(instance, x), **facts}
+            return client.call(instance, x, grad=(0,), cotangent=cotangent)
+        return {**client.call(instance, x), **facts}
 
     return ask
 
@@ -76,9 +76,9 @@ def _gradients(seed: int) -> list[Scenario]:
 
 
 def _modes(seed: int) -> list[Scenario]:
-    def in_eval(desk: Desk) -> Answer:
+    def in_eval(client: Client) -> Answer:
         draws = Draws(seed + 20)
-        return desk.call(ready(desk, draws, 8, 20, dropout=0.5), draws.normal(2, 5, 8))
+        return client.call(ready(client, draws, 8, 20, dropout=0.5), draws.normal(2, 5, 8))
 
     return [
         Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval),
@@ -90,16 +90,16 @@ def _modes(seed: int) -> list[Scenario]:
 def _dropped(seed: int) -> Ask:
     """Weights that show each hidden number in one place of the output: what dropout did to it can be read off."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, d_model, d_ff = Draws(seed), 14, 12  # unequal: else nobody could tell the two layers apart
-        instance = desk.make(NAME, d_model, d_ff, training=True, dropout=0.25)
+        instance = client.make(NAME, d_model, d_ff, training=True, dropout=0.25)
         eye = torch.eye(d_model, dtype=torch.float64)
         mixed = (eye + 0.5 * eye.roll(1, 0))[:, :d_ff]  # [D, d_ff]
         weights = {"up.weight": mixed.T, "up.bias": eye[0, :d_ff] * 0, "down.weight": mixed}
         weights["down.bias"] = draws.normal(d_model).abs() + 3
-        desk.load(NAME, instance, wanted(d_model, d_ff), weights)
+        client.load(NAME, instance, wanted(d_model, d_ff), weights)
         x = draws.normal(40, 6, d_model).abs() + 0.5
-        output = desk.call(instance, x).get("output")
+        output = client.call(instance, x).get("output")
         if not isinstance(output, Tensor) or output.shape != x.shape:
             return {"shape": str(None if not isinstance(output, Tensor) else list(output.shape))}
         return dropout_facts(output.double(), x, weights)
@@ -140,6 +140,6 @@ def _dtypes(seed: int) -> list[Scenario]:
 SUBJECT = Subject("feedforward", scenarios, (REFERENCE,), namespace, leaky)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from grader.api import LOOSE, Findings, LocalSubmission, Named, Scenario, Seen, run, same
+from grader.api import LOOSE, Findings, LocalSubmission, Named, Observation, Scenario, run, same
 from grader.exercises.feedforward.mistakes import MISTAKES, leaking
 from grader.exercises.feedforward.reference import REFERENCE, namespace
 
@@ -36,5 +36,5 @@ def _slope(findings: Findings, index: int) -> float | None:
     return slope if 0 < abs(slope) < 1 else None
 
 
-def _with_slope(scenario: Scenario, slope: float) -> Seen:
+def _with_slope(scenario: Scenario, slope: float) -> Observation:
     return run(scenario, LocalSubmission(namespace(leaking(REFERENCE, slope))), exact=True)

@@ -5,44 +5,44 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.feedforward.suite.scenarios import NAME, inquiry
+from grader.exercises.feedforward.suite.scenarios import NAME, grading
 
 
 @pytest.mark.grade(category="parameters", points=1, title="has the parameters of two layers")
 def test_parameters(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "numbers", only=lambda name: name in ("own parameters", "trained"))
+    grading(component, seed).check(NAME, "numbers", only=lambda name: name in ("own parameters", "trained"))
 
 
 @pytest.mark.grade(category="numerics", points=3, title="is max(0, x W1 + b1) W2 + b2")
 def test_numbers(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "numbers", only=lambda name: name != "changed in place")
+    grading(component, seed).check(NAME, "numbers", only=lambda name: name != "changed in place")
 
 
 @pytest.mark.grade(category="gradients", points=1, title="right gradients, parameters too")
 def test_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "gradients")
+    grading(component, seed).check(NAME, "gradients")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="does not drop in eval mode")
 def test_eval(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "eval")
+    grading(component, seed).check(NAME, "eval")
 
 
 @pytest.mark.grade(category="behaviour", points=2, title="drops hidden numbers in train mode")
 def test_train(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "train")
+    grading(component, seed).check(NAME, "train")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="keeps the dtype of its input")
 def test_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "dtypes")
+    grading(component, seed).check(NAME, "dtypes")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="leaves its input as it was")
 def test_input_left_alone(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "numbers", only=lambda name: name == "changed in place")
+    grading(component, seed).check(NAME, "numbers", only=lambda name: name == "changed in place")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="works on the device of its input")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(NAME, "numbers")
+    grading(component, seed).check_devices(NAME, "numbers")

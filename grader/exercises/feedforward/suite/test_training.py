@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.api import Progress, SpotChecked, Submission, plugged, require_spelling, train_to_reverse
+from grader.api import Progress, SpotChecked, Submission, require_spelling, train_to_reverse, wrapped_part
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
 from grader.exercises.feedforward.suite.scenarios import NAME
 from zoo.training.trainer import Recipe, Score
@@ -28,7 +28,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
                 if value.dim() == 2:
                     torch.nn.init.xavier_uniform_(value, generator=generator)
             reference = namespace(REFERENCE)[NAME](d_model, d_ff, dropout)
-            return plugged(
+            return wrapped_part(
                 component,
                 NAME,
                 (d_model, d_ff),

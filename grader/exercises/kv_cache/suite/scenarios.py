@@ -9,15 +9,15 @@ from torch import Tensor
 
 from grader.api import (
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Instance,
     Projections,
     Scenario,
     Subject,
     Submission,
-    inquiry_of,
+    grading_of,
     is_bias,
     own_parameters,
 )
@@ -25,11 +25,11 @@ from grader.exercises.attention.reference import ROLES
 from grader.exercises.kv_cache.reference import REFERENCE, namespace
 
 NAME = "CachedAttention"
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 
 
 def ready(
-    desk: Desk, draws: Draws, width: int, heads: int, *, loud: float = 1.0
+    client: Client, draws: Draws, width: int, heads: int, *, loud: float = 1.0
 ) -> tuple[Instance, Projections]:
     """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
 
@@ -39,8 +39,8 @@ def ready(
     weights = draws.weights({f"{role}.weight": (width, width) for role in ROLES})
     for role in ("q", "k"):
         weights[f"{role}.weight"] = weights[f"{role}.weight"] * loud
-    stepper = desk.part("Stepper", desk.make(NAME, width, heads))
-    return stepper, desk.load_projections(NAME, stepper, width, heads, weights)
+    stepper = client.part("Stepper", client.make(NAME, width, heads))
+    return stepper, client.load_projections(NAME, stepper, width, heads, weights)
 
 
 def _plain(
@@ -54,13 +54,13 @@ def _plain(
 ) -> Ask:
     """All steps of x; of `method`, which takes a second batch of `others` sentences if there are any."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, _ = ready(desk, draws, width, heads, loud=loud)
+        stepper, _ = ready(client, draws, width, heads, loud=loud)
         given = [draws.normal(batch, length, width)]
         if others:
             given.append(draws.normal(others, length, width))
-        return desk.call(stepper, *given, method=method)
+        return client.call(stepper, *given, method=method)
 
     return ask
 
@@ -68,10 +68,10 @@ def _plain(
 def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
     """What is kept, where numbers alone do not tell."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, _ = ready(desk, draws, width, heads)
-        found = stepper.call([desk.given(draws.normal(batch, length, width))], method="growth").value
+        stepper, _ = ready(client, draws, width, heads)
+        found = stepper.call([client.given(draws.normal(batch, length, width))], method="growth").value
         return {"room in the cache for all positions": str(found)}
 
     return ask
@@ -84,24 +84,24 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
     values, comes through the last step, whichever way it is done.
     """
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
-        stepper, projections = ready(desk, draws, width, heads)
+        stepper, projections = ready(client, draws, width, heads)
         history, x = draws.normal(batch, length - 1, width), draws.normal(batch, 1, width)
         history[..., : width // 2] = 0.0
-        outcome = stepper.call(desk.given((history, x)), grad=(1,), method="last")
-        cotangent = desk.given(draws.normal(batch, 1, width))
+        outcome = stepper.call(client.given((history, x)), grad=(1,), method="last")
+        cotangent = client.given(draws.normal(batch, 1, width))
         if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
             return {"result": "no output of one step"}
         if outcome.handle is None:
             return {"gradient": "none"}
         arrived = stepper.backward(outcome, [cotangent])
         found = projections.read(arrived.parameters)
-        none = torch.zeros(x.shape, dtype=desk.dtype)
+        none = torch.zeros(x.shape, dtype=client.dtype)
         to_x = arrived.inputs.get(1)
         answer: dict[str, Tensor | str] = {"gradient of x": none if to_x is None else to_x}
         for role in ROLES:
-            gradient = found.get(f"{role}.weight", torch.zeros(width, width)).to(desk.dtype)
+            gradient = found.get(f"{role}.weight", torch.zeros(width, width)).to(client.dtype)
             through_cache = role in ("k", "v")
             answer[f"gradient of {role}.weight"] = gradient[:, : width // 2] if through_cache else gradient
         return answer
@@ -110,8 +110,8 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
 
 
 def _parameters(width: int, heads: int) -> Ask:
-    def ask(desk: Desk) -> Answer:
-        own = own_parameters(desk.make(NAME, width, heads).parameters())
+    def ask(client: Client) -> Answer:
+        own = own_parameters(client.make(NAME, width, heads).parameters())
         matrices = [one for name, one in own.items() if not is_bias(name, one.value.dim())]
         return {
             "own numbers, without biases": str(sum(one.value.numel() for one in matrices)),
@@ -122,8 +122,8 @@ def _parameters(width: int, heads: int) -> Ask:
 
 
 def _refusal(width: int, heads: int) -> Ask:
-    def ask(desk: Desk) -> Answer:
-        desk.make(NAME, width, heads)
+    def ask(client: Client) -> Answer:
+        client.make(NAME, width, heads)
         return {"constructed": "yes"}
 
     return ask
@@ -174,6 +174,6 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 SUBJECT = Subject("kv_cache", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.kv_cache.suite.scenarios import NAME, inquiry
+from grader.exercises.kv_cache.suite.scenarios import NAME, grading
 
 CHANGED = "changed in place"
 
@@ -16,49 +16,49 @@ def content(name: str) -> bool:
 
 @pytest.mark.grade(category="parameters", points=1, title="four projections, d_model x d_model each")
 def test_parameters(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "parameters")
+    grading(component, seed).check(NAME, "parameters")
 
 
 @pytest.mark.grade(category="numerics", points=1, title="one step without a cache")
 def test_first_step(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "first", only=content)
+    grading(component, seed).check(NAME, "first", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=4, title="step by step = full causal attention")
 def test_steps(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "steps", only=content)
+    grading(component, seed).check(NAME, "steps", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=3, title="nothing is kept in the module")
 def test_memory(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "memory", only=content)
+    grading(component, seed).check(NAME, "memory", only=content)
 
 
 @pytest.mark.grade(category="gradients", points=1, title="gradients through the current step")
 def test_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "gradients")
+    grading(component, seed).check(NAME, "gradients")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="d_model % num_heads raises ValueError")
 def test_refusal(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "refusal")
+    grading(component, seed).check(NAME, "refusal")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="arguments by keyword")
 def test_keywords(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "keywords", only=content)
+    grading(component, seed).check(NAME, "keywords", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="float64 and bfloat16 come out as they go in")
 def test_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "dtypes", only=content)
+    grading(component, seed).check(NAME, "dtypes", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="leaves its input as it was")
 def test_input_left_alone(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, only=lambda name: name == CHANGED)
+    grading(component, seed).check(NAME, only=lambda name: name == CHANGED)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="works on the device of its input")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(NAME, "steps")
+    grading(component, seed).check_devices(NAME, "steps")

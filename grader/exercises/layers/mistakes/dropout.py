@@ -126,7 +126,7 @@ def dropout_not_scaled(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-hard-coded",
-    "The layer drops with a probability of its own; it is to be the argument `dropout`, which is 0 if nothing is said.",
+    "The layer drops with a probability of its own instead of the argument `dropout` (default 0).",
     hint="Is there a number in nn.Dropout( )?",
     parts=LAYERS,
 )

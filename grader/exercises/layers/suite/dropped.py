@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from grader.api import (
     Answer,
     Attention,
-    Desk,
+    Client,
     Draws,
     FeedForward,
     Instance,
@@ -42,18 +42,18 @@ QUIET = 3  # columns that nothing is added to
 SIZE = Size(40, 6, 16, 5)
 
 
-def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Desk], Answer]:
+def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
     """Facts on each sublayer, in their order, up to the first that cannot be read."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
         weights = layer_weights(kind, draws, SIZE.width)
         for part in kind.parts:
             weights[part]["b" if part == "feed_forward" else "v"][:, -QUIET:] = 0.0
         way = Way(norm, RATE, training=True, load=False)
-        layer, parts = layer_of(desk, kind, weights, way)
+        layer, parts = layer_of(client, kind, weights, way)
         given = batch_of(kind, draws, SIZE)
-        output, x = call(desk, layer, given).get("output"), given["x"]
+        output, x = call(client, layer, given).get("output"), given["x"]
         assert x is not None
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Desk, Draws, Instance
+from grader.api import Client, Draws, Instance
 from grader.exercises.layers.reference import wanted
 
 SPREAD = {"q": 0.4, "k": 0.4, "v": 0.6, "a": 0.6, "b": 0.6}  # of weights, by the names that parts give them
@@ -116,29 +116,29 @@ USUAL = Way()
 
 
 def layer_of(
-    desk: Desk, kind: Kind, weights: Weights, way: Way = USUAL
+    client: Client, kind: Kind, weights: Weights, way: Way = USUAL
 ) -> tuple[Instance, dict[str, Instance]]:
     """The learner's layer, and the judge's parts that it was made of."""
     width = weights["feed_forward"]["a"].size(0)
     parts = {
-        name: desk.part("FeedForward" if name == "feed_forward" else "Attention", width)
+        name: client.part("FeedForward" if name == "feed_forward" else "Attention", width)
         for name in kind.parts
     }
 
     def fill() -> None:
         for name, part in parts.items():
-            desk.load_part(part, weights[name])
+            client.load_part(part, weights[name])
 
     if way.early:
         fill()
     if way.keyword:
-        made = desk.make(kind.layer, training=way.training, **parts, d_model=width, **way.extra())
+        made = client.make(kind.layer, training=way.training, **parts, d_model=width, **way.extra())
     else:
-        made = desk.make(kind.layer, *parts.values(), width, training=way.training, **way.extra())
+        made = client.make(kind.layer, *parts.values(), width, training=way.training, **way.extra())
     if not way.early:
         fill()
     if way.load:
-        desk.load(kind.layer, made, wanted(width, len(kind.parts)), weights["norms"])
+        client.load(kind.layer, made, wanted(width, len(kind.parts)), weights["norms"])
     return made, parts
 
 
@@ -160,29 +160,29 @@ def stack_weights(kind: Kind, draws: Draws, width: int, layers: int, scale: floa
 
 
 def stack_of(
-    desk: Desk, kind: Kind, weights: Weights, way: Way = USUAL
+    client: Client, kind: Kind, weights: Weights, way: Way = USUAL
 ) -> tuple[Instance, dict[str, Instance]]:
     """The learner's stack, the judge's layers that it was to be made of, and the "maker" that gave them out."""
     width, names = weights["norms"]["norm0.gain"].numel(), [name for name in weights if name != "norms"]
-    parts = {name: desk.part(kind.layer, width) for name in names}
+    parts = {name: client.part(kind.layer, width) for name in names}
 
     def fill() -> None:
         for name, part in parts.items():
-            desk.load_part(part, weights[name])
+            client.load_part(part, weights[name])
 
     if way.early:
         fill()
-    maker = desk.part("Maker", list(parts.values()))
+    maker = client.part("Maker", list(parts.values()))
     if way.keyword:
         given = {"make_layer": maker, "num_layers": len(parts), "d_model": width}
-        made = desk.make(kind.stack, training=way.training, **given, **way.extra())
+        made = client.make(kind.stack, training=way.training, **given, **way.extra())
     else:
-        made = desk.make(kind.stack, maker, len(parts), width, training=way.training, **way.extra())
+        made = client.make(kind.stack, maker, len(parts), width, training=way.training, **way.extra())
     if not way.early:
         fill()
     if way.load:
         needed = [replace(one, optional=way.norm != "pre") for one in wanted(width, 1)]
-        desk.load(kind.stack, made, needed, weights["norms"])
+        client.load(kind.stack, made, needed, weights["norms"])
     return made, {"maker": maker, **parts}
 
 
@@ -198,7 +198,7 @@ def batch_of(
 
 
 def call(
-    desk: Desk,
+    client: Client,
     made: Instance,
     given: Given,
     *,
@@ -218,10 +218,10 @@ def call(
     while spare and list(kept.values())[-1] is None:
         kept.popitem()
     if keyword:
-        return desk.call(made, single=True, **kept)
+        return client.call(made, single=True, **kept)
     required = [kept.pop(name) for name in ("x", "memory") if name in kept]
     grad = range(len(required)) if cotangent is not None else ()
-    return desk.call(made, *required, grad=grad, cotangent=cotangent, single=True, **kept)
+    return client.call(made, *required, grad=grad, cotangent=cotangent, single=True, **kept)
 
 
 def recorded(part: Instance) -> list[dict[str, Tensor]]:
@@ -230,27 +230,29 @@ def recorded(part: Instance) -> list[dict[str, Tensor]]:
     return list(noted) if isinstance(noted, (list, tuple)) else []
 
 
-def heard(desk: Desk, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:
+def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:
     """How a layer called its parts, in words."""
     facts = {}
     for name in kind.parts:
         calls = recorded(parts[name])
         facts[f"calls of {name}"] = str(len(calls))
         if name in kind.masks:
-            facts[f"mask of {name}"] = _which(desk, [c.get("mask") for c in calls], given)
+            facts[f"mask of {name}"] = _which(client, [c.get("mask") for c in calls], given)
         if name == "self_attention":
             same = all(
                 _equal(c.get("query"), c.get("key")) and _equal(c.get("key"), c.get("value")) for c in calls
             )
             facts["query, key and value of self_attention"] = "the same" if same else "different"
         if name == "cross_attention":
-            memory = desk.given(given["memory"])
+            memory = client.given(given["memory"])
             whole = all(_equal(c.get(one), memory) for c in calls for one in ("key", "value"))
             facts["key and value of cross_attention"] = "memory, as it came" if whole else "something else"
     return facts
 
 
-def heard_by_layers(desk: Desk, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:
+def heard_by_layers(
+    client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given
+) -> dict[str, str]:
     """How a stack made and called its layers, in words."""
     made = recorded(parts["maker"])
     facts = {"layers made": str(int(made[0]["made"])) if made else "none"}
@@ -260,17 +262,17 @@ def heard_by_layers(desk: Desk, kind: Kind, parts: Mapping[str, Instance], given
         calls = recorded(layer)
         facts[f"calls of {name}"] = str(len(calls))
         for mask in kind.masks.values():
-            facts[f"{mask} of {name}"] = _which(desk, [c.get(mask) for c in calls], given)
+            facts[f"{mask} of {name}"] = _which(client, [c.get(mask) for c in calls], given)
         if kind.memory:
-            memory = desk.given(given["memory"])
+            memory = client.given(given["memory"])
             whole = all(_equal(c.get("memory"), memory) for c in calls)
             facts[f"memory of {name}"] = "as it came" if whole else "something else"
     return facts
 
 
-def _which(desk: Desk, masks: Sequence[Tensor | None], given: Given) -> str:
+def _which(client: Client, masks: Sequence[Tensor | None], given: Given) -> str:
     """Which of forward's masks a part was called with, bit by bit."""
-    own = {name: desk.given(mask) for name, mask in given.items() if name.endswith("mask")}
+    own = {name: client.given(mask) for name, mask in given.items() if name.endswith("mask")}
 
     def name_of(mask: Tensor | None) -> str:
         if mask is None:

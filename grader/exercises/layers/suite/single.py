@@ -12,7 +12,7 @@ from torch import Tensor
 from grader.api import (
     LAYER_SLACK,
     Answer,
-    Desk,
+    Client,
     Draws,
     Instance,
     ParameterInfo,
@@ -38,7 +38,7 @@ from grader.exercises.layers.suite.kinds import (
     layer_weights,
 )
 
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 PLACES = ("post", "pre")
 LONE = ("a batch of one", "a length of one")
 FORMS: tuple[tuple[str, masks.Form, str], ...] = (
@@ -84,17 +84,17 @@ def numbers(
         backward: gradients of x, memory and the layer's own norms.
     """
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
         weights = layer_weights(kind, draws, size.width)
         for part, last in (("self_attention", "v"), ("cross_attention", "v"), ("feed_forward", "b")):
             if part in weights:
                 weights[part][last] *= scale
-        layer, parts = layer_of(desk, kind, weights, way)
+        layer, parts = layer_of(client, kind, weights, way)
         given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
-        answer = call(desk, layer, given, keyword=keyword, spare=spare, cotangent=cotangent)
-        return {**answer, **heard(desk, kind, parts, given)}
+        answer = call(client, layer, given, keyword=keyword, spare=spare, cotangent=cotangent)
+        return {**answer, **heard(client, kind, parts, given)}
 
     return ask
 
@@ -108,10 +108,10 @@ def fresh_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
     return {**parameter_facts(parameters), **starts}
 
 
-def judges_facts(desk: Desk, parameters: Mapping[str, ParameterInfo], weights: Weights) -> dict[str, str]:
+def judges_facts(client: Client, parameters: Mapping[str, ParameterInfo], weights: Weights) -> dict[str, str]:
     """What a learner's class has of the parts that were handed in, which by now have these weights."""
     judges = {name: p.value for name, p in parameters.items() if "judge_" in name}
-    given = [desk.given(value) for named in weights.values() for value in named.values()]
+    given = [client.given(value) for named in weights.values() for value in named.values()]
     kept = sum(any(torch.equal(value, one) for one in given) for value in judges.values())
     return {
         "parameters of the parts": ", ".join(sorted(n.partition("judge_")[2] for n in judges)) or "none",
@@ -120,25 +120,25 @@ def judges_facts(desk: Desk, parameters: Mapping[str, ParameterInfo], weights: W
 
 
 def _parts(kind: Kind, seed: int, *, early: bool) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         weights = layer_weights(kind, Draws(seed), 6)
-        layer, _ = layer_of(desk, kind, weights, Way(early=early, load=False))
-        return judges_facts(desk, layer.parameters(), weights)
+        layer, _ = layer_of(client, kind, weights, Way(early=early, load=False))
+        return judges_facts(client, layer.parameters(), weights)
 
     return ask
 
 
 def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
-    def ask(desk: Desk) -> Answer:
-        layer, _ = layer_of(desk, kind, layer_weights(kind, Draws(seed), 6), Way(norm=norm, load=False))
+    def ask(client: Client) -> Answer:
+        layer, _ = layer_of(client, kind, layer_weights(kind, Draws(seed), 6), Way(norm=norm, load=False))
         return fresh_facts(layer.parameters())
 
     return ask
 
 
-def twice(desk: Desk, made: Instance, given: Given) -> Answer:
+def twice(client: Client, made: Instance, given: Given) -> Answer:
     """Two equal calls. If they differ, the numbers depend on chance, and are not compared."""
-    first, second = (call(desk, made, given) for _ in range(2))
+    first, second = (call(client, made, given) for _ in range(2))
     a, b = first.get("output"), second.get("output")
     if isinstance(a, Tensor) and isinstance(b, Tensor) and not alike(a, b):
         return {"two equal calls": "different"}
@@ -146,10 +146,10 @@ def twice(desk: Desk, made: Instance, given: Given) -> Answer:
 
 
 def _steady(kind: Kind, seed: int, way: Way) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, size = Draws(seed), Size(2, 4, 8)
-        layer, _ = layer_of(desk, kind, layer_weights(kind, draws, size.width), way)
-        return twice(desk, layer, batch_of(kind, draws, size))
+        layer, _ = layer_of(client, kind, layer_weights(kind, draws, size.width), way)
+        return twice(client, layer, batch_of(kind, draws, size))
 
     return ask
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.api import Desk, Draws, Scenario
+from grader.api import Client, Draws, Scenario
 from grader.exercises.layers.suite import masks
 from grader.exercises.layers.suite.kinds import (
     PLAIN,
@@ -46,27 +46,27 @@ def numbers(
 ) -> Ask:
     """The output, and how layers were made and called. Arguments as in `single.numbers`."""
 
-    def ask(desk: Desk) -> Any:
+    def ask(client: Client) -> Any:
         draws = Draws(seed)
         weights = stack_weights(kind, draws, size.width, layers, scale)
-        stack, parts = stack_of(desk, kind, weights, way)
+        stack, parts = stack_of(client, kind, weights, way)
         given = batch_of(kind, draws, size, masks.drawn(kind, draws, size, forms or {}), scale)
         cotangent = draws.normal(size.batch, size.length, size.width) if backward else None
-        answer = call(desk, stack, given, keyword=keyword, cotangent=cotangent)
+        answer = call(client, stack, given, keyword=keyword, cotangent=cotangent)
         if way.norm != "pre":  # it may have a norm that it does not use
             answer = {
                 name: value for name, value in answer.items() if not name.startswith("gradient of norm")
             }
-        return {**answer, **heard_by_layers(desk, kind, parts, given)}
+        return {**answer, **heard_by_layers(client, kind, parts, given)}
 
     return ask
 
 
 def _registered(kind: Kind, seed: int, *, early: bool) -> Ask:
-    def ask(desk: Desk) -> Any:
+    def ask(client: Client) -> Any:
         weights = stack_weights(kind, Draws(seed), 6, 3)
-        stack, _ = stack_of(desk, kind, weights, Way(early=early, load=False))
-        return judges_facts(desk, stack.parameters(), weights)
+        stack, _ = stack_of(client, kind, weights, Way(early=early, load=False))
+        return judges_facts(client, stack.parameters(), weights)
 
     return ask
 
@@ -74,9 +74,9 @@ def _registered(kind: Kind, seed: int, *, early: bool) -> Ask:
 def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
     """What a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
 
-    def ask(desk: Desk) -> Any:
+    def ask(client: Client) -> Any:
         weights = stack_weights(kind, Draws(seed), 6, 2)
-        stack, _ = stack_of(desk, kind, weights, Way(norm, load=False))
+        stack, _ = stack_of(client, kind, weights, Way(norm, load=False))
         facts = fresh_facts(stack.parameters())
         allowed = norm != "pre" and facts["own parameters"] in ("0", "12")
         return {"own parameters": "at most a norm"} if allowed else facts
@@ -85,10 +85,10 @@ def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
 
 
 def _steady(kind: Kind, seed: int, way: Way) -> Ask:
-    def ask(desk: Desk) -> Any:
+    def ask(client: Client) -> Any:
         draws, size = Draws(seed), Size(2, 4, 8)
-        stack, _ = stack_of(desk, kind, stack_weights(kind, draws, size.width, 2), way)
-        return twice(desk, stack, batch_of(kind, draws, size))
+        stack, _ = stack_of(client, kind, stack_weights(kind, draws, size.width, 2), way)
+        return twice(client, stack, batch_of(kind, draws, size))
 
     return ask
 

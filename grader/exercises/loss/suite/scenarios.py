@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Desk, Draws, Inquiry, Scenario, Subject, Submission, inquiry_of
+from grader.api import Answer, Client, Draws, Grading, Scenario, Subject, Submission, grading_of
 from grader.exercises.loss.reference import REFERENCE, namespace
 
 SHIFT, LOSS = "shift_right", "sequence_loss"
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 
 FULL = [[4, 3, 6, 2], [5, 7, 1, 3], [8, 2, 4, 5]]
 PADDED = [[4, 3, 6, 8, 2], [5, 2, 0, 0, 0], [7, 1, 2, 0, 0]]
@@ -39,7 +39,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 def _shifts() -> list[Scenario]:
     def ask(*args: Any, **kwargs: Any) -> Ask:
-        return lambda desk: described(desk.call(desk.function(SHIFT), *args, **kwargs))
+        return lambda client: described(client.call(client.function(SHIFT), *args, **kwargs))
 
     batches = {
         "three sentences": (FULL, ()),
@@ -63,10 +63,10 @@ def _shifts() -> list[Scenario]:
 def _loss(seed: int, ids: Sequence[Sequence[int]], *, size: float = 1.5, **kwargs: Any) -> Ask:
     """Logits of 9 ids, drawn; the target as given."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         target = torch.tensor(ids)
         logits = Draws(seed).normal(*target.shape, 9) * size
-        return described(desk.call(desk.function(LOSS), logits, target, **kwargs))
+        return described(client.call(client.function(LOSS), logits, target, **kwargs))
 
     return ask
 
@@ -94,21 +94,21 @@ def _losses(seed: int) -> list[Scenario]:
 
 
 def _large(seed: int, smoothing: float) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         target = torch.tensor(PADDED)
         logits = Draws(seed + 60).normal(*target.shape, 9).sign() * 2000
-        return described(desk.call(desk.function(LOSS), logits, target, smoothing=smoothing))
+        return described(client.call(client.function(LOSS), logits, target, smoothing=smoothing))
 
     return ask
 
 
 def _gradients(seed: int) -> list[Scenario]:
     def ask(ids: Sequence[Sequence[int]], smoothing: float) -> Ask:
-        def asked(desk: Desk) -> Answer:
+        def asked(client: Client) -> Answer:
             target = torch.tensor(ids)
             logits = Draws(seed + 70).normal(*target.shape, 9) * 1.5
             given: dict[str, Any] = {"grad": (0,), "cotangent": torch.tensor(20.0), "smoothing": smoothing}
-            return desk.call(desk.function(LOSS), logits, target, **given)
+            return client.call(client.function(LOSS), logits, target, **given)
 
         return asked
 
@@ -120,19 +120,21 @@ def _gradients(seed: int) -> list[Scenario]:
 
 
 def _forms(seed: int) -> list[Scenario]:
-    def keywords(desk: Desk) -> Answer:
+    def keywords(client: Client) -> Answer:
         target = torch.tensor(THREES)
         logits = Draws(seed + 80).normal(3, 5, 9)
-        return described(desk.call(desk.function(LOSS), logits=logits, target=target, pad=3, smoothing=0.1))
+        return described(
+            client.call(client.function(LOSS), logits=logits, target=target, pad=3, smoothing=0.1)
+        )
 
     def scattered(smoothing: float, *, turned: bool) -> Ask:
-        def ask(desk: Desk) -> Answer:
+        def ask(client: Client) -> Answer:
             target = torch.tensor(PADDED)
             logits = Draws(seed + 81).normal(3, 5, 9)
-            parts: list[Any] = [desk.part("Scattered", (3, 5, 9), weights={"values": logits}), target]
+            parts: list[Any] = [client.part("Scattered", (3, 5, 9), weights={"values": logits}), target]
             if turned:
-                parts[1] = desk.part("Scattered", (3, 5), True, weights={"values": target.double()})
-            answer = desk.call(desk.function(LOSS), *parts, pad=0, smoothing=smoothing)
+                parts[1] = client.part("Scattered", (3, 5), True, weights={"values": target.double()})
+            answer = client.call(client.function(LOSS), *parts, pad=0, smoothing=smoothing)
             return described(answer)
 
         return ask
@@ -158,6 +160,6 @@ def _forms(seed: int) -> list[Scenario]:
 SUBJECT = Subject("loss", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.loss.suite.scenarios import LOSS, SHIFT, inquiry
+from grader.exercises.loss.suite.scenarios import LOSS, SHIFT, grading
 
 CHANGED = "changed in place"
 
@@ -20,80 +20,80 @@ def content(name: str) -> bool:
 
 @pytest.mark.grade(category="shape", points=1, title="shift_right: [B, L] as the target")
 def test_shift_shape(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(SHIFT, "numbers", only=form)
+    grading(component, seed).check(SHIFT, "numbers", only=form)
 
 
 @pytest.mark.grade(category="numerics", points=3, title="shift_right: SOS, then all but the last")
 def test_shift(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(SHIFT, "numbers", only=content)
+    grading(component, seed).check(SHIFT, "numbers", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="shift_right: another id for SOS")
 def test_shift_sos(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(SHIFT, "sos", only=content)
+    grading(component, seed).check(SHIFT, "sos", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="shift_right: ids keep their dtype")
 def test_shift_dtype(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(SHIFT, "dtype", only=content)
+    grading(component, seed).check(SHIFT, "dtype", only=content)
 
 
 @pytest.mark.grade(category="shape", points=1, title="sequence_loss: one number")
 def test_loss_shape(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "plain", only=form)
+    grading(component, seed).check(LOSS, "plain", only=form)
 
 
 @pytest.mark.grade(category="numerics", points=3, title="sequence_loss: the mean over tokens")
 def test_loss(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "plain", only=content)
+    grading(component, seed).check(LOSS, "plain", only=content)
 
 
 @pytest.mark.grade(category="masking", points=3, title="sequence_loss: PAD does not count")
 def test_loss_padding(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "padding", only=content)
+    grading(component, seed).check(LOSS, "padding", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="sequence_loss: another id for PAD")
 def test_loss_pad(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "pad", only=content)
+    grading(component, seed).check(LOSS, "pad", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=2, title="sequence_loss: label smoothing")
 def test_loss_smoothing(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "smoothing", only=content)
+    grading(component, seed).check(LOSS, "smoothing", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=1, title="sequence_loss: finite for large logits")
 def test_loss_large(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "large", only=content)
+    grading(component, seed).check(LOSS, "large", only=content)
 
 
 @pytest.mark.grade(category="gradients", points=2, title="sequence_loss: right gradients")
 def test_loss_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "gradients")
+    grading(component, seed).check(LOSS, "gradients")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: arguments by keyword")
 def test_loss_keywords(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "keywords", only=content)
+    grading(component, seed).check(LOSS, "keywords", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: non-contiguous inputs")
 def test_loss_memory(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "memory", only=content)
+    grading(component, seed).check(LOSS, "memory", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: in the dtype of the logits")
 def test_loss_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(LOSS, "dtypes", only=content)
+    grading(component, seed).check(LOSS, "dtypes", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="both leave their arguments as they were")
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
     for name in (SHIFT, LOSS):
-        inquiry(component, seed).check(name, only=lambda value: value == CHANGED)
+        grading(component, seed).check(name, only=lambda value: value == CHANGED)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: on its input's device")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices("sequence_loss")
+    grading(component, seed).check_devices("sequence_loss")

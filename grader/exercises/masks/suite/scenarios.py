@@ -12,18 +12,18 @@ from grader.api import (
     ASKED_FOR,
     RESULT,
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Scenario,
     Subject,
     Submission,
-    inquiry_of,
+    grading_of,
 )
 from grader.exercises.masks.reference import REFERENCE, namespace
 
 PADDING, CAUSAL, DECODER, ADDITIVE = "padding_mask", "causal_mask", "decoder_mask", "to_additive"
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 
 # PAD is 0 here. Ids 1 and 2 (SOS, EOS) and the largest ones are among the tokens.
 AT_THE_END = [[1, 5, 8, 4, 2, 0], [7, 2, 0, 0, 0, 0], [9, 3, 1, 6, 0, 0]]
@@ -52,7 +52,7 @@ def described(answer: Mapping[str, Tensor | str]) -> Answer:
 
 
 def _asked(name: str, *args: Any, **kwargs: Any) -> Ask:
-    return lambda desk: described(desk.call(desk.function(name), *args, **kwargs))
+    return lambda client: described(client.call(client.function(name), *args, **kwargs))
 
 
 def scenarios(seed: int) -> Sequence[Scenario]:
@@ -91,14 +91,14 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
     ]
 
 
-def _on_the_device(desk: Desk) -> Answer:
+def _on_the_device(client: Client) -> Answer:
     """Whether the mask is made on the device that was asked for, told on a machine that has one device only."""
-    desk.submission.trace(True)
+    client.submission.trace(True)
     try:
-        answer = desk.call(desk.function(CAUSAL), 3, device=ASKED_FOR)
+        answer = client.call(client.function(CAUSAL), 3, device=ASKED_FOR)
     finally:
-        strays = desk.submission.trace(False)
-    made = "elsewhere" if RESULT in strays else "there"
+        crossings = client.submission.trace(False)
+    made = "elsewhere" if RESULT in crossings else "there"
     return {"the mask is made": made, **({} if "output" in answer else answer)}
 
 
@@ -140,6 +140,6 @@ def _additive(seed: int) -> list[Scenario]:
 SUBJECT = Subject("masks", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

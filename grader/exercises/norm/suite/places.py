@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Desk, Draws, Instance, Scenario, dropping_facts, no_shape, repeats, together
+from grader.api import Answer, Client, Draws, Instance, Scenario, dropping_facts, no_shape, repeats, together
 
 PRE, POST = "PreNorm", "PostNorm"
 RATE = 0.25
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 Weights = dict[str, dict[str, Tensor]]
 
 
@@ -27,25 +27,25 @@ def drawn(draws: Draws, width: int) -> Weights:
 
 
 def placed(
-    desk: Desk, name: str, weights: Weights, *, training: bool = False, **extra: Any
+    client: Client, name: str, weights: Weights, *, training: bool = False, **extra: Any
 ) -> tuple[Instance, dict[str, Instance]]:
     """The class around the judge's parts, whose weights come last: in a copy they would not arrive."""
     width = weights["norm"]["gain"].numel()
-    parts = {"norm": desk.part("Norm", width), "sublayer": desk.part("Sublayer", width)}
-    instance = desk.make(name, parts["norm"], parts["sublayer"], training=training, **extra)
+    parts = {"norm": client.part("Norm", width), "sublayer": client.part("Sublayer", width)}
+    instance = client.make(name, parts["norm"], parts["sublayer"], training=training, **extra)
     for one, part in parts.items():
-        desk.load_part(part, weights[one])
+        client.load_part(part, weights[one])
     return instance, parts
 
 
 def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = False, **extra: Any) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        instance, parts = placed(desk, name, drawn(draws, shape[-1]), **extra)
+        instance, parts = placed(client, name, drawn(draws, shape[-1]), **extra)
         x = draws.normal(*shape)
         if backward:
-            return desk.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
-        answer = desk.call(instance, x)
+            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
+        answer = client.call(instance, x)
         calls = {f"calls of the {one}": str(_calls(part)) for one, part in parts.items()}
         return {**answer, **calls}
 
@@ -60,8 +60,8 @@ def _calls(part: Instance) -> int:
 def _parts(name: str, seed: int) -> Ask:
     """Which of the parts' parameters are the whole's too."""
 
-    def ask(desk: Desk) -> Answer:
-        instance, _ = placed(desk, name, drawn(Draws(seed), 6))
+    def ask(client: Client) -> Answer:
+        instance, _ = placed(client, name, drawn(Draws(seed), 6))
         own = [n.rpartition(".")[2] for n in instance.parameters()]
         judges = sorted(n.removeprefix("judge_") for n in own if n.startswith("judge_"))
         return {
@@ -73,12 +73,12 @@ def _parts(name: str, seed: int) -> Ask:
 
 
 def _arguments(name: str, seed: int, positional: int, *keywords: str) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        instance, _ = placed(desk, name, drawn(draws, 6))
+        instance, _ = placed(client, name, drawn(draws, 6))
         x, *rest = (draws.normal(2, 3, 6) for _ in range(1 + positional))
         named: dict[str, Any] = {word: draws.normal(2, 3, 6) for word in keywords}
-        return desk.call(instance, x, *rest, **named)
+        return client.call(instance, x, *rest, **named)
 
     return ask
 
@@ -86,12 +86,12 @@ def _arguments(name: str, seed: int, positional: int, *keywords: str) -> Ask:
 def _dropped(name: str, seed: int) -> Ask:
     """Train mode: what the sublayer added can be read off the output, and so can what dropout did to it."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, width = Draws(seed), 16
         weights = drawn(draws, width)
-        instance, parts = placed(desk, name, weights, training=True, dropout=RATE)
+        instance, parts = placed(client, name, weights, training=True, dropout=RATE)
         x = draws.normal(40, 6, width)
-        output = desk.call(instance, x).get("output")
+        output = client.call(instance, x).get("output")
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):
             return wrong or {}

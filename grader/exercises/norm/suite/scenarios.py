@@ -10,28 +10,28 @@ from torch import Tensor
 
 from grader.api import (
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Instance,
     Scenario,
     Subject,
     Submission,
-    inquiry_of,
+    grading_of,
     parameter_facts,
 )
 from grader.exercises.norm.reference import REFERENCE, namespace, wanted
 from grader.exercises.norm.suite.places import place_scenarios
 
 NAME = "LayerNorm"
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 
 
-def ready(desk: Desk, draws: Draws, d_model: int, **extra: Any) -> Instance:
+def ready(client: Client, draws: Draws, d_model: int, **extra: Any) -> Instance:
     """The class of one width, with gain and bias of the judge's."""
-    instance = desk.make(NAME, d_model, **extra)
+    instance = client.make(NAME, d_model, **extra)
     weights = {"gain": draws.normal(d_model).abs() + 0.5, "shift": draws.normal(d_model)}
-    desk.load(NAME, instance, wanted(d_model), weights)
+    client.load(NAME, instance, wanted(d_model), weights)
     return instance
 
 
@@ -42,14 +42,14 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 
 def _fresh(seed: int) -> list[Scenario]:
-    def ask(desk: Desk) -> Answer:
-        instance = desk.make(NAME, 6)
+    def ask(client: Client) -> Answer:
+        instance = client.make(NAME, 6)
         own = [p.value for p in instance.parameters().values()]
         starts = {
             f"numbers that start at {n}": str(sum(int((value == n).sum()) for value in own)) for n in (0, 1)
         }
         facts = parameter_facts(instance.parameters())
-        return {**facts, **starts, **desk.call(instance, Draws(seed).normal(2, 5, 6))}
+        return {**facts, **starts, **client.call(instance, Draws(seed).normal(2, 5, 6))}
 
     return [Scenario("a fresh norm", NAME, "parameters", ask)]
 
@@ -65,15 +65,15 @@ def _plain(
     training: bool = False,
     **extra: Any,
 ) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        instance = ready(desk, draws, shape[-1], training=training, **extra)
+        instance = ready(client, draws, shape[-1], training=training, **extra)
         x = draws.normal(*shape) * factor + offset
         if constant:
             x[0, 0] = 3.0
         if backward:
-            return desk.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
-        return desk.call(instance, x)
+            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
+        return client.call(instance, x)
 
     return ask
 
@@ -106,17 +106,17 @@ def _eps(seed: int) -> list[Scenario]:
 
 
 def _edges(seed: int) -> list[Scenario]:
-    def offset(desk: Desk) -> Answer:
+    def offset(client: Client) -> Answer:
         draws = Draws(seed + 21)
-        instance = ready(desk, draws, 8)
-        return desk.call(instance, draws.normal(4, 6, 8) + 1e4)
+        instance = ready(client, draws, 8)
+        return client.call(instance, draws.normal(4, 6, 8) + 1e4)
 
     def finite(shift: float, even: bool) -> Ask:
-        def ask(desk: Desk) -> Answer:
+        def ask(client: Client) -> Answer:
             draws = Draws(seed + 22)
-            instance = ready(desk, draws, 8)
+            instance = ready(client, draws, 8)
             x = torch.full((3, 5, 8), 3.0, dtype=torch.float64) if even else draws.normal(3, 5, 8)
-            output = desk.call(instance, x + shift).get("output")
+            output = client.call(instance, x + shift).get("output")
             good = isinstance(output, Tensor) and output.shape == x.shape and bool(output.isfinite().all())
             return {"finite": "yes" if good else "no"}
 
@@ -157,6 +157,6 @@ def _dtypes(seed: int) -> list[Scenario]:
 SUBJECT = Subject("norm", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

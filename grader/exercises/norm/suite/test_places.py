@@ -8,7 +8,7 @@ import pytest
 
 from grader.api import Submission
 from grader.exercises.norm.suite.places import POST, PRE
-from grader.exercises.norm.suite.scenarios import inquiry
+from grader.exercises.norm.suite.scenarios import grading
 
 IN_PLACE = "changed in place"
 
@@ -16,7 +16,7 @@ IN_PLACE = "changed in place"
 def _look(
     component: Submission, seed: int, name: str, *groups: str, only: Callable[[str], bool] | None = None
 ) -> None:
-    inquiry(component, seed).check(name, *groups, only=only or (lambda n: n != IN_PLACE))
+    grading(component, seed).check(name, *groups, only=only or (lambda n: n != IN_PLACE))
 
 
 @pytest.mark.grade(category="parameters", points=1, title="PreNorm registers its parts, uncopied")
@@ -92,4 +92,4 @@ def test_post_dtypes(component: Submission, seed: int) -> None:
 @pytest.mark.grade(category="behaviour", points=1, title="both work on the device of their input")
 def test_place_devices(component: Submission, seed: int) -> None:
     for name in (PRE, POST):
-        inquiry(component, seed).check_devices(name, "numbers")
+        grading(component, seed).check_devices(name, "numbers")

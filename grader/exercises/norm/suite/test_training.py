@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from grader.api import Progress, SpotChecked, Submission, plugged, require_spelling, reverser, train_model
+from grader.api import (
+    Progress,
+    SpotChecked,
+    Submission,
+    require_spelling,
+    reverser,
+    train_model,
+    wrapped_part,
+)
 from grader.exercises.norm.reference import REFERENCE, namespace, parameters, wanted
 from grader.exercises.norm.suite.scenarios import NAME
 from zoo.training.trainer import Recipe, Score
@@ -25,7 +33,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
         recipe = Recipe(seed=seed)
 
         def make(d_model: int) -> SpotChecked:
-            return plugged(
+            return wrapped_part(
                 component,
                 NAME,
                 (d_model,),

@@ -9,21 +9,21 @@ from torch import Tensor
 
 from grader.api import (
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Instance,
     Scenario,
     Subject,
     Submission,
     alike,
-    inquiry_of,
-    said,
+    describe_outcome,
+    grading_of,
 )
 from grader.exercises.positions.reference import LEARNED, REFERENCE, SINUSOIDAL, namespace
 from grader.exercises.positions.suite.tables import gradients, load
 
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 BOTH = (SINUSOIDAL, LEARNED)
 UNCHANGED = "as in eval mode"
 
@@ -34,12 +34,12 @@ def table_of(seed: int, max_len: int, d_model: int) -> Tensor:
 
 
 def ready(
-    desk: Desk, name: str, d_model: int, max_len: int, seed: int, *, training: bool = False
+    client: Client, name: str, d_model: int, max_len: int, seed: int, *, training: bool = False
 ) -> tuple[Instance, dict[str, str]]:
     """The class of one size, with positions of the judge's if they are learned; and what is trained."""
-    instance = desk.make(name, d_model, max_len=max_len, training=training)
+    instance = client.make(name, d_model, max_len=max_len, training=training)
     if name == LEARNED:
-        return instance, load(desk, instance, table_of(seed, max_len, d_model))
+        return instance, load(client, instance, table_of(seed, max_len, d_model))
     trained = sum(info.value.numel() for info in instance.parameters().values() if info.requires_grad)
     return instance, {"trained numbers": str(trained)}
 
@@ -52,12 +52,12 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 
 def _plain(name: str, shape: tuple[int, int, int], max_len: int, seed: int, *, zeros: bool = False) -> Ask:
-    def ask(desk: Desk) -> Answer:
-        instance, facts = ready(desk, name, shape[-1], max_len, seed)
+    def ask(client: Client) -> Answer:
+        instance, facts = ready(client, name, shape[-1], max_len, seed)
         if facts.get("parameters") == "0":  # what is not registered cannot be given known numbers
             return dict(facts)
         x = torch.zeros(shape) if zeros else Draws(seed).normal(*shape)
-        answer = desk.call(instance, x)
+        answer = client.call(instance, x)
         return {**answer, **facts}
 
     return ask
@@ -107,14 +107,14 @@ def _rest(name: str, seed: int) -> list[Scenario]:
 
 
 def _gradient(name: str, seed: int) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws, max_len, shape = Draws(seed + 40), 7, (2, 5, 6)
-        instance, facts = ready(desk, name, 6, max_len, seed)
+        instance, facts = ready(client, name, 6, max_len, seed)
         if facts.get("parameters") == "0":
             return {}
         table = table_of(seed, max_len, 6)
         x, cotangent = draws.normal(*shape), draws.normal(*shape)
-        found = gradients(desk, instance, x, cotangent, table)
+        found = gradients(client, instance, x, cotangent, table)
         if name == SINUSOIDAL:
             return {key: value for key, value in found.items() if key != "gradient of the positions"}
         return found
@@ -125,12 +125,12 @@ def _gradient(name: str, seed: int) -> Ask:
 def _train(name: str, seed: int) -> Ask:
     """Whether train mode changes anything: of what chance does, only that."""
 
-    def ask(desk: Desk) -> Answer:
-        instance, _ = ready(desk, name, 8, 12, seed)
+    def ask(client: Client) -> Answer:
+        instance, _ = ready(client, name, 8, 12, seed)
         x = Draws(seed + 50).normal(4, 10, 8)
-        still = desk.call(instance, x)
+        still = client.call(instance, x)
         instance.train(True)
-        moved = desk.call(instance, x)
+        moved = client.call(instance, x)
         a, b = still.get("output"), moved.get("output")
         if not isinstance(a, Tensor) or not isinstance(b, Tensor):
             return {"result": str(moved.get("result"))}
@@ -140,39 +140,39 @@ def _train(name: str, seed: int) -> Ask:
 
 
 def _one_after_another(name: str, seed: int) -> Ask:
-    def ask(desk: Desk) -> Answer:
-        instance, facts = ready(desk, name, 6, 9, seed)
+    def ask(client: Client) -> Answer:
+        instance, facts = ready(client, name, 6, 9, seed)
         if facts.get("parameters") == "0":
             return {}
         draws = Draws(seed + 60)
         for shape in ((3, 8, 6), (2, 3, 6)):
-            answer = desk.call(instance, draws.normal(*shape))
+            answer = client.call(instance, draws.normal(*shape))
         return answer
 
     return ask
 
 
 def _lengths(name: str, seed: int) -> list[Scenario]:
-    def by_keyword(desk: Desk) -> Answer:
+    def by_keyword(client: Client) -> Answer:
         x, numbers = Draws(seed + 70).normal(2, 5, 4), table_of(seed, 5, 4)
-        instance = desk.make(name, d_model=4, max_len=5)
-        if name == LEARNED and load(desk, instance, numbers)["parameters"] == "0":
+        instance = client.make(name, d_model=4, max_len=5)
+        if name == LEARNED and load(client, instance, numbers)["parameters"] == "0":
             return {}
-        return desk.call(instance, x)
+        return client.call(instance, x)
 
     longest = 5000 if name == SINUSOIDAL else 512
 
-    def by_default(desk: Desk) -> Answer:
-        instance = desk.make(name, 3)
-        if name == LEARNED and load(desk, instance, table_of(seed, longest, 3))["parameters"] == "0":
+    def by_default(client: Client) -> Answer:
+        instance = client.make(name, 3)
+        if name == LEARNED and load(client, instance, table_of(seed, longest, 3))["parameters"] == "0":
             return {}
-        return desk.call(instance, torch.zeros(1, longest, 3))
+        return client.call(instance, torch.zeros(1, longest, 3))
 
-    def beyond_default(desk: Desk) -> Answer:
-        return _outcome(desk, desk.make(name, 3), torch.zeros(1, longest + 1, 3))
+    def beyond_default(client: Client) -> Answer:
+        return _outcome(client, client.make(name, 3), torch.zeros(1, longest + 1, 3))
 
     def too_long(length: int) -> Ask:
-        return lambda desk: _outcome(desk, desk.make(name, 4, max_len=6), torch.zeros(2, length, 4))
+        return lambda client: _outcome(client, client.make(name, 4, max_len=6), torch.zeros(2, length, 4))
 
     return [
         Scenario("T = max_len", name, "longest", _plain(name, (2, 6, 4), 6, seed + 71)),
@@ -188,17 +188,17 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
     ]
 
 
-def _outcome(desk: Desk, instance: Instance, x: Tensor) -> Answer:
+def _outcome(client: Client, instance: Instance, x: Tensor) -> Answer:
     """What comes out is of no interest, only that something does."""
-    outcome = instance.call([desk.given(x)])
+    outcome = instance.call([client.given(x)])
     instance.release(outcome)
-    given = said(outcome).get("output")
+    given = describe_outcome(outcome).get("output")
     return {"result": f"a tensor of shape {list(given.shape)}" if isinstance(given, Tensor) else "no tensor"}
 
 
 SUBJECT = Subject("positions", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

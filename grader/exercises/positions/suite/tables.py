@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from grader.api import Answer, Desk, Instance, ParameterInfo, own_parameters
+from grader.api import Answer, Client, Instance, ParameterInfo, own_parameters
 from grader.exercises.positions.reference import LEARNED, REFERENCE, namespace
 
 
@@ -72,7 +72,7 @@ class TableOracle:
         return {"table": whole(values, self._parameters, self._table)} if self._parameters else {}
 
 
-def load(desk: Desk, instance: Instance, table: Tensor) -> dict[str, str]:
+def load(client: Client, instance: Instance, table: Tensor) -> dict[str, str]:
     """Give the learner's parameters the table's numbers, and say how many there are.
 
     Parameters of another size get the first of the numbers, again and again.
@@ -80,18 +80,18 @@ def load(desk: Desk, instance: Instance, table: Tensor) -> dict[str, str]:
     parameters = own_parameters(instance.parameters())
     total = sum(info.value.numel() for info in parameters.values())
     trained = sum(info.value.numel() for info in parameters.values() if info.requires_grad)
-    instance.load(filled(desk.given(table), parameters))
+    instance.load(filled(client.given(table), parameters))
     return {"parameters": str(total), "trained numbers": str(trained)}
 
 
-def gradients(desk: Desk, instance: Instance, x: Tensor, cotangent: Tensor, table: Tensor) -> Answer:
+def gradients(client: Client, instance: Instance, x: Tensor, cotangent: Tensor, table: Tensor) -> Answer:
     """Gradients of x and of the table, in the table's shape."""
-    outcome = instance.call([desk.given(x)], grad=(0,))
+    outcome = instance.call([client.given(x)], grad=(0,))
     output = outcome.value
     if not isinstance(output, Tensor) or output.shape != x.shape or outcome.handle is None:
         instance.release(outcome)
         return {"gradients": "none"}
-    arrived = instance.backward(outcome, [desk.given(cotangent).to(output.dtype)])
+    arrived = instance.backward(outcome, [client.given(cotangent).to(output.dtype)])
     reached = arrived.inputs.get(0)
     answer: dict[str, Tensor | str] = {
         "gradient of x": torch.zeros_like(output) if reached is None else reached

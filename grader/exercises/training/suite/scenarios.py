@@ -11,23 +11,23 @@ from torch import Tensor
 
 from grader.api import (
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Instance,
     Outcome,
     Scenario,
     Subject,
     Submission,
+    grading_of,
     in_words,
-    inquiry_of,
 )
 from grader.exercises.training.reference import EOS, FIRST_LETTER, PAD, REFERENCE, namespace, rate
 
 RATE, STEP, WORDS = "noam", "train_step", "reverse_words"
 VOCAB, WIDTH = 11, 6
 SPREAD = 3.0  # of the model's weights: gradients large enough for any clipping to show
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 
 
 def scenarios(seed: int) -> Sequence[Scenario]:
@@ -66,14 +66,14 @@ def _rates() -> list[Scenario]:
 def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = False) -> Ask:
     """Every rate in units of the right one: the rates themselves are too small to be compared."""
 
-    def ask(desk: Desk) -> Answer:
-        callee, found, kinds = desk.function(RATE), [], set()
+    def ask(client: Client) -> Answer:
+        callee, found, kinds = client.function(RATE), [], set()
         for step in steps:
             named = {"step": step, "d_model": d_model, "warmup": warmup} if keywords else {}
             value = callee.call([] if keywords else [step, d_model, warmup], named).value
             kinds.add(kind_of_number(value))
             found.append(number(value) / rate(step, d_model, warmup))
-        shares = torch.tensor(found, dtype=torch.float64).clamp(-1e6, 1e6).to(desk.dtype)
+        shares = torch.tensor(found, dtype=torch.float64).clamp(-1e6, 1e6).to(client.dtype)
         said = {
             f"rate of step {step}, in units of the right one": share
             for step, share in zip(steps, shares, strict=True)
@@ -108,10 +108,10 @@ def _batch(draws: Draws, batch: int, longest: int) -> tuple[Tensor, Tensor]:
     return torch.tensor(src), torch.tensor(tgt)
 
 
-def _pupil(desk: Desk, draws: Draws) -> Instance:
+def _pupil(client: Client, draws: Draws) -> Instance:
     shapes = {"src": (VOCAB, WIDTH), "tgt": (VOCAB, WIDTH), "head": (WIDTH, VOCAB)}
     weights = {name: draws.normal(*shape) * 0.6 for name, shape in shapes.items()}
-    return desk.part("Pupil", VOCAB, WIDTH, weights={**weights, "head": SPREAD * weights["head"]})
+    return client.part("Pupil", VOCAB, WIDTH, weights={**weights, "head": SPREAD * weights["head"]})
 
 
 def _step(
@@ -123,10 +123,10 @@ def _step(
     times: int = 1,
     keywords: bool = False,
 ) -> Ask:
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        part = _pupil(desk, draws)
-        optimizer = desk.submission.part("Descent", (part, 0.25))
+        part = _pupil(client, draws)
+        optimizer = client.submission.part("Descent", (part, 0.25))
         if stale:
             part.call([stale], method="leave_gradients")
         answer: dict[str, Tensor | str] = {}
@@ -134,9 +134,9 @@ def _step(
             src, tgt = _batch(draws, batch, longest)
             named = {"model": part, "optimizer": optimizer, "src": src, "tgt": tgt}
             given = () if keywords else tuple(named.values())
-            outcome = desk.function(STEP).call(given, named if keywords else {})
+            outcome = client.function(STEP).call(given, named if keywords else {})
             which = "" if times == 1 else f" of step {turn}"
-            answer |= _loss(outcome, which, desk.dtype)
+            answer |= _loss(outcome, which, client.dtype)
             if outcome.changed:
                 answer["changed in place"] = ", ".join(_argument(p) for p in outcome.changed)
         return {**answer, **_afterwards(part, optimizer)}
@@ -231,8 +231,8 @@ def _words(seed: int) -> list[Scenario]:
 
 
 def _reversed(words: list[str]) -> Ask:
-    def ask(desk: Desk) -> Answer:
-        outcome = desk.function(WORDS).call([list(words)])
+    def ask(client: Client) -> Answer:
+        outcome = client.function(WORDS).call([list(words)])
         pair = outcome.value
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             kind = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else in_words(pair)
@@ -267,6 +267,6 @@ def content(name: str) -> bool:
 SUBJECT = Subject("training", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.training.suite.scenarios import RATE, inquiry
+from grader.exercises.training.suite.scenarios import RATE, grading
 
 
 @pytest.mark.grade(category="numerics", points=1, title="noam: grows evenly during the warm-up")
 def test_noam_grows(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(RATE, "grows", only=lambda name: name != "type")
+    grading(component, seed).check(RATE, "grows", only=lambda name: name != "type")
 
 
 @pytest.mark.grade(category="numerics", points=1, title="noam: then falls with the root of the step")
 def test_noam_falls(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(RATE, "falls", only=lambda name: name != "type")
+    grading(component, seed).check(RATE, "falls", only=lambda name: name != "type")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="noam: a float, arguments by keyword")
 def test_noam_float(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(RATE)
+    grading(component, seed).check(RATE)

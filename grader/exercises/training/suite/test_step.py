@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.training.suite.scenarios import STEP, inquiry
+from grader.exercises.training.suite.scenarios import STEP, grading
 
 
 def given(name: str) -> bool:
@@ -26,39 +26,39 @@ def parameters(name: str) -> bool:
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: model(src, shift_right(tgt))")
 def test_step_input(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP, "step", only=given)
+    grading(component, seed).check(STEP, "step", only=given)
 
 
 @pytest.mark.grade(category="numerics", points=2, title="train_step: the loss of this batch, a float")
 def test_step_loss(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP, "step", only=loss)
+    grading(component, seed).check(STEP, "step", only=loss)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: in train mode, and left in it")
 def test_step_mode(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP, "step", only=mode)
+    grading(component, seed).check(STEP, "step", only=mode)
 
 
 @pytest.mark.grade(category="gradients", points=3, title="train_step: one step down the gradient")
 def test_step_parameters(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP, "step", only=parameters)
+    grading(component, seed).check(STEP, "step", only=parameters)
 
 
 @pytest.mark.grade(category="gradients", points=1, title="train_step: no gradient from before")
 def test_step_stale(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP, "stale")
+    grading(component, seed).check(STEP, "stale")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: models of other dtypes")
 def test_step_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP, "dtypes")
+    grading(component, seed).check(STEP, "dtypes")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: leaves src, tgt and the rate")
 def test_step_untouched(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(STEP)
+    grading(component, seed).check(STEP)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: on the device of the batch")
 def test_step_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(STEP, "step")
+    grading(component, seed).check_devices(STEP, "step")

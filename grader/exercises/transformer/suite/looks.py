@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Desk, Instance
+from grader.api import Answer, Client, Instance
 
 LENGTH = 5
 WIDTH = 3 * LENGTH  # marks of positions, of what is seen of them, of memory
@@ -54,26 +54,26 @@ def _looks(output: Any, queries: Tensor, block: int, what: str) -> Answer:
     return {f"looks {what}, sentence {n}": table for n, table in enumerate(found, start=1)}
 
 
-def looks_of_encode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Desk], Answer]:
+def looks_of_encode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Client], Answer]:
     """Source at source."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         size = sizes(WIDTH, 11, WIDTH + 2)
-        model = ready(desk, _weights(size), size)
-        output = desk.call(model, SOURCE, method="encode").get("output")
+        model = ready(client, _weights(size), size)
+        output = client.call(model, SOURCE, method="encode").get("output")
         return _looks(output, SOURCE, 1, "at the source")
 
     return ask
 
 
-def looks_of_decode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Desk], Answer]:
+def looks_of_decode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Client], Answer]:
     """Target at target, and target at source."""
 
-    def ask(desk: Desk) -> Answer:
+    def ask(client: Client) -> Answer:
         size = sizes(WIDTH, 11, WIDTH + 2)
-        model = ready(desk, _weights(size), size)
+        model = ready(client, _weights(size), size)
         memory = _marks(2).expand(len(SOURCE), LENGTH, WIDTH)
-        output = desk.call(model, TARGET, memory, SOURCE, method="decode").get("output")
+        output = client.call(model, TARGET, memory, SOURCE, method="decode").get("output")
         own = _looks(output, TARGET, 1, "of the target at itself")
         return {**own, **_looks(output, TARGET, 2, "of the target at the source")}
 

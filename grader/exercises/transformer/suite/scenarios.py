@@ -16,15 +16,15 @@ from torch import Tensor
 from grader.api import (
     LAYER_SLACK,
     Answer,
-    Desk,
+    Client,
     Draws,
-    Inquiry,
+    Grading,
     Instance,
     Scenario,
     Subject,
     Submission,
     alike,
-    inquiry_of,
+    grading_of,
     own_parameters,
 )
 from grader.exercises.transformer.reference import REFERENCE, namespace, wanted
@@ -33,7 +33,7 @@ from grader.exercises.transformer.suite.looks import looks_of_decode, looks_of_e
 NAME = "Transformer"
 MAX_LEN = 9
 SPREAD = {"q": 0.35, "k": 0.35, "v": 0.6}  # of the weights
-Ask = Callable[[Desk], Answer]
+Ask = Callable[[Client], Answer]
 Weights = dict[str, dict[str, Tensor]]
 
 
@@ -68,7 +68,7 @@ def drawn(draws: Draws, size: Size) -> Weights:
 
 
 def ready(
-    desk: Desk,
+    client: Client,
     weights: Weights,
     size: Size,
     *,
@@ -86,28 +86,28 @@ def ready(
     """
     width = size.d_model
     parts = {
-        "encoder": desk.part("EncoderLayer", width),
-        "decoder": desk.part("DecoderLayer", width),
-        "src_embed": desk.part("Embedding", size.src_vocab, width),
-        "tgt_embed": desk.part("Embedding", size.tgt_vocab, width),
-        "positions": desk.part("Positions", weights["positions"]["table"].size(0), width),
+        "encoder": client.part("EncoderLayer", width),
+        "decoder": client.part("DecoderLayer", width),
+        "src_embed": client.part("Embedding", size.src_vocab, width),
+        "tgt_embed": client.part("Embedding", size.tgt_vocab, width),
+        "positions": client.part("Positions", weights["positions"]["table"].size(0), width),
     }
 
     def fill() -> None:
         for name, part in parts.items():
-            desk.load_part(part, weights[name])
+            client.load_part(part, weights[name])
 
     if early:
         fill()
     extra: dict[str, Any] = {"pad": size.pad} if size.pad or keyword else {}
     if keyword:
         extra |= {**parts, "d_model": width, "tgt_vocab": size.tgt_vocab}
-        model = desk.make(NAME, training=training, **extra)
+        model = client.make(NAME, training=training, **extra)
     else:
-        model = desk.make(NAME, *parts.values(), width, size.tgt_vocab, training=training, **extra)
+        model = client.make(NAME, *parts.values(), width, size.tgt_vocab, training=training, **extra)
     if not early:
         fill()
-    desk.load(NAME, model, wanted(width, size.tgt_vocab), weights["head"])
+    client.load(NAME, model, wanted(width, size.tgt_vocab), weights["head"])
     return model
 
 
@@ -145,51 +145,53 @@ class Put:
     keyword: bool = False
     training: bool = False
 
-    def begin(self, desk: Desk) -> tuple[Draws, Instance, Tensor, Tensor]:
+    def begin(self, client: Client) -> tuple[Draws, Instance, Tensor, Tensor]:
         draws = Draws(self.seed)
         weights, size = drawn(draws, self.size), self.size
-        model = ready(desk, weights, size, early=self.early, keyword=self.keyword, training=self.training)
+        model = ready(client, weights, size, early=self.early, keyword=self.keyword, training=self.training)
         source = tokens(draws, (self.batch, self.lengths[0]), size.src_vocab, size, padded=self.padded)
         target = tokens(draws, (self.batch, self.lengths[1]), size.tgt_vocab, size, padded=self.padded)
         return draws, model, source, target
 
-    def call(self, desk: Desk, model: Instance, method: str, ids: Tensor, given: dict[str, Any]) -> Answer:
+    def call(
+        self, client: Client, model: Instance, method: str, ids: Tensor, given: dict[str, Any]
+    ) -> Answer:
         if self.keyword:
-            return shown(desk.call(model, method=method, **given), ids, self.size.pad)
-        return shown(desk.call(model, *given.values(), method=method), ids, self.size.pad)
+            return shown(client.call(model, method=method, **given), ids, self.size.pad)
+        return shown(client.call(model, *given.values(), method=method), ids, self.size.pad)
 
-    def encode(self, desk: Desk) -> Answer:
-        _, model, source, _ = self.begin(desk)
-        return self.call(desk, model, "encode", source, {"src": source})
+    def encode(self, client: Client) -> Answer:
+        _, model, source, _ = self.begin(client)
+        return self.call(client, model, "encode", source, {"src": source})
 
-    def decode(self, desk: Desk) -> Answer:
-        draws, model, source, target = self.begin(desk)
+    def decode(self, client: Client) -> Answer:
+        draws, model, source, target = self.begin(client)
         memory = draws.normal(*source.shape, self.size.d_model)
-        return self.call(desk, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
+        return self.call(client, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
 
-    def forward(self, desk: Desk) -> Answer:
-        _, model, source, target = self.begin(desk)
-        return self.call(desk, model, "", target, {"src": source, "tgt": target})
+    def forward(self, client: Client) -> Answer:
+        _, model, source, target = self.begin(client)
+        return self.call(client, model, "", target, {"src": source, "tgt": target})
 
-    def after_another(self, desk: Desk) -> Answer:
+    def after_another(self, client: Client) -> Answer:
         """encode and decode another batch, of other lengths, then decode from arguments only."""
-        draws, model, source, target = self.begin(desk)
+        draws, model, source, target = self.begin(client)
         other = tokens(draws, (2, 3), self.size.src_vocab, self.size)
         words = tokens(draws, (2, 6), self.size.tgt_vocab, self.size)
-        desk.call(model, words, draws.normal(2, 3, self.size.d_model), other, method="decode")
-        desk.call(model, other, method="encode")
+        client.call(model, words, draws.normal(2, 3, self.size.d_model), other, method="decode")
+        client.call(model, other, method="encode")
         memory = draws.normal(*source.shape, self.size.d_model)
-        found = self.call(desk, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
-        encoded = desk.call(model, source, method="encode")
+        found = self.call(client, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
+        encoded = client.call(model, source, method="encode")
         again = shown(encoded, source, self.size.pad).get("output")
         return {**found, **({"memory of the second batch": again} if isinstance(again, Tensor) else {})}
 
-    def gradients(self, desk: Desk) -> Answer:
+    def gradients(self, client: Client) -> Answer:
         """Of forward: in the projection, and in both tables."""
-        draws, model, source, target = self.begin(desk)
-        outcome = model.call(desk.given((source, target)))
+        draws, model, source, target = self.begin(client)
+        outcome = model.call(client.given((source, target)))
         cotangent = draws.normal(*target.shape, self.size.tgt_vocab)
-        cotangent = desk.given(cotangent.masked_fill((target == self.size.pad)[:, :, None], 0.0))
+        cotangent = client.given(cotangent.masked_fill((target == self.size.pad)[:, :, None], 0.0))
         if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
             return {"result": "no logits"}
         if outcome.handle is None:
@@ -203,25 +205,25 @@ class Put:
                 for name, g in arrived.items()
                 if g is not None and name.endswith("judge_table") and g.size(0) == vocab
             ]
-            none = torch.zeros(vocab, self.size.d_model, dtype=desk.dtype)
+            none = torch.zeros(vocab, self.size.d_model, dtype=client.dtype)
             answer[f"gradient of {side}_embed"] = found[0] if found else none
         return answer
 
-    def in_training(self, desk: Desk) -> Answer:
+    def in_training(self, client: Client) -> Answer:
         """Nothing is dropped: two equal calls give the same."""
-        _, model, source, target = self.begin(desk)
-        first, second = (desk.call(model, source, target).get("output") for _ in range(2))
+        _, model, source, target = self.begin(client)
+        first, second = (client.call(model, source, target).get("output") for _ in range(2))
         if not isinstance(first, Tensor) or not isinstance(second, Tensor) or first.shape != second.shape:
             return {"result": "no logits"}
         if not alike(first, second):
             return {"two equal calls in train mode": "different"}
         return {"two equal calls in train mode": "equal", **shown({"output": first}, target, self.size.pad)}
 
-    def parameters(self, desk: Desk) -> Answer:
+    def parameters(self, client: Client) -> Answer:
         """What belongs to the model. A bias of the projection is free, and not counted."""
-        _, model, _, _ = self.begin(desk)
+        _, model, _, _ = self.begin(client)
         everything, given = model.parameters(), drawn(Draws(self.seed), self.size)
-        loaded = [desk.given(value) for weights in given.values() for value in weights.values()]
+        loaded = [client.given(value) for weights in given.values() for value in weights.values()]
         changed = sorted(
             n.rpartition("judge_")[2]
             for n, info in everything.items()
@@ -288,6 +290,6 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 SUBJECT = Subject("transformer", scenarios, (REFERENCE,), namespace)
 
 
-def inquiry(component: Submission, seed: int) -> Inquiry:
-    """The inquiry into a submission, the same one for all tests."""
-    return inquiry_of(component, seed, SUBJECT)
+def grading(component: Submission, seed: int) -> Grading:
+    """The grading into a submission, the same one for all tests."""
+    return grading_of(component, seed, SUBJECT)

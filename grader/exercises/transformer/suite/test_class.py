@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.api import Submission
-from grader.exercises.transformer.suite.scenarios import NAME, inquiry
+from grader.exercises.transformer.suite.scenarios import NAME, grading
 
 CHANGED = "changed in place"
 
@@ -16,69 +16,69 @@ def content(name: str) -> bool:
 
 @pytest.mark.grade(category="parameters", points=1, title="one projection, and the parts as they are")
 def test_parameters(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "parameters")
+    grading(component, seed).check(NAME, "parameters")
 
 
 @pytest.mark.grade(category="numerics", points=3, title="encode: scaled, placed, encoded")
 def test_encode(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "encode", only=content)
+    grading(component, seed).check(NAME, "encode", only=content)
 
 
 @pytest.mark.grade(category="masking", points=2, title="encode: no look at PAD")
 def test_encoder_mask(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "encoder mask", only=content)
+    grading(component, seed).check(NAME, "encoder mask", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=3, title="decode: raw logits [B, L, V]")
 def test_decode(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "decode", only=content)
+    grading(component, seed).check(NAME, "decode", only=content)
 
 
 @pytest.mark.grade(category="masking", points=3, title="decode: causal, and no look at PAD")
 def test_decoder_masks(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "decoder masks", only=content)
+    grading(component, seed).check(NAME, "decoder masks", only=content)
 
 
 @pytest.mark.grade(category="masking", points=1, title="another id for PAD")
 def test_pad(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "pad", only=content)
+    grading(component, seed).check(NAME, "pad", only=content)
 
 
 @pytest.mark.grade(category="numerics", points=2, title="forward: encode, then decode")
 def test_forward(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "forward", only=content)
+    grading(component, seed).check(NAME, "forward", only=content)
 
 
 @pytest.mark.grade(category="gradients", points=1, title="the gradient reaches both embeddings")
 def test_gradients(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "gradients")
+    grading(component, seed).check(NAME, "gradients")
 
 
 @pytest.mark.grade(category="behaviour", points=2, title="decode remembers nothing of encode")
 def test_memory(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "memory", only=content)
+    grading(component, seed).check(NAME, "memory", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="nothing of its own is dropped in train mode")
 def test_train(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "train")
+    grading(component, seed).check(NAME, "train")
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="arguments by keyword")
 def test_keywords(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "keywords", only=content)
+    grading(component, seed).check(NAME, "keywords", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="float64 and bfloat16 come out as they go in")
 def test_dtypes(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, "dtypes", only=content)
+    grading(component, seed).check(NAME, "dtypes", only=content)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="arguments are left as they were")
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check(NAME, only=lambda name: name == CHANGED)
+    grading(component, seed).check(NAME, only=lambda name: name == CHANGED)
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="makes tensors on its input's device")
 def test_devices(component: Submission, seed: int) -> None:
-    inquiry(component, seed).check_devices(NAME, "forward")
+    grading(component, seed).check_devices(NAME, "forward")

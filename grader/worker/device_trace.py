@@ -2,7 +2,7 @@
 
 On a GPU, `mask & torch.ones(3, 3)` fails: the ones are made on the CPU. Here nothing fails, so tensors that are made
 without saying on which device are marked, marks are passed on, and a marked tensor that meets an unmarked one in an
-operation is a stray: it would have raised. What torch allows across devices (single numbers, indices, copies) is let
+operation is a crossing: it would have raised. What torch allows across devices (single numbers, indices, copies) is let
 pass.
 """
 
@@ -38,7 +38,7 @@ _ACROSS = frozenset({
 })  # fmt: skip
 
 
-class Strays(TorchFunctionMode):
+class DeviceTrace(TorchFunctionMode):
     """While it is entered, marked tensors are followed.
 
     Args:

@@ -25,7 +25,7 @@ def likeliest(_component: str, found: Sequence[Any]) -> Any:
     return found[0]
 
 
-class Desk:
+class Client:
     """See the module. One a run of a scenario; `close` lets go of what was made.
 
     Args:
@@ -37,7 +37,7 @@ class Desk:
         free: what the contract leaves free, as the submission has it that this one is compared with.
 
     Attributes:
-        unread, free: see `grader.engine.scenario.Seen`.
+        unread, free: see `grader.engine.scenario.Observation`.
         projections: where the class that was loaded last keeps its projections.
         gradients: of all parameters, by name, of the last call that went backward.
     """
@@ -69,7 +69,7 @@ class Desk:
         self.submission.seed(self._seed + offset)
 
     def given(self, value: Any) -> Any:
-        """A tree of tensors as they are handed over: floats rounded and in the desk's dtype, copies."""
+        """A tree of tensors as they are handed over: floats rounded and in the client's dtype, copies."""
         if isinstance(value, Tensor):
             if not value.is_floating_point():
                 return value.clone()
@@ -83,7 +83,7 @@ class Desk:
         return self.submission.function(name)
 
     def make(self, name: str, *args: Any, training: bool = False, **kwargs: Any) -> Instance:
-        """Construct a class of the submission, in the desk's dtype, in eval mode unless `training`."""
+        """Construct a class of the submission, in the client's dtype, in eval mode unless `training`."""
         made = self._kept(self.submission.construct(name, args, kwargs))
         made.train(training)
         return made
@@ -208,7 +208,7 @@ class Desk:
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
         outcome = callee.call(self.given(args), self.given(kwargs), grad=grad, method=method)
-        answer = said(outcome, single=single, names=names)
+        answer = describe_outcome(outcome, single=single, names=names)
         if cotangent is None:
             callee.release(outcome)
             return answer
@@ -234,7 +234,9 @@ class Desk:
         self._made.clear()
 
 
-def said(outcome: Outcome, *, single: bool = False, names: Sequence[str] = ()) -> dict[str, Tensor | str]:
+def describe_outcome(
+    outcome: Outcome, *, single: bool = False, names: Sequence[str] = ()
+) -> dict[str, Tensor | str]:
     """The output, as a tensor or in words, and which arguments were changed in place. Of a tuple, its first tensor."""
     value = outcome.value
     if names and not isinstance(value, Tensor):

@@ -17,14 +17,14 @@ from grader.catalog import get_mistakes
 from grader.core.explain import same_failure
 from grader.core.failures import Failed, Named, Unexplained
 from grader.core.submission import Submission, SubmissionError
+from grader.engine.client import Client
 from grader.engine.conclusions import conclude, nothing
 from grader.engine.contrast import contrast, differing, same
-from grader.engine.desk import Desk
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
-from grader.engine.scenario import Free, Scenario, Seen, scenarios_of, seen
+from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
@@ -73,12 +73,12 @@ def run(
     pick: Any = None,
     seed: int = 0,
     free: Free | None = None,
-) -> Seen:
+) -> Observation:
     """Put a scenario to a submission; what its code raises is an observation too.
 
     Args:
         exact: compute in float64, and give the results in the scenario's dtype: the right answer.
-        pick, free: see `Desk`.
+        pick, free: see `Client`.
 
     Raises:
         SubmissionError: the worker is gone, or the code is not written, or not there.
@@ -86,14 +86,14 @@ def run(
     dtype = torch.float64 if exact else scenario.dtype
     picked = {} if pick is None else {"pick": pick}
     with torch.random.fork_rng(devices=[]):
-        desk = Desk(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
+        client = Client(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
         try:
-            answer = scenario.ask(desk)
-            found = replace(seen(answer), unread=desk.unread, free=tuple(desk.free.items()))
+            answer = scenario.ask(client)
+            found = replace(observe(answer), unread=client.unread, free=tuple(client.free.items()))
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
-            return Seen(error=error)
+            return Observation(error=error)
         else:
             if not exact:
                 return found
@@ -104,7 +104,7 @@ def run(
             return replace(found, values=cast)
         finally:
             with contextlib.suppress(SubmissionError):  # it is gone, which the next call says
-                desk.close()
+                client.close()
 
 
 class AnswerKey:
@@ -113,10 +113,10 @@ class AnswerKey:
     def __init__(self, subject: Subject, seed: int) -> None:
         self.scenarios, self._seed = list(subject.scenarios(seed)), seed
         self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
-        self._right: dict[tuple[Scenario, Free], Seen] = {}
+        self._right: dict[tuple[Scenario, Free], Observation] = {}
         self.known = Known(subject.bases, subject.namespace, seed)
 
-    def right(self, scenario: Scenario, free: Free) -> Seen:
+    def right(self, scenario: Scenario, free: Free) -> Observation:
         """The right answer, for a submission that has made these choices."""
         if (scenario, free) not in self._right:
             self._right[scenario, free] = run(
@@ -131,7 +131,7 @@ def answer_key(subject: Subject, seed: int) -> AnswerKey:
     return AnswerKey(subject, seed)
 
 
-class Inquiry:
+class Grading:
     """Asks each scenario once, and names the mistakes of each component once, however many tests look.
 
     Args:
@@ -144,22 +144,22 @@ class Inquiry:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._key = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
-        self._got: dict[Scenario, Seen] = {}
+        self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = {}
         self._choice: dict[str, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
 
-    def got(self, scenario: Scenario) -> Seen:
+    def got(self, scenario: Scenario) -> Observation:
         """The submission's answer."""
         if scenario not in self._got:
             self._settle(scenario)
         return self._got[scenario]
 
-    def right(self, scenario: Scenario) -> Seen:
+    def right(self, scenario: Scenario) -> Observation:
         """The right answer."""
         return self._key.right(scenario, self.got(scenario).free)
 
-    def _ask(self, scenario: Scenario, seed: int = 0) -> Seen:
+    def _ask(self, scenario: Scenario, seed: int = 0) -> Observation:
         return run(scenario, self.submission, pick=self._pick, seed=self.seed + seed)
 
     def _pick(self, component: str, found: Sequence[Any]) -> Any:
@@ -248,7 +248,7 @@ class Inquiry:
     def _failure(
         self,
         wrong: list[tuple[Scenario, list[str]]],
-        first: Seen,
+        first: Observation,
         asked: int,
         explained: tuple[Findings, list[Account]] | None,
     ) -> Exception:
@@ -390,14 +390,12 @@ class Inquiry:
         return Findings(asked, got, right, wrong)
 
 
-_inquiries: weakref.WeakKeyDictionary[Submission, dict[tuple[int, int], Inquiry]] = (
-    weakref.WeakKeyDictionary()
-)
+_gradings: weakref.WeakKeyDictionary[Submission, dict[tuple[int, int], Grading]] = weakref.WeakKeyDictionary()
 
 
-def inquiry_of(submission: Submission, seed: int, subject: Subject) -> Inquiry:
-    """The inquiry into this submission: the same one for every test that asks."""
-    known = _inquiries.setdefault(submission, {})
+def grading_of(submission: Submission, seed: int, subject: Subject) -> Grading:
+    """The grading into this submission: the same one for every test that asks."""
+    known = _gradings.setdefault(submission, {})
     if (seed, id(subject)) not in known:
-        known[seed, id(subject)] = Inquiry(submission, subject, seed)
+        known[seed, id(subject)] = Grading(submission, subject, seed)
     return known[seed, id(subject)]

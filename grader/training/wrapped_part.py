@@ -47,7 +47,7 @@ class ReferenceOracle:
         }
 
 
-def plugged(
+def wrapped_part(
     component: Submission,
     name: str,
     args: Sequence[Any],

@@ -25,7 +25,7 @@ PLACES = {
 
 
 @dataclass(frozen=True)
-class Holdings:
+class ParameterSummary:
     """What the first part of an axis holds in a model.
 
     Attributes:
@@ -39,7 +39,7 @@ class Holdings:
     of_model: int
 
 
-def holdings(blueprint: Blueprint, axis: str) -> Holdings | None:
+def parameter_summary(blueprint: Blueprint, axis: str) -> ParameterSummary | None:
     """What the part on `axis` holds in a model; None if it is no part of a model.
 
     Raises as `zoo.models.trial.build_on` does.
@@ -51,7 +51,7 @@ def holdings(blueprint: Blueprint, axis: str) -> Holdings | None:
     if isinstance(part, (ExternalPart, ExternalEmbeddings)):
         part = part.inner
     shapes = {name: tuple(value.shape) for name, value in part.state_dict().items()}
-    return Holdings(shapes, _count(part), _count(model))
+    return ParameterSummary(shapes, _count(part), _count(model))
 
 
 def _count(module: nn.Module) -> int:

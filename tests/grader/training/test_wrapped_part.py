@@ -13,8 +13,8 @@ from grader.exercises.norm.reference import FIRST_CALLS, REFERENCE, namespace, p
 from grader.exercises.norm.suite.scenarios import NAME
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
-from grader.training.plugged import plugged
 from grader.training.spotcheck import SpotChecked
+from grader.training.wrapped_part import wrapped_part
 from tests.grader.right import right_files
 
 D_MODEL = 6
@@ -30,7 +30,7 @@ def sandbox() -> Iterator[Sandbox]:
 def plug(sandbox: Sandbox, text: str, starts: dict[str, float]) -> SpotChecked:
     submission = RemoteSubmission(sandbox.worker("cpu"), text.encode(), "norm.py")
     submission.first_calls = FIRST_CALLS
-    return plugged(
+    return wrapped_part(
         submission,
         NAME,
         (D_MODEL,),

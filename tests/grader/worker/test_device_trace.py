@@ -3,7 +3,7 @@
 import pytest
 
 from grader.engine.local import LocalSubmission
-from grader.worker.strays import ASKED_FOR
+from grader.worker.device_trace import ASKED_FOR
 
 HEAD = "import torch\nfrom torch import nn\n\nclass Part(nn.Module):\n"
 WRONG = {
@@ -51,7 +51,7 @@ RIGHT = {
 }
 
 
-def strays(body: str) -> list[str]:
+def crossings(body: str) -> list[str]:
     import torch
 
     submission = LocalSubmission.from_source(HEAD + body, filename="part.py")
@@ -68,7 +68,7 @@ def strays(body: str) -> list[str]:
 
 @pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
 def test_a_stray_is_found_with_its_line(body: str) -> None:
-    found = strays(body)
+    found = crossings(body)
     assert len(found) == 1
     line = next(i for i, text in enumerate((HEAD + body).splitlines(), 1) if "return" in text)
     assert found[0].endswith(f"in line {line}")
@@ -76,7 +76,7 @@ def test_a_stray_is_found_with_its_line(body: str) -> None:
 
 @pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
 def test_right_code_has_none(body: str) -> None:
-    assert strays(body) == []
+    assert crossings(body) == []
 
 
 def test_nothing_is_looked_for_unless_asked() -> None:
