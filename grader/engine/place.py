@@ -29,6 +29,7 @@ class Where:
             or the last right one; None if there is none.
         called_from: lines of the file that called the function, innermost first.
         last_right: the last right value that went into it: its line and its name.
+        value: what the wrong value is, in words, or "".
         expected: name of the right value that belongs there, or "".
         proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
@@ -39,6 +40,7 @@ class Where:
     other: int | None = None
     called_from: tuple[int, ...] = ()
     last_right: tuple[int, str] | None = None
+    value: str = ""
     expected: str = ""
     proved: bool = False
     event: int | None = None
