@@ -65,7 +65,7 @@ def test_every_variant_can_be_built_by_name(variant: Variant) -> None:
     model = zoo.build(**fits, **TINY, seed=0, allow=rules)
     tokens = torch.tensor([[3, 4, 5]])
     assert isinstance(model, nn.Module)
-    assert model(tokens, tokens).shape == (1, 3, 9)
+    assert model(*[tokens for _ in model.stacks]).shape == (1, 3, 9)
 
 
 @pytest.mark.parametrize("name", get_presets())
