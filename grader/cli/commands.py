@@ -9,6 +9,7 @@ from zoo.cli.root import LazyCommand
 COMMANDS = {
     "start": "Copy the exercises to a folder of your own.",
     "grade": "Grade a file and name its mistakes.",
+    "trace": "Show what each line of a file computes, and the first wrong value.",
     "watch": "Grade a file on every save.",
     "progress": "Show which exercises are solved and which is next.",
     "hint": "Show a hint; each call reveals more.",

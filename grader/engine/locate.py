@@ -65,6 +65,7 @@ class Locator:
         self.submission, self.subject, self.seed = submission, subject, seed
         self.source = Source(source)
         self._key: AnswerKey = answer_key(subject, seed)
+        self.scenarios = self._key.scenarios
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -116,6 +117,11 @@ class Locator:
                     return found
                 return self._proved(flow, wrong, found, exact=in_doubles)
         return None
+
+    def named(self, scenario: Scenario) -> tuple[ValueTrace, RightValues]:
+        """Run a scenario with a record; give that, and the right values with their names. Raises SubmissionError."""
+        trace, got = self._recorded(scenario, exact=False)
+        return trace, self.right_values(scenario, got.free, exact=False)[1]
 
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
