@@ -32,7 +32,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
 from grader.engine.place import Where
 from tests import solution_file
-from tests.mutation.operators import Mutant, mutants
+from grader.core.mutation import Mutant, mutants
 
 OMITTING = {"call left out", "operand left out", "statement left out", "argument dropped", "keyword dropped"}
 ASKED_S = 20  # for one mutant: some loop for ever

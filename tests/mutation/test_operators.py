@@ -9,7 +9,7 @@ import pytest
 from grader.catalog import get_exercises
 from tests import solution_file
 from tests.mutation.__main__ import measure, verdict
-from tests.mutation.operators import OPERATORS, Mutant, mutants
+from grader.core.mutation import OPERATORS, Mutant, mutants
 
 FOUND = {name: mutants(solution_file(name).read_text(encoding="utf-8")) for name in get_exercises()}
 
