@@ -12,6 +12,7 @@ COMMANDS = {
     "trace": "Show what each line of a file computes, and the first wrong value.",
     "watch": "Grade a file on every save.",
     "progress": "Show which exercises are solved and which is next.",
+    "quiz": "Change one thing in your correct file and guess what happens.",
     "hint": "Show a hint; each call reveals more.",
     "reset": "Start a file over; your version is renamed.",
     "solution": "Show the solution of an exercise you have solved.",

@@ -25,6 +25,7 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is i
 import torch
 
 from grader.catalog import get_exercise, get_exercises
+from grader.core.mutation import Mutant, mutants
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
 from grader.engine.grading import Grading, Subject
@@ -32,7 +33,6 @@ from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
 from grader.engine.place import Where
 from tests import solution_file
-from grader.core.mutation import Mutant, mutants
 
 OMITTING = {"call left out", "operand left out", "statement left out", "argument dropped", "keyword dropped"}
 ASKED_S = 20  # for one mutant: some loop for ever

@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from grader.catalog import get_exercises
+from grader.core.mutation import OPERATORS, Mutant, mutants
 from tests import solution_file
 from tests.mutation.__main__ import measure, verdict
-from grader.core.mutation import OPERATORS, Mutant, mutants
 
 FOUND = {name: mutants(solution_file(name).read_text(encoding="utf-8")) for name in get_exercises()}
 
