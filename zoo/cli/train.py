@@ -232,7 +232,7 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
             if step % SAVE_EVERY == 0:
                 run.keep(model)
 
-        with memory_limit("Take a smaller --batch-size, or a smaller model."):
+        with memory_limit("Use a smaller --batch-size, or a smaller model."):
             train(
                 model,
                 data,

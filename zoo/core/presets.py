@@ -109,7 +109,7 @@ FROM_SCRATCH = Preset(
         "row can be, and then attends to nothing.",
         "It mentions beam search beside greedy decoding: --decoding=beam.",
         "Its vocabulary is that of a downloaded tokenizer; --src-vocab and --tgt-vocab say how large yours is. "
-        "`zoo train --task=translate` takes it by --tokenizer, and else makes one of both languages; the rate is ours, "
+        "`zoo train translate` takes it by --tokenizer, and else makes one of both languages; the rate is ours, "
         "the article does not train.",
     ),
 )
@@ -274,7 +274,7 @@ DEEP_LEARNING = Preset(
         "layers start apart, as here.",
         "Its biases keep what nn.Linear draws; here they start at 0.",
         "It names Adam, batches of 32 and 68 epochs, but no rate: 1e-4 is ours.",
-        "`zoo train --task=translate` makes batches by tokens, 512 a side, which is about 32 sentences of Multi30k; "
+        "`zoo train translate` makes batches by tokens, 512 a side, which is about 32 sentences of Multi30k; "
         "and subwords where the article has spaCy's words, in a vocabulary for each language.",
     ),
 )

@@ -53,7 +53,7 @@ def describe(folder: Path) -> Described:
         missing = f"it has no {INDEX} or {RUN}" if folder.is_dir() else "there is no such folder"
         raise ZooError(
             f"'{folder}' is not a trained model: {missing}. `zoo train --save DIR` and "
-            "`zoo train --task=translate RUN` make one."
+            "`zoo train translate RUN` make one."
         )
     with reporting_os_errors(f"{path} cannot be read"):
         data = path.read_bytes()
@@ -180,7 +180,7 @@ def open_subject(
     """The model of a folder with `text`, and with what it writes for it, or with `target`.
 
     Args:
-        folder: of `zoo train --save DIR`, or of `zoo train --task=translate RUN`.
+        folder: of `zoo train --save DIR`, or of `zoo train translate RUN`.
         target: a text in place of the model's own answer.
         decoding: how the answer is chosen, as a user types it; the model's own decoding if None.
         allow_code: whether parts from files may be imported and run.

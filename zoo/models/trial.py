@@ -20,7 +20,7 @@ from zoo.models.transformer import Transformer
 ROWS, LENGTH = 4, 16
 LARGE = 10**8
 """Parameters from which it is worth knowing, before any is made, whether there is memory for them."""
-SMALLER = "Take a smaller d_model, d_ff or vocabulary, or fewer layers."
+SMALLER = "Use a smaller d_model, d_ff or vocabulary, or fewer layers."
 
 
 class Tokens(NamedTuple):

@@ -111,7 +111,7 @@ def test_a_loss_that_is_not_finite_is_said(zoo: Zoo, tmp_path: Path, monkeypatch
         (["--max-len=5"], "max_len=5 is too small for the task"),
         (["--lr=-1"], "lr=-1.0: expected a number above 0"),
         (["--steps=0"], "'--steps': 0 is not in the range x>=1"),
-        (["--batch-size=100000000000"], "does not fit into memory. Take a smaller --batch-size"),
+        (["--batch-size=100000000000"], "does not fit into memory. Use a smaller --batch-size"),
         (["--attention=gone.py:Mine"], "there is no file 'gone.py'"),
     ],
 )
