@@ -187,8 +187,8 @@ def mask_first_head(steps: Steps) -> Steps:
 
 @mistake(
     "mask-heads-and-batch-mixed",
-    "The mask is repeated for the heads in another order than the tensors: sentence b gets the mask of another "
-    "sentence (`repeat` for `repeat_interleave`, or the other way round).",
+    "The mask is repeated for the heads in another order than the tensors: sentence b gets the mask of "
+    "another sentence (`repeat` for `repeat_interleave`, or vice versa).",
     formula="mask[b, h, query, key]",
     hint="After folding batch and heads into one dimension, which of the two runs faster?",
     source="lsdefine/attention-is-all-you-need-keras#36",
@@ -211,8 +211,8 @@ def _causal(scores: Tensor, diagonal: int = 0) -> Tensor:
 
 @mistake(
     "always-causal",
-    "A causal mask is applied that nobody asked for: a query never sees the keys after it, even without a mask. "
-    "Causality comes in through the mask argument.",
+    "A causal mask is always applied: a query never sees the keys after it, even without a mask. Causality "
+    "is the job of the mask argument.",
     hint="Is there a `tril`, `triu` or `is_causal=True`?",
 )
 def always_causal(steps: Steps) -> list[Steps]:
@@ -234,7 +234,7 @@ def always_causal(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-replaced-by-causal",
-    "Whatever the mask says, a causal mask is applied in its place.",
+    "The mask is ignored; a causal mask is applied instead.",
     formula="scores + mask",
     hint="Use the mask you are given; do not make one.",
 )
