@@ -27,7 +27,7 @@ class Named:
 
 def with_care(named: Named) -> Named:
     """The same, for a mistake that gives other numbers than were seen in some of the cases in which it shows."""
-    return replace(named, text=f"It looks like this, but not in all cases: {named.text}")
+    return replace(named, text=f"Probably this mistake, although some cases differ: {named.text}")
 
 
 class Failed(AssertionError):

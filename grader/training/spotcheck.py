@@ -25,8 +25,8 @@ TOLERANCE = 1e-3  # of the largest number expected; right code was 5e-6 off at m
 
 OTHER_RULE = Named(
     "differs-in-training",
-    "Inside a model that is being trained, your code computes something else than it did when it was tested alone.",
-    hint="Does anything survive from one call to the next, or depend on the batch size, the mode, or a counter?",
+    "Inside a model that is being trained, your code returns other results than when it was tested alone.",
+    hint="Does a result depend on earlier calls, the batch size, the mode, or a counter?",
 )
 
 
@@ -216,7 +216,7 @@ def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
     off = how_far(pairs)
     if off:
         raise Failed(
-            f"{what} than the exercise asks for on the same inputs and weights: {off}.", mistakes=[OTHER_RULE]
+            f"{what} than the reference on the same inputs and weights: {off}.", mistakes=[OTHER_RULE]
         )
 
 

@@ -201,11 +201,11 @@ def _training(given: dict[str, Any]) -> tuple[Task | None, int, tuple[int, ...]]
         given.pop(name) for name in ("training", "task", "steps", "seed", "seeds")
     )
     if count is not None and len(seeds) > 1:
-        raise ZooError("--seeds counts on from one --seed: give --seed one number, or leave --seeds out.")
+        raise ZooError("--seeds counts up from a single --seed: pass one number to --seed, or omit --seeds.")
     if count is not None:
         seeds = tuple(range(seeds[0], seeds[0] + count))
     if not training and task is None and (steps or len(seeds) > 1):
-        raise ZooError("--steps, and several seeds, say how to train: give --train or --task too.")
+        raise ZooError("--steps and several seeds apply to training only: add --train or --task.")
     wanted = training or task is not None
     return get_task(task or DEFAULT_TASK) if wanted else None, steps or DEFAULT_STEPS, seeds
 

@@ -131,12 +131,12 @@ def _under(rows: Sequence[Row], conditions: Conditions) -> str:
             [f"{batch}.", *(f"{', '.join(names)}: {sizes}." for sizes, names in presets.items())]
         )
     if conditions.jobs > 1:
-        text += f"\nTimes were taken in one process, after the {conditions.jobs} others had ended."
+        text += f"\nTimes were measured in one process, after the other {conditions.jobs} had finished."
     groups = len({row.timing_group for row in rows} - {None})
     if groups > 1:
         text += (
-            f"\nMemory does not hold all models at once: times were taken in {groups} groups, one after the other, "
-            "from top to bottom."
+            f"\nThe models do not fit into memory at the same time: they were timed in {groups} groups, from top to "
+            "bottom."
         )
     return text
 

@@ -96,7 +96,9 @@ class Run:
         """Where the last checkpoint is, in words."""
         if self.saved:
             return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}."
-        return " Nothing new is saved." if self.save else " Nothing is saved; --save DIR would have kept it."
+        return (
+            " Nothing new is saved." if self.save else " Nothing is saved; use --save DIR to save the model."
+        )
 
 
 @click.command(cls=TaskGroup)
@@ -270,7 +272,7 @@ def _print(run: Run, score: Score, seconds: float) -> None:
     click.echo(columns([("text", "answer", ""), *map(marked, score.examples[:SHOWN])]))
     if run.save is not None:
         texts = " ".join(example.text for example in score.examples[:2])
-        click.echo(f"\nSaved in {run.save}. Go on with {bold(f'zoo predict {run.save} {texts}')}")
+        click.echo(f"\nSaved in {run.save}. Use it with {bold(f'zoo predict {run.save} {texts}')}")
 
 
 def marked(example: Example) -> tuple[str, str, str]:

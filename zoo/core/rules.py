@@ -27,7 +27,7 @@ def heads_divide_width(plan: Plan) -> str:
     ways = [f"num_heads {' or '.join(map(str, nearest))}"] * bool(nearest) + [
         f"d_model {' or '.join(widths)}"
     ]
-    return f"d_model={width} is not divisible by num_heads={heads}. Take {', or '.join(ways)}."
+    return f"d_model={width} is not divisible by num_heads={heads}. Use {', or '.join(ways)}."
 
 
 def width_multiple(plan: Plan) -> int:
@@ -61,7 +61,7 @@ def head_width(plan: Plan) -> str:
     step = needed * sizes.num_heads
     return (
         f"{who} needs heads whose width is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
-        f"{sizes.num_heads} makes {width}. Take d_model={-(-sizes.d_model // step) * step}."
+        f"{sizes.num_heads} makes {width}. Use d_model={-(-sizes.d_model // step) * step}."
     )
 
 
@@ -72,7 +72,7 @@ def kv_heads(plan: Plan) -> str:
         return ""
     fits = [n for n in range(1, min(heads, MOST_HEADS) + 1) if heads % n == 0]
     return (
-        f"num_heads={heads} is not divisible by num_kv_heads={shared}. Take num_kv_heads "
+        f"num_heads={heads} is not divisible by num_kv_heads={shared}. Use num_kv_heads "
         f"{' or '.join(map(str, fits))}."
     )
 
@@ -113,7 +113,7 @@ def positions(plan: Plan) -> str:
     )
     return (
         f"encoding={plan['encoding'].name} acts on {where} inside self-attention, which attention="
-        f"{plan['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
+        f"{plan['attention'].name} does not. Use attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )
 
@@ -134,7 +134,7 @@ def loss_and_head(plan: Plan) -> str:
     }.get((given, taken), "they do not fit")
     return (
         f"loss={plan['loss'].name} takes {taken}, but head={plan['head'].name} gives {given}: {why}. "
-        f"Take {' or '.join(ways)}."
+        f"Use {' or '.join(ways)}."
     )
 
 
@@ -145,7 +145,7 @@ def length(plan: Plan) -> str:
         return ""
     return (
         f"attention={plan['attention'].name} takes at most {limit} positions, but "
-        f"max_len={plan.sizes.max_len}. Take max_len={limit} or less."
+        f"max_len={plan.sizes.max_len}. Use max_len={limit} or less."
     )
 
 

@@ -189,7 +189,7 @@ class _Assembly:
         if not self.variants["norm"].capabilities["final_norm"]:
             return y
         y = self._shape(x, y, f"[B, {length}, {self.sizes.d_model}]")
-        return self._block(x, y, "norm-type", ["once more, at the end of the stack"])
+        return self._block(x, y, "norm-type", ["again, at the end of the stack"])
 
     def _elsewhere(self) -> None:
         """What is no block: masks and training below, and sizes that differ."""

@@ -194,7 +194,7 @@ def open_subject(
 
     best = folder / BEST
     if (folder / RUN).is_file() and not best.is_dir():
-        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Let it go on with --resume.")
+        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Continue it with --resume.")
     model, blueprint, _ = load_checkpoint(best if (folder / RUN).is_file() else folder, allow_code=allow_code)
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)

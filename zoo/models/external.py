@@ -174,7 +174,7 @@ def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any
         raise ZooError(f"{path} cannot be constructed as {called}: {_told(error, path)}") from error
     for method in METHODS.get(axis, ()):
         if not callable(getattr(part, method, None)):
-            raise ZooError(f"{path}: expected a method '{method}', as `zoo list {axis}` says; there is none.")
+            raise ZooError(f"{path}: expected a method '{method}' (see `zoo list {axis}`).")
     if axis not in PLAIN and not isinstance(part, nn.Module):
         raise ZooError(f"{path}: expected a class derived from nn.Module, got {type(part).__name__}.")
     return _wrapped(part, axis, path, args)

@@ -64,10 +64,10 @@ def padded_tokens(sizes: Sizes, rows: int, length: int, seed: int) -> Tokens:
         CombinationError: `length` is over max_len, or a vocabulary holds nothing but padding.
     """
     if length > sizes.max_len:
-        raise CombinationError(f"length={length} is over max_len={sizes.max_len}. Take one or the other.")
+        raise CombinationError(f"length={length} is over max_len={sizes.max_len}. Change one of them.")
     if min(sizes.src_vocab, sizes.tgt_vocab) < 2:
         raise CombinationError(
-            "A vocabulary of 1 holds nothing but padding: expected src_vocab and tgt_vocab >= 2."
+            "A vocabulary of 1 contains only padding: expected src_vocab and tgt_vocab >= 2."
         )
     generator = torch.Generator().manual_seed(seed)
     keep = torch.tensor([length - row * length // (2 * rows) for row in range(rows)])

@@ -140,7 +140,7 @@ def test_a_refusal_comes_before_torch_and_names_the_rule_and_the_way_to_more(she
     done = shell(*small("--head=log-softmax"), start=start)
     assert (done.code, done.out) == (2, "")
     words = " ".join(done.err.split())
-    assert "Take head=logits or loss=kl. (rule loss-and-head)" in words
+    assert "Use head=logits or loss=kl. (rule loss-and-head)" in words
     assert words.count("--explain") == 1
 
 

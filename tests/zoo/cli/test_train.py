@@ -128,7 +128,7 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_training(
     monkeypatch.setattr("zoo.training.trainer.train", lambda *_, **__: pytest.fail("trained"))
     done = zoo(*QUICK, "--save", str(tmp_path))
     assert done.code == 2
-    assert "holds no checkpoint of the zoo" in " ".join(done.err.split())
+    assert "is not a checkpoint" in " ".join(done.err.split())
 
 
 def test_a_stub_of_ones_own_is_named(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,7 +166,7 @@ def _rows(part: Part, module: Any, x: Tensor) -> None:
     together = tensor(module(x), part)
     for row in range(BATCH):
         one = slice(row, row + 1)
-        same(tensor(module(x[one]), part), together[one], "A row alone gives something else than in a batch")
+        same(tensor(module(x[one]), part), together[one], "A row alone gives another result than in a batch")
 
 
 def reach(part: Part) -> None:

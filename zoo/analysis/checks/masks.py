@@ -157,7 +157,7 @@ def any_mask(part: Part) -> None:
     except ValueError:
         return
     if not torch.equal(_keep(back, tuple(keep.shape), "decode"), keep):
-        raise DoesNotHold("A mask with holes is another after encoding and decoding, and nothing was said.")
+        raise DoesNotHold("Encoding and decoding changes a mask with holes, without an error.")
 
 
 @MASK("does not modify its input masks")

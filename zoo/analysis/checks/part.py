@@ -144,7 +144,7 @@ class Part:
             if not problems(make_plan(other, self.registry)):
                 return other
         reasons = " ".join(problems(make_plan(blueprint, self.registry)).values())
-        raise DoesNotApply(f"It stands in no model that the zoo can build. {reasons}")
+        raise DoesNotApply(f"No model with it can be built. {reasons}")
 
     def model(self, seed: int = 0) -> Transformer:
         """A small model with it, in eval mode, in the dtype that is worked in."""
@@ -200,5 +200,5 @@ def part_of(registry: Registry, axis: str, text: str) -> Part:
     variant, options = registry.resolve(axis, text)
     part = Part(variant, text, options, registry)
     if not callable(part.cls):  # imports it: what is wrong with the file is said once, here
-        raise ZooError(f"{text} is no class: expected what `zoo list {axis}` says.")
+        raise ZooError(f"{text} is not a class (see `zoo list {axis}`).")
     return part

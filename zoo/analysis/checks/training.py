@@ -174,4 +174,4 @@ def stateless(part: Part) -> None:
     schedule = part.make(steps=10, warmup=3)
     forwards = [schedule(step) for step in range(10)]
     if [schedule(step) for step in reversed(range(10))][::-1] != forwards:
-        raise DoesNotHold("Asked in another order, it gives other shares.")
+        raise DoesNotHold("Called in another order, it returns other values.")

@@ -33,8 +33,8 @@ class SampleDecoding(TokenwiseDecoding):
         """
         if not temperature >= MIN_TEMPERATURE:
             raise ValueError(
-                f"temperature={temperature}: expected at least {MIN_TEMPERATURE:g}. decoding=greedy is what "
-                "sampling comes to at 0."
+                f"temperature={temperature}: expected at least {MIN_TEMPERATURE:g}. Use decoding=greedy for "
+                "temperature 0."
             )
         self.temperature = temperature
 

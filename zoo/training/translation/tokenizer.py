@@ -143,7 +143,7 @@ def _checked(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise ZooError(
-            f"{text[:60]!r} is no Unicode text: the character at {error.start} is half of a surrogate pair. "
-            "Was it read as something else than UTF-8?"
+            f"{text[:60]!r} is not valid Unicode: the character at {error.start} is half of a surrogate pair. "
+            "Was it decoded with another encoding than UTF-8?"
         ) from None
     return text

@@ -14,7 +14,7 @@ from grader.exercises.attention.reference import Call, Steps
 
 CONVENTION = (
     "Here True means MAY be attended to (as in F.scaled_dot_product_attention); "
-    "nn.MultiheadAttention reads it the other way round."
+    "nn.MultiheadAttention uses the opposite convention."
 )
 
 
@@ -76,8 +76,7 @@ def mask_additive_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "mask-inverted",
-    "The bool mask is read the wrong way round: the keys that may be attended to are hidden, and those that may not "
-    f"are used. {CONVENTION}",
+    f"The bool mask is inverted: keys that may be attended to are hidden, and the others are used. {CONVENTION}",
     formula="scores.masked_fill(~mask, -inf)",
     hint="What does True mean in this exercise?",
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#170415",
