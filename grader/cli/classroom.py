@@ -298,7 +298,7 @@ def _run(
             }
         )
     else:
-        _say(tally)
+        _print_tally(tally)
     ctx.exit(1 if tally.needs_a_person else 0)
 
 
@@ -314,7 +314,7 @@ _STATES = {
 }
 
 
-def _say(tally: Tally) -> None:
+def _print_tally(tally: Tally) -> None:
     new = sum(tally.states.values())
     click.echo(wrapped(f"{counted(new, 'file')} graded now, {tally.before:,} before."))
     for state, count in sorted(tally.states.items()):
@@ -673,7 +673,7 @@ def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: P
             columns(
                 [
                     [one.replace("_", " ") for one in fields],
-                    *([_shown(row[one], one) for one in fields] for row in shown),
+                    *([_format_cell(row[one], one) for one in fields] for row in shown),
                 ],
                 flexible,
             )
@@ -704,7 +704,7 @@ def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, 
     return list(rows)
 
 
-def _shown(value: object, column: str) -> str:
+def _format_cell(value: object, column: str) -> str:
     if isinstance(value, float) and column in ("share", "mean"):
         return f"{value:.0%}"
     if column == "before" and not value:

@@ -1,4 +1,4 @@
-"""How a hidden test reports that a submission is wrong."""
+"""The exception with which a hidden test reports a wrong submission, and named mistakes."""
 
 from __future__ import annotations
 

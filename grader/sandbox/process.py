@@ -126,7 +126,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked anything: False once it has died, was killed or closed."""
+        """Return whether it can be asked anything: False once it has died, was killed or closed."""
         return self._end.alive
 
     def close(self) -> None:

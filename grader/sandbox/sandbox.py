@@ -147,7 +147,7 @@ class Canary:
         return "a trial process ended before it could report its confinement"
 
     def report(self) -> dict[str, Any]:
-        """What the canary reported: `done`, the acts that came off, or `refused`, why it could not be confined."""
+        """Return the canary's report: `done`, the acts that succeeded, or `refused`, why it could not be confined."""
         if self._report is None:
             try:
                 out, _ = self._process.communicate(timeout=CANARY_S)

@@ -111,11 +111,11 @@ class Notes:
             self._kept[kind, str(slot)] = call
 
     def began_with(self, call: LiveCall) -> bool:
-        """Whether it was the first call, in training or in decoding."""
+        """Return whether it was the first call, in training or in decoding."""
         return any(self._kept.get((kind, "first")) is call for kind in (True, False))
 
     def calls(self) -> list[LiveCall]:
-        """What was kept, each call once."""
+        """Return what was kept, each call once."""
         return list({id(call): call for call in self._kept.values()}.values())
 
 
@@ -141,7 +141,7 @@ def replay(model: nn.Module) -> int:
         made: dict[int, RemoteInstance] = {}
         for notes, call in noted:
             instance = _remade(notes.instance, fresh, made)
-            _put(instance, call, notes.title)
+            _repeat(instance, call, notes.title)
             _put_rows(instance, call, notes.title)
     finally:
         fresh.close()
@@ -163,7 +163,7 @@ def _remade(value: Any, submission: RemoteSubmission, made: dict[int, RemoteInst
     return made[value.number]
 
 
-def _put(instance: RemoteInstance, call: LiveCall, title: str) -> None:
+def _repeat(instance: RemoteInstance, call: LiveCall, title: str) -> None:
     instance.train(call.training)
     positional, named = by_name([None if i is None else call.inputs[i] for i in call.order], call.options)
     outcome = instance.call(

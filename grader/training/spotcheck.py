@@ -101,7 +101,7 @@ class SpotChecked(nn.Module):
         this = weakref.ref(self)  # torch keeps hooks where no garbage collector looks
         for name, parameter in part.named_parameters():
             if parameter.requires_grad:
-                parameter.register_post_accumulate_grad_hook(partial(_told, this, name))
+                parameter.register_post_accumulate_grad_hook(partial(_gradient_arrived, this, name))
 
     def forward(self, *arguments: Tensor | None) -> Tensor:
         """The part's own answer. Raises Failed if it, or the call checked before, is not the oracle's."""
@@ -183,7 +183,7 @@ class SpotChecked(nn.Module):
         )
 
 
-def _told(watcher: weakref.ref[SpotChecked], name: str, parameter: Tensor) -> None:
+def _gradient_arrived(watcher: weakref.ref[SpotChecked], name: str, parameter: Tensor) -> None:
     """The hook of a parameter: tell of its gradient who still wants to know."""
     if (part := watcher()) is not None:
         part._keep_gradient(name, parameter)
@@ -221,7 +221,7 @@ def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
 
 
 def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]], least: float = 0.0) -> str:
-    """How far got is from expected (None: zeros), or "".
+    """Return how far got is from expected (None: zeros), or "".
 
     It is measured by the largest number expected of them all, or by `least` if that is larger. Where the
     rule itself gives NaN or infinity, as after weights that became NaN, there is nothing to compare.

@@ -146,7 +146,7 @@ def _trained(trainers: Sequence[tuple[Blueprint, Trainer[TranslationWork]]]) -> 
 
 
 def _table(outcomes: Sequence[Outcome], columns: Sequence[str]) -> str:
-    """What the trainings came to, and their loss curves."""
+    """Return what the trainings came to, and their loss curves."""
     from tabulate import tabulate
 
     labels = [[str(one.blueprint[axis]) for axis in columns] for one in outcomes]

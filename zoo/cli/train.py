@@ -76,7 +76,7 @@ class Run:
     saved: int = 0
     log: list[str] = field(default_factory=list)
 
-    def keep(self, model: Transformer, **extra: Any) -> None:
+    def save_model(self, model: Transformer, **extra: Any) -> None:
         """Save the model as it is, if it is to be saved and has learned anything."""
         if self.save is None or not self.losses:
             return
@@ -92,8 +92,8 @@ class Run:
             write_whole(self.save / LOG, "".join(self.log).encode())
         self.saved = len(self.losses)
 
-    def kept(self) -> str:
-        """Where the last checkpoint is, in words."""
+    def describe_save(self) -> str:
+        """Return where the last checkpoint is, in words."""
         if self.saved:
             return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}."
         return (
@@ -184,7 +184,7 @@ def train(
         start = time.perf_counter()
         _train(run, model, data)
         seconds = time.perf_counter() - start
-        run.keep(model)
+        run.save_model(model)
         score = exact_match(
             model,
             data,
@@ -194,13 +194,15 @@ def train(
             threads=threads,
         )
     except DivergedError as error:
-        report(DivergedError(f"{error}{run.kept()}"))
+        report(DivergedError(f"{error}{run.describe_save()}"))
         ctx.exit(1)
     except KeyboardInterrupt:
-        run.keep(model)
-        click.echo(wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.kept()}"), err=True)
+        run.save_model(model)
+        click.echo(
+            wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.describe_save()}"), err=True
+        )
         ctx.exit(INTERRUPTED)
-    run.keep(model, correct=score.correct, total=score.total)
+    run.save_model(model, correct=score.correct, total=score.total)
     print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
 
 
@@ -232,7 +234,7 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
             bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
             bar.update()
             if step % SAVE_EVERY == 0:
-                run.keep(model)
+                run.save_model(model)
 
         with memory_limit("Use a smaller --batch-size, or a smaller model."):
             train(

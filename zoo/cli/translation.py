@@ -117,7 +117,7 @@ def train_translate(
     where = resolve_device(device)
     if not resume:
         check_new(folder)
-    run = open_run(folder, allow_code=allow_code) if resume else _begun(folder, given)
+    run = open_run(folder, allow_code=allow_code) if resume else _new_run(folder, given)
     try:
         _train(run, where, accelerate, threads, as_json)
     except DivergedError as error:
@@ -129,7 +129,7 @@ def train_translate(
         ctx.exit(INTERRUPTED)
 
 
-def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Settings]:
+def blueprint_and_settings(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Settings]:
     """Return a preset's blueprint and settings with the given values; takes its entries out of `given`.
 
     Raises:
@@ -152,7 +152,7 @@ def check_sizes_asked(given: Mapping[str, Any]) -> None:
             )
 
 
-def _begun(folder: Path, given: dict[str, Any]) -> Run:
+def _new_run(folder: Path, given: dict[str, Any]) -> Run:
     """Create a new run and its folder."""
     from zoo.core.plan import make_plan
     from zoo.core.rules import check
@@ -162,7 +162,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     sources: Sources = Sources(*(source_files(given, part) for part in ("train", "valid", "test")))
     path = given.pop("tokenizer")
     preset = get_preset(given["preset"] or get_task(TASK).preset)
-    blueprint, settings = asked_for(given, preset)
+    blueprint, settings = blueprint_and_settings(given, preset)
     corpora = sources.read()
     tokenizers = make_tokenizers(corpora, settings, path)
     blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)

@@ -1,4 +1,4 @@
-"""What a model is made of: one choice per axis, and sizes. Metadata only, no torch."""
+"""The blueprint of a model: one choice per axis, and sizes. Metadata only, no torch."""
 
 from __future__ import annotations
 

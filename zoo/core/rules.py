@@ -31,7 +31,7 @@ def heads_divide_width(plan: Plan) -> str:
 
 
 def width_multiple(plan: Plan) -> int:
-    """What the width of a head must be a multiple of, for attention and encoding."""
+    """Return what the width of a head must be a multiple of, for attention and encoding."""
     return math.prod(int(plan[axis].capabilities["head_multiple"]) for axis in ("attention", "encoding"))
 
 
@@ -42,7 +42,7 @@ def one_vocabulary(plan: Plan) -> str:
         return ""
     return (
         f"embedding={plan['embedding'].name} keeps one table for both sides, but src_vocab={sizes.src_vocab} "
-        f"and tgt_vocab={sizes.tgt_vocab}. Make them equal, or take embedding=scaled or embedding=unscaled."
+        f"and tgt_vocab={sizes.tgt_vocab}. Make them equal, or use embedding=scaled or embedding=unscaled."
     )
 
 
@@ -60,7 +60,7 @@ def head_width(plan: Plan) -> str:
     )
     step = needed * sizes.num_heads
     return (
-        f"{who} needs heads whose width is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
+        f"{who} needs a head_dim that is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
         f"{sizes.num_heads} makes {width}. Use d_model={-(-sizes.d_model // step) * step}."
     )
 
@@ -83,8 +83,8 @@ def mask_form(plan: Plan) -> str:
         if plan.mask_form(attention) is None:
             forms = attention.capabilities["mask_forms"]
             return (
-                f"attention={attention.name} takes masks as {', '.join(forms) or 'nothing'}, and the zoo has no "
-                f"such mask to convert mask={plan['mask'].name} to. `zoo list mask` shows what there is; "
+                f"attention={attention.name} takes masks as {', '.join(forms) or 'nothing'}, to which "
+                f"mask={plan['mask'].name} cannot be converted (see `zoo list mask`). "
                 "attention=eager takes bool and additive."
             )
     return ""
@@ -113,7 +113,7 @@ def positions(plan: Plan) -> str:
     )
     return (
         f"encoding={plan['encoding'].name} acts on {where} inside self-attention, which attention="
-        f"{plan['attention'].name} does not. Use attention={good}, or encoding=sinusoidal, which acts "
+        f"{plan['attention'].name} does not support. Use attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )
 
@@ -128,7 +128,7 @@ def loss_and_head(plan: Plan) -> str:
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
     why = {
         ("logits", "log-probs"): "the loss is unbounded below, so nothing would be learned",
-        ("log-probs", "logits"): "the softmax would be taken twice, for nothing",
+        ("log-probs", "logits"): "the softmax would be applied twice",
         ("probs", "log-probs"): "there would be next to no gradient, and training would stay on a plateau",
         ("probs", "logits"): "there would be next to no gradient, and training would stay on a plateau",
     }.get((given, taken), "they do not fit")

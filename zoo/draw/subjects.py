@@ -94,7 +94,7 @@ def check_numbers(layers: dict[str, int], heads: int, layer: int | None, head: i
 
 
 def showing(variant: Variant) -> bool:
-    """Whether the weights of an attention can be shown: by itself, or by `eager` with the same parameters."""
+    """Return whether the weights of an attention can be shown: by itself, or by `eager` with the same parameters."""
     return bool(variant.capabilities["returns_weights"] or variant.capabilities["exact"])
 
 

@@ -217,7 +217,7 @@ def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
 
 
 def _kinds(value: Tensor) -> tuple[torch.dtype, ...]:
-    """What a value of the model may have been saved as."""
+    """Return what a value of the model may have been saved as."""
     return FLOATS if value.is_floating_point() else (value.dtype,)
 
 

@@ -33,7 +33,7 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one forward and backward pass.
+    """The result of one forward and backward pass.
 
     Attributes:
         output_shape: of the logits.
@@ -53,7 +53,7 @@ class Trial:
 
     @property
     def good(self) -> bool:
-        """Whether loss and gradient are finite."""
+        """Return whether loss and gradient are finite."""
         return math.isfinite(self.loss) and not self.not_finite
 
 

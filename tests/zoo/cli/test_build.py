@@ -99,7 +99,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, zoo: Zoo) -> No
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--d-model=100", "--num-heads=8"), "d_model=100 is not divisible by num_heads=8. Take num_heads"),
+        (("--d-model=100", "--num-heads=8"), "d_model=100 is not divisible by num_heads=8. Use num_heads"),
         (("--attention=fuse",), "There is no attention 'fuse'. Did you mean fused"),
         (("--attention=eager:bia=true",), "Did you mean bias?"),
         (("--attention=eager:bias=maybe",), "Option bias=maybe: expected true or false."),

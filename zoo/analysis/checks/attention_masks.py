@@ -14,7 +14,7 @@ PROPERTIES = holds = Properties()
 
 
 def queries_of(part: Part) -> int:
-    """How many queries `inputs` makes."""
+    """Return how many queries `inputs` makes."""
     return QUERIES if "cross" in part.can("roles") else KEYS
 
 

@@ -57,7 +57,7 @@ def same(got: Tensor, expected: Tensor, sentence: str) -> None:
 
 
 def moved(got: Tensor, expected: Tensor) -> bool:
-    """Whether they differ by more than rounding explains."""
+    """Return whether they differ by more than rounding explains."""
     if got.shape != expected.shape:
         return True
     return not distance(got, expected) <= TOLERANCE.get(expected.dtype, 0) * 1e-2

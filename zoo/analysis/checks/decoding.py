@@ -149,7 +149,7 @@ def rows(part: Part) -> None:
 
 
 def _draws(part: Part, src: Tensor) -> bool:
-    """Whether answers depend on the random generator."""
+    """Return whether answers depend on the random generator."""
     for seed in SEEDS:
         model, results = speaking(part, seed), []
         for draw in range(3):

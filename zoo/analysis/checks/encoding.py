@@ -131,7 +131,7 @@ def place(part: Part) -> None:
 
 @holds("works in float32, float64 and bfloat16")
 def dtypes(part: Part) -> None:
-    """What positions() gives has the dtype of the queries."""
+    """Return what positions() gives has the dtype of the queries."""
 
     if part.can("acts_on") == "embedding":
         raise DoesNotApply("It acts on the embedding.")

@@ -62,7 +62,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
+        """Return what it is called in a report."""
         return self.text if self.variant.is_file else f"{self.axis}/{self.text}"
 
     @cached_property
@@ -79,7 +79,7 @@ class Part:
             return ""
 
     def can(self, capability: str) -> Any:
-        """What it declares."""
+        """Return what it declares."""
         return self.variant.capabilities[capability]
 
     def must(self, capability: str) -> None:
@@ -154,7 +154,7 @@ class Part:
 
     @cached_property
     def dtype(self) -> torch.dtype:
-        """What is worked in: float64 if a model with this part runs in it, else float32."""
+        """Return what is worked in: float64 if a model with this part runs in it, else float32."""
         try:
             model = build(self.blueprint, seed=0, registry=self.registry).double().eval()
             tokens = words(2, 4)

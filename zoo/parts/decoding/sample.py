@@ -46,7 +46,7 @@ class SampleDecoding(TokenwiseDecoding):
         return torch.multinomial(probabilities, num_samples=1).squeeze(-1)  # [B, 1] -> [B]
 
     def keep(self, scores: Tensor) -> Tensor:
-        """Which tokens may be drawn, at least one in every row.
+        """Return which tokens may be drawn, at least one in every row.
 
         scores [B, V] -> bool [B, V]. Scores are log-probabilities at this temperature, less the highest: that
         one is 0.

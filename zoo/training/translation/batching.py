@@ -47,7 +47,7 @@ def epoch_batches(lengths: Sequence[tuple[int, int]], tokens: int, seed: int, ep
 
 
 def _bucket(sides: tuple[int, int]) -> tuple[int, int]:
-    """What pairs of one bucket share: the longer side, and the shorter one roughly."""
+    """Return what pairs of one bucket share: the longer side, and the shorter one roughly."""
     return max(sides), min(sides) // 4
 
 
