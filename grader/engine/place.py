@@ -347,7 +347,8 @@ class Flow:
             outputs = self.outputs(index)
             if any(self.name(value) is None for value in outputs):
                 drawn = event.frame in self._constructors and self.trace.values[outputs[0]].requires_grad
-                return None if drawn else False  # a parameter's first values are free
+                counted = event.name == "arange"
+                return None if drawn or counted else False  # a parameter's first values are free, as is counting
             return True if any(self._tells(value) for value in outputs) else None
         if event.kind == "given":
             return None
