@@ -31,6 +31,7 @@ from grader.engine.place import (
     not_raised,
     other_default,
     raised,
+    turned_first,
     where,
     written,
 )
@@ -247,6 +248,9 @@ class Locator:
         right = self._key.right(wrong.scenario, wrong.got.free).error
         if right is not None and error is None:
             return not_raised(self.source, right.type_name)
+        index = turned_first(flow)
+        if index is not None:
+            return self._where(flow, wrong, index, "value", exact=exact)
         return at_the_end(flow)
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:

@@ -150,6 +150,16 @@ class Source:
             if isinstance(node, (ast.Raise, ast.Assert))
         ]
 
+    def last_line(self, line: int) -> int | None:
+        """The last statement of the function that a line belongs to."""
+        found = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        return max(found, key=lambda node: node.lineno).body[-1].lineno if found else None
+
     def constructor_end(self, line: int) -> int | None:
         """The last line of the constructor of the class that a line belongs to."""
         for node in ast.walk(self._tree):
@@ -361,6 +371,13 @@ class Flow:
     @cached_property
     def _constructors(self) -> set[int]:
         return {event.frame for event in self.events if event.kind == "given" and event.name == "__init__"}
+
+    def is_turned(self, value: int) -> bool:
+        """Whether a value is right in another layout than that of any right run."""
+        numbers, found = self.trace.values[value].numbers, self.name(value)
+        if numbers is None or found is None or level(numbers):
+            return False
+        return value not in self._parts and turned(numbers, found.numbers, self.right.close)
 
     def _tells(self, value: int) -> bool:
         numbers = self.trace.values[value].numbers
@@ -748,11 +765,33 @@ def not_raised(source: Source, type_name: str) -> Where | None:
     return Where(Place(first, first), "error", other if other != first else None)
 
 
+def turned_first(flow: Flow) -> int | None:
+    """Where all is right but the layout of the result: the first event that turned it."""
+    ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
+    odd = {
+        index
+        for end in ends
+        for index in flow.ancestors(end)
+        if flow.events[index].kind == "call" and any(map(flow.is_turned, flow.outputs(index)))
+    }
+    last = {flow.producer(ref.value) for end in ends for item in flow.events[end].result for ref in refs(item)}
+    if not last & odd:
+        return None
+    return next((index for index in sorted(odd) if not odd & flow.ancestors(index)), None)
+
+
+def not_returned(flow: Flow) -> Where | None:
+    """The end of the function that gives nothing back."""
+    begun = [one for one in flow.events if one.kind == "given" and not one.callers and one.name != "__init__"]
+    line = flow.source.last_line(begun[-1].place.line) if begun else None
+    return None if line is None else Where(Place(line, line), "omitted", begun[-1].place.line)
+
+
 def at_the_end(flow: Flow) -> Where | None:
     """All values are right, but not the last one: what is missing would come last."""
     ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
     if not ends:
-        return None
+        return not_returned(flow)
     end = flow.events[ends[-1]]
     lines = [
         i for i in range(ends[-1]) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"
