@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +13,10 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.submission import SubmissionError
-from grader.core.value_trace import Recordable, ValueTrace
+from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
+from grader.engine.edits import Edits
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
@@ -40,6 +42,9 @@ from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
+MOST_EDITS = 150
+MOST_EDITED = 4  # scenarios that must be right with an edit
+EDITING_S = 2.0  # of CPU
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -82,7 +87,8 @@ class Locator:
 
     def __init__(self, submission: Recordable, source: str, subject: Subject, seed: int) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
-        self.source = Source(source)
+        self.source, self._text = Source(source), source
+        self._suspected: list[int] = []
         self._key: AnswerKey = answer_key(subject, seed)
         self._grading = grading_of(submission, seed, subject)
 
@@ -114,14 +120,54 @@ class Locator:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
         found: list[Where] = []
         counts: Counter[int] = Counter()
+        self._suspected.clear()
         for each in wrong[:MOST_SCENARIOS]:
             one = self._one(each)
             if one is not None:
                 found.append(one)
                 counts[one.place.line] += one.why != "omitted"
                 if counts[one.place.line] == ENOUGH_AGREE:
-                    return one
-        return max(found, key=lambda one: counts[one.place.line], default=None)
+                    break
+        best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
+        if best is not None and (best.proved or best.why in ("gradient", "in place")):
+            return best
+        lines = [line for one in found for line in one.lines] + self._suspected
+        line = self._undone(wrong, lines)
+        if line is None:
+            return best
+        if best is None or best.place.line != line:
+            other = next((one for one in (best.lines if best else ()) if one != line), None)
+            why = "value" if best is None else best.why
+            best = Where(Place(line, line), why, other, event=None)
+        return replace(best, proved=True)
+
+    def _undone(self, wrong: Sequence[Wrong], lines: Sequence[int]) -> int | None:
+        """The line in which a small change makes wrong results right."""
+        if not isinstance(self.submission, Editable):
+            return None
+        edits, left = Edits(self._text), MOST_EDITS
+        end = time.process_time() + EDITING_S
+        for line in dict.fromkeys(lines):
+            for text in edits.of(line):
+                if not left or time.process_time() > end:
+                    return None
+                left -= 1
+                if self._is_right(text, wrong):
+                    return line
+        return None
+
+    def _is_right(self, text: str, wrong: Sequence[Wrong]) -> bool:
+        """Whether the file is right with another text."""
+        assert isinstance(self.submission, Editable)
+        try:
+            copy = self.submission.edited(text)
+            return copy is not None and all(
+                same(one.scenario, self._key.right(one.scenario, got.free), got)
+                for one in wrong[:MOST_EDITED]
+                for got in [self._grading.ask(one.scenario, of=copy)]
+            )
+        except SubmissionError:
+            return False
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16
@@ -225,6 +271,11 @@ class Locator:
 
     def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
         error = wrong.got.error
+        ran = [event.place.line for event in flow.events if event.kind != "given"]
+        odd = [flow.events[i].place.line for i in range(len(flow.events)) if flow.is_right(i) is False]
+        callers = [line for i, event in enumerate(flow.events) for line in event.callers if flow.is_right(i) is False]
+        tests = [line for one in ran for line, _ in self.source.tests(one)]
+        self._suspected += [*odd, *callers, *tests, *reversed(ran)]
         if all(name.startswith("gradient") for name in wrong.names):
             index = cut_off(flow)
             if index is not None:
