@@ -59,15 +59,35 @@ class Edits:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
 
-    def of(self, line: int) -> Iterator[str]:
-        """The file with one thing in this line changed: operators and numbers first, names last."""
-        nodes = self._nodes.get(line, [])
-        for change in (self._changed, self._renamed, self._inverted):
-            for node in nodes:
-                for new in change(node):
-                    text = self._with(node, new)
-                    if text is not None:
-                        yield text
+    def among(self, suspected: Sequence[int], lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """Lines, each with the file as it is with one thing in this line changed; the most likely changes first.
+
+        Args:
+            suspected: lines in which everything is tried first.
+            lines: the others.
+        """
+        first = list(dict.fromkeys(suspected))
+        rest = [line for line in dict.fromkeys(lines) if line not in first]
+        conditions = [line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))]
+        for some, changes in (
+            (first, (self._changed, self._renamed, self._inverted)),
+            (conditions, (self._changed, self._renamed, self._inverted)),
+            ([line for line in rest if line not in conditions], (self._changed,)),
+            (rest, (self._renamed,)),
+            ([line for line in rest if line not in conditions], (self._inverted,)),
+        ):
+            for line in some:
+                for change in changes:
+                    for node in self._nodes.get(line, ()):
+                        texts = (self._with(node, new) for new in change(node))
+                        yield from ((line, text) for text in texts if text is not None)
+
+    def forced(self) -> Iterator[tuple[int, str]]:
+        """Lines of conditions, each with the file as it is where the condition is always, or never, true."""
+        for line, nodes in self._nodes.items():
+            for node in (one for one in nodes if id(one) in self._conditions):
+                texts = (self._with(node, ast.Constant(value)) for value in (True, False))
+                yield from ((line, text) for text in texts if text is not None)
 
     @cached_property
     def _conditions(self) -> set[int]:

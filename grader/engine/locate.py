@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -42,8 +43,9 @@ from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 150
-MOST_EDITED = 4  # scenarios that must be right with an edit
+MOST_EDITS = 250
+MOST_FORCED = 20
+MOST_EDITED = 8  # scenarios that must be right with an edit, of the wrong and of the right ones
 EDITING_S = 2.0  # of CPU
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
@@ -129,10 +131,11 @@ class Locator:
                 if counts[one.place.line] == ENOUGH_AGREE:
                     break
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
-        if best is not None and (best.proved or best.why in ("gradient", "in place")):
+        if best is not None and best.why in ("gradient", "in place"):
             return best
-        lines = [line for one in found for line in one.lines] + self._suspected
-        line = self._undone(wrong, lines)
+        lines = [line for one in found for line in one.lines]
+        most = MOST_EDITS // 2 if best is not None and best.proved else MOST_EDITS
+        line = self._undone(wrong, lines, [*self._suspected, *self.source.statements], most)
         if line is None:
             return best
         if best is None or best.place.line != line:
@@ -141,30 +144,37 @@ class Locator:
             best = Where(Place(line, line), why, other, event=None)
         return replace(best, proved=True)
 
-    def _undone(self, wrong: Sequence[Wrong], lines: Sequence[int]) -> int | None:
+    def _undone(
+        self, wrong: Sequence[Wrong], suspected: Sequence[int], lines: Sequence[int], most: int
+    ) -> int | None:
         """The line in which a small change makes wrong results right."""
         if not isinstance(self.submission, Editable):
             return None
-        edits, left = Edits(self._text), MOST_EDITS
+        asked = [one.scenario for one in wrong[:MOST_EDITED]]
+        component, known = wrong[0].scenario.component, {one.scenario for one in wrong}
+        others = [one for one in scenarios_of(self._key.scenarios, component) if one not in known]
+        asked += others[:: max(1, len(others) // MOST_EDITED)]
         end = time.process_time() + EDITING_S
-        for line in dict.fromkeys(lines):
-            for text in edits.of(line):
-                if not left or time.process_time() > end:
-                    return None
-                left -= 1
-                if self._is_right(text, wrong):
-                    return line
+        edits = Edits(self._text)
+        for line, text in islice(edits.among(suspected, lines), most):
+            if time.process_time() > end:
+                break
+            if self._is_right(text, asked):
+                return line
+        for line, text in islice(edits.forced(), MOST_FORCED):  # with it what was right may be wrong
+            if self._is_right(text, asked[: len(wrong)]):
+                return line
         return None
 
-    def _is_right(self, text: str, wrong: Sequence[Wrong]) -> bool:
+    def _is_right(self, text: str, asked: Sequence[Scenario]) -> bool:
         """Whether the file is right with another text."""
         assert isinstance(self.submission, Editable)
         try:
             copy = self.submission.edited(text)
             return copy is not None and all(
-                same(one.scenario, self._key.right(one.scenario, got.free), got)
-                for one in wrong[:MOST_EDITED]
-                for got in [self._grading.ask(one.scenario, of=copy)]
+                same(scenario, self._key.right(scenario, got.free), got)
+                for scenario in asked
+                for got in [self._grading.ask(scenario, of=copy)]
             )
         except SubmissionError:
             return False

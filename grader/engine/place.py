@@ -19,6 +19,7 @@ from grader.core.value_trace import Event, Odd, Place, Plain, Ref, ValueTrace
 from grader.engine.alignment import Right, RightCall, RightValues, equal, hidden, level, plain_name, same_layout, turned
 
 MOST_BACK = 4
+LAYOUT = {"getitem", "unsqueeze", "reshape", "transpose", "expand", "to", "float", "double", "long", "T", "squeeze"}
 COMMUTING = {"add", "mul", "and", "or"}
 
 
@@ -162,12 +163,34 @@ class Source:
 
     def constructor_end(self, line: int) -> int | None:
         """The last line of the constructor of the class that a line belongs to."""
+        found = self._constructor(line)
+        return None if found is None else found.body[-1].lineno
+
+    def local_in_constructor(self, line: int, name: str | None) -> int | None:
+        """The line in which that constructor gives a value to a local of this name."""
+        found = self._constructor(line)
+        stored = [
+            node.lineno
+            for node in (ast.walk(found) if found is not None else ())
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        ]
+        return min(stored, default=None)
+
+    def _constructor(self, line: int) -> ast.FunctionDef | None:
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or line):
                 for one in node.body:
                     if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                        return one.body[-1].lineno
+                        return one
         return None
+
+    @cached_property
+    def statements(self) -> list[int]:
+        """Lines in which the statements of functions begin."""
+        functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
+        return sorted({
+            node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)
+        })  # fmt: skip
 
     @cached_property
     def constants(self) -> Mapping[str, int]:
@@ -208,7 +231,7 @@ class Source:
                 continue
             for node in ast.walk(function):
                 if isinstance(node, ast.Assign):
-                    for target in node.targets:
+                    for target in (one for whole in node.targets for one in ast.walk(whole)):
                         if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
                             found.setdefault(target.attr, node.lineno)
                 if (
@@ -357,8 +380,8 @@ class Flow:
             outputs = self.outputs(index)
             if any(self.name(value) is None for value in outputs):
                 drawn = event.frame in self._constructors and self.trace.values[outputs[0]].requires_grad
-                counted = event.name == "arange"
-                return None if drawn or counted else False  # a parameter's first values are free, as is counting
+                # A parameter's first values are free, as is counting.
+                return None if drawn or self._counts(index) else False
             return True if any(self._tells(value) for value in outputs) else None
         if event.kind == "given":
             return None
@@ -367,6 +390,18 @@ class Flow:
             return all(self.right.has_plain(item, event.name) for item in items) if items else None
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
+
+    def _counts(self, index: int) -> bool:
+        """Whether an event counts from 0, or gives such numbers another layout."""
+        event = self.events[index]
+        if event.name == "arange":
+            return True
+        made = [self.producer(value) for value in event.inputs]
+        return (
+            plain_name(event.name) in LAYOUT
+            and len(made) > 0
+            and all(one is not None and one < index and self._counts(one) for one in made)
+        )
 
     @cached_property
     def _constructors(self) -> set[int]:
@@ -624,11 +659,22 @@ def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
     if right:
         value = flow.name(flow.outputs(right[-1])[0])
         last = flow.events[right[-1]].place.end_line, "" if value is None else value.name
-    other = _odd(flow, index) or _made_in(flow, index)
+    other = _elsewhere_right(flow, index) or _odd(flow, index) or _made_in(flow, index)
     if other is None and seen is not None and flow.events[seen].place.line != event.place.line:
         other = flow.events[seen].place.line
     other = other or _turned(flow, index, event.inputs) or _other(flow, index)
     return Where(event.place, why, other, event.callers, last, event=index)
+
+
+def _elsewhere_right(flow: Flow, index: int) -> int | None:
+    """The calling line, where the same expression is right for another call."""
+    event = flow.events[index]
+    others = (
+        one
+        for one, other in enumerate(flow.events)
+        if other.place == event.place and other.callers[:1] != event.callers[:1] and flow.agrees(one)
+    )
+    return event.callers[0] if event.callers and next(others, None) is not None else None
 
 
 def _odd(flow: Flow, index: int) -> int | None:
@@ -752,7 +798,7 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
     found = re.search(r"has no attribute '(\w+)'|before Module.__init__", message)
     if found is None or found[1] in source.attributes:
         return None
-    return source.constructor_end(line)
+    return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
 
 
 def not_raised(source: Source, type_name: str) -> Where | None:
@@ -792,13 +838,25 @@ def at_the_end(flow: Flow) -> Where | None:
     ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
     if not ends:
         return not_returned(flow)
-    end = flow.events[ends[-1]]
-    lines = [
-        i for i in range(ends[-1]) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"
-    ]
-    if not lines:
-        return Where(end.place, "omitted", _other(flow, ends[-1]), event=ends[-1])
+    at = _innermost(flow, ends[-1])
+    end, outermost = flow.events[at], flow.events[ends[-1]]
+    lines = [i for i in range(at) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
+    if end is not outermost or not lines:
+        other = outermost.place.line if end is not outermost else _other(flow, at)
+        return Where(end.place, "omitted", other, event=at)
     last = flow.events[lines[-1]]
     computed = any(e.kind == "call" and e.place.line == last.place.line for e in flow.events)
     other = None if computed else _other(flow, lines[-1])
     return Where(last.place, "omitted", other or end.place.line, event=lines[-1])
+
+
+def _innermost(flow: Flow, index: int) -> int:
+    """The return that gave a value which the functions around it gave back as it was."""
+    found = index
+    for before in range(index - 1, -1, -1):
+        event = flow.events[before]
+        if event.kind == "line" and event.frame == flow.events[found].frame:
+            break
+        if event.kind == "return" and event.result == flow.events[found].result:
+            found = before
+    return found
