@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.options import OneOf, SomeOf
+from grader.cli.options import OneOf, SomeOf, exercise_names
 from grader.core.results import GraderBrokenError, clean
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
 from zoo.core.errors import ZooError
@@ -30,12 +30,6 @@ def _categories() -> Iterable[str]:
     from grader.catalog import CATEGORIES
 
     return CATEGORIES
-
-
-def _exercises() -> Iterable[str]:
-    from grader.catalog import get_exercises
-
-    return get_exercises()
 
 
 def _rules() -> Iterable[str]:
@@ -61,7 +55,7 @@ _gradebook = click.option(
 )
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _exercise = click.option(
-    "--exercise", type=OneOf("exercise", _exercises), metavar="NAME", help="Only this exercise."
+    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
 )
 
 
@@ -149,7 +143,7 @@ classroom.name = "class"
 @click.option("--roster", type=click.Path(path_type=Path, dir_okay=False), help="CSV file of the students.")
 @click.option(
     "--exercise",
-    type=OneOf("exercise", _exercises),
+    type=OneOf("exercise", exercise_names),
     metavar="NAME",
     help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
 )
@@ -333,7 +327,9 @@ def _print_tally(tally: Tally) -> None:
 
 @classroom.command(short_help="Regrade after a change of tests, torch or sandbox.")
 @click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
-@click.option("--exercise", type=OneOf("exercise", _exercises), metavar="NAME", help="Only this exercise.")
+@click.option(
+    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
+)
 @click.option("--student", metavar="STUDENT", help="Only this student.")
 @click.option("--since", metavar="WHEN", help="Only files graded at or after this time ('2026-03-01 12:00').")
 @click.option("--force", is_flag=True, help="Include files that the current version has already graded.")
@@ -473,7 +469,7 @@ def show(student: str, path: Path, as_json: bool) -> None:
 
 @classroom.command(short_help="Set points by hand.")
 @click.argument("student")
-@click.argument("exercise", type=OneOf("exercise", _exercises))
+@click.argument("exercise", type=OneOf("exercise", exercise_names))
 @click.argument("points", type=click.FloatRange(min=0), required=False)
 @click.option("--reason", required=True, help="Reason for the change; it is recorded.")
 @click.option("--who", help="Name to record (default: your user name).")
