@@ -77,7 +77,9 @@ class RemoteSubmission:
 
     def _load(self, source: bytes) -> None:
         if len(source) > MAX_SOURCE:
-            raise SubmissionError("syntax", f"{self._filename}: {len(source):,} bytes, where 1 MB is the most")
+            raise SubmissionError(
+                "syntax", f"{self._filename}: {len(source):,} bytes, where 1 MB is the most"
+            )
         request = {"op": "source", "filename": self._filename, "strict": self._link.uses is not None}
         self._link.send(request, [memoryview(source)], "importing the file")
 
