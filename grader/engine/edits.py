@@ -60,26 +60,36 @@ class Edits:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
 
-    def among(self, suspected: Sequence[int], lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+    def among(
+        self, suspected: Sequence[int], odd: Sequence[int], others: Sequence[int] = ()
+    ) -> Iterator[tuple[int, str]]:
         """Lines, each with the file as it is with one thing in this line changed; the most likely changes first.
 
         Args:
-            suspected: lines in which everything is tried first.
-            lines: the others.
+            suspected: the most likely lines.
+            odd: lines where something is not right.
+            others: all that may be.
         """
         first = list(dict.fromkeys(suspected))
-        rest = [line for line in dict.fromkeys(lines) if line not in first]
+        second = [line for line in dict.fromkeys(odd) if line not in first]
+        rest = [line for line in dict.fromkeys([*second, *others]) if line not in first]
         conditions = [
             line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))
         ]
-        for some, changes in (
-            (first, (self._changed, self._renamed, self._inverted)),
-            (conditions, (self._changed, self._renamed, self._inverted)),
-            ([line for line in rest if line not in conditions], (self._changed,)),
-            (rest, (self._renamed,)),
-            ([line for line in rest if line not in conditions], (self._inverted,)),
+        second = [line for line in second if line not in conditions]
+        rest = [line for line in rest if line not in conditions and line not in second]
+        changed, renamed = (self._changed,), (self._renamed, self._inverted)
+        for lines, changes in (
+            (first, changed),
+            (conditions, changed),
+            (second, changed),
+            (first, renamed),
+            (conditions, renamed),
+            (rest, changed),
+            (second, renamed),
+            (rest, renamed),
         ):
-            for line in some:
+            for line in lines:
                 for change in changes:
                     for node in self._nodes.get(line, ()):
                         yield from ((line, self._with(node, new)) for new in change(node))

@@ -92,7 +92,8 @@ class Locator:
     def __init__(self, submission: Recordable, source: str, subject: Subject, seed: int) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self.source, self._text = Source(source), source
-        self._suspected: list[int] = []
+        self._odd: list[int] = []  # lines with something that is not right, ...
+        self._ran: list[int] = []  # ... and all that ran, with the conditions for it
         self._key: AnswerKey = answer_key(subject, seed)
         self._grading = grading_of(submission, seed, subject)
 
@@ -124,7 +125,8 @@ class Locator:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
         found: list[Where] = []
         counts: Counter[int] = Counter()
-        self._suspected.clear()
+        self._odd.clear()
+        self._ran.clear()
         for each in wrong[:MOST_SCENARIOS]:
             one = self._one(each)
             if one is not None:
@@ -139,7 +141,7 @@ class Locator:
                 return best
         lines = [line for one in found for line in one.lines]
         most = MOST_EDITS // 2 if best is not None and best.proved else MOST_EDITS
-        line = self._undone(wrong, lines, [*self._suspected, *self.source.statements], most)
+        line = self._undone(wrong, lines, most)
         if line is None:
             return best
         if best is None or best.place.line != line:
@@ -148,9 +150,7 @@ class Locator:
             best = Where(Place(line, line), why, other, event=None)
         return replace(best, proved=True, evidence="edited")
 
-    def _undone(
-        self, wrong: Sequence[Wrong], suspected: Sequence[int], lines: Sequence[int], most: int
-    ) -> int | None:
+    def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> int | None:
         """The line in which a small change makes wrong results right."""
         if not isinstance(self.submission, Editable):
             return None
@@ -161,7 +161,8 @@ class Locator:
         asked += others[:: max(1, len(others) // MOST_EDITED)]
         end = time.process_time() + EDITING_S
         edits = Edits(self._text)
-        for number, (line, text) in enumerate(islice(edits.among(suspected, lines), most)):
+        tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
+        for number, (line, text) in enumerate(islice(tried, most)):
             if number % 8 == 0 and time.process_time() > end:
                 break
             if self._is_right(text, asked):
@@ -295,7 +296,8 @@ class Locator:
         ]
         tests = [line for one in ran for line, _ in self.source.tests(one)]
         made = [self.source.made(line) for line in dict.fromkeys([*odd, *ran])]
-        self._suspected += [*odd, *callers, *tests, *(one for some in made for one in some), *reversed(ran)]
+        self._odd += [*odd, *callers, *(one for some in made for one in some)]
+        self._ran += [*tests, *reversed(ran)]
         if all(name.startswith("gradient") for name in wrong.names):
             index = cut_off(flow)
             if index is not None:
