@@ -119,11 +119,7 @@ class RightValues:
         summary = _summary(kept)
         known = self._by_size.setdefault(x.numel(), [])
         for one in known:
-            if (
-                one.summary == summary
-                and one.numbers.shape == kept.shape
-                and torch.equal(one.numbers, kept)
-            ):
+            if one.summary == summary and one.numbers.shape == kept.shape and torch.equal(one.numbers, kept):
                 if name and not one.name:  # a step's result, met before as that of its last operation
                     one.name = name
                 return one
@@ -231,8 +227,8 @@ class RightValues:
         for event in found.events:
             given = [found.values[one].numbers for one in event.inputs]
             kept = [hidden(numbers) for numbers in given if numbers is not None]
-            for value in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
-                numbers = found.values[value].numbers
+            for output in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
+                numbers = found.values[output].numbers
                 if numbers is not None:
                     self.add_call(event.name, kept, numbers, event.arguments)
         self.given = [event.names for event in found.events if event.kind == "given" and not event.callers]
