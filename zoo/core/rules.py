@@ -109,7 +109,7 @@ def causal_mask(plan: Plan) -> str:
         return ""
     return (
         f"masking={plan['masking'].name} does not hide later positions, so the decoder would see the tokens that it is "
-        "to predict. Take masking=full, or assembly=encoder, which has no decoder."
+        "to predict. Use masking=full, or assembly=encoder, which has no decoder."
     )
 
 
@@ -120,7 +120,7 @@ def tied_table(plan: Plan) -> str:
         return ""
     return (
         f"embedding={embedding.name} shares the target's table with the head, and assembly={plan['assembly'].name} has "
-        "no target side. Take embedding=three-way, whose one table is the source's too."
+        "no target side. Use embedding=three-way, whose one table is the source's too."
     )
 
 
@@ -131,7 +131,7 @@ def unused_decoding(plan: Plan) -> str:
         return ""
     return (
         f"assembly={plan['assembly'].name} generates nothing, so decoding={plan['decoding'].name} would have no use. "
-        f"Take decoding={default}, the default, or assembly=decoder or assembly=encoder-decoder, which generate."
+        f"Use decoding={default}, the default, or assembly=decoder or assembly=encoder-decoder, which generate."
     )
 
 

@@ -105,14 +105,14 @@ def check_model(blueprint: Blueprint, task: TaskData) -> None:
     plan = make_plan(blueprint)
     if not plan.has("decoder"):
         raise CombinationError(
-            f"The task is answered token by token, and assembly={plan['assembly'].name} generates nothing. Take "
+            f"The task is answered token by token, and assembly={plan['assembly'].name} generates nothing. Use "
             "assembly=encoder-decoder, or assembly=decoder, which goes on with its source."
         )
     if plan.has("encoder"):
         return check_sizes(blueprint.sizes, task)
     if task.src_vocab != task.tgt_vocab:
         raise CombinationError(
-            f"The task has a vocabulary for each side, and assembly={plan['assembly'].name} has one. Take "
+            f"The task has a vocabulary for each side, and assembly={plan['assembly'].name} has one. Use "
             "assembly=encoder-decoder."
         )
     if blueprint.sizes.max_len < 2 * task.max_len:

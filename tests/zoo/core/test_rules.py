@@ -69,7 +69,7 @@ BROKEN = {
     ),
     "mask-form": Broken(
         {"attention": "odd"},
-        "attention=odd takes masks as runes, and the zoo has no such mask to convert mask=bool to.",
+        "attention=odd takes masks as runes, to which mask=bool cannot be converted (see `zoo list mask`).",
         {"attention": "eager"},
         registry_with(mask_forms=("runes",)),
     ),
@@ -81,7 +81,7 @@ BROKEN = {
     ),
     "causal-mask": Broken(
         {"masking": "odd"},
-        "masking=odd does not hide later positions, so the decoder would see the tokens that it is to predict. Take "
+        "masking=odd does not hide later positions, so the decoder would see the tokens that it is to predict. Use "
         "masking=full, or assembly=encoder, which has no decoder.",
         {"assembly": "encoder"},
         registry_with("masking", causal=False),
@@ -108,13 +108,13 @@ BROKEN = {
     ),
     "tied-table": Broken(
         {"embedding": "tied", "assembly": "encoder"},
-        "embedding=tied shares the target's table with the head, and assembly=encoder has no target side. Take "
+        "embedding=tied shares the target's table with the head, and assembly=encoder has no target side. Use "
         "embedding=three-way, whose one table is the source's too.",
         {"embedding": "three-way"},
     ),
     "unused-decoding": Broken(
         {"decoding": "beam", "assembly": "encoder"},
-        "assembly=encoder generates nothing, so decoding=beam would have no use. Take decoding=greedy, the default, or "
+        "assembly=encoder generates nothing, so decoding=beam would have no use. Use decoding=greedy, the default, or "
         "assembly=decoder or assembly=encoder-decoder, which generate.",
         {"assembly": "decoder"},
     ),

@@ -228,7 +228,7 @@ class TestGenerating:
             token = torch.arange(len(rows)) + 4
 
     def test_an_encoder_generates_nothing(self) -> None:
-        with pytest.raises(CombinationError, match=r"it has no decoder\. Take assembly=decoder, or"):
+        with pytest.raises(CombinationError, match=r"it has no decoder\. Use assembly=decoder, or"):
             generate(make("encoder"), TOKENS, 3, GreedyDecoding())
 
 

@@ -43,7 +43,7 @@ def test_a_decoder_learns_to_answer() -> None:
 @pytest.mark.parametrize(
     ("assembly", "sizes", "message"),
     [
-        ("encoder", {}, "assembly=encoder generates nothing. Take assembly=encoder-decoder, or assembly=decoder"),
+        ("encoder", {}, "assembly=encoder generates nothing. Use assembly=encoder-decoder, or assembly=decoder"),
         ("decoder", {}, "max_len=16 is too small for the task: with assembly=decoder, source and answer are one"),
         ("decoder", {"max_len": 22, "tgt_vocab": 20}, "vocab=20 is too small"),
     ],

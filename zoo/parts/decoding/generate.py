@@ -46,7 +46,7 @@ def generate(
     """
     if not hasattr(model, "decode"):
         raise CombinationError(
-            f"{type(model).__name__} generates nothing: it has no decoder. Take assembly=decoder, or "
+            f"{type(model).__name__} generates nothing: it has no decoder. Use assembly=decoder, or "
             "assembly=encoder-decoder."
         )
     if src.size(0) == 0:
