@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -166,6 +167,7 @@ def test_what_cannot_be_imported_ends_its_worker(source: str, kind: str, message
     [
         (b"\\xff" * 64, "claims"),
         (b"\\x02\\0\\0\\0\\0\\0\\0\\0{}", "not asked"),
+        (b'\\x07\\0\\0\\0\\0\\0\\0\\0{"n":1}', "not asked"),  # the answer to an earlier request
     ],
 )
 def test_a_forged_answer_ends_its_worker(raw: bytes, message: str) -> None:
@@ -179,6 +181,45 @@ def test_a_forged_answer_ends_its_worker(raw: bytes, message: str) -> None:
     with pytest.raises(SubmissionError, match=message) as caught:
         submission.function("f").call([])
     assert (caught.value.kind, caught.value.fatal) == ("protocol", True)
+
+
+def one_for_all(answer: dict[str, Any]) -> None:
+    answer["instance"] = True
+
+
+def transposed(answer: dict[str, Any]) -> None:
+    for entry in answer["tensors"]:
+        entry[1] = entry[1][::-1]
+
+
+@pytest.mark.parametrize(
+    ("to", "change", "message"),
+    [
+        ("construct", one_for_all, "not a whole number"),
+        ("backward", transposed, r"a gradient of shape \[3, 2\], expected \[2, 3\]"),
+    ],
+)
+def test_an_answer_that_does_not_fit_its_request_ends_its_worker(
+    monkeypatch: pytest.MonkeyPatch, to: str, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    own = Worker()
+    submission, request = load(own, MODULE.replace("torch.ones(2)", "torch.ones(3)")), own.request
+
+    def changed(header: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        answer, body = request(header, *args, **kwargs)
+        if header["op"] == to:
+            change(answer)
+        return answer, body
+
+    monkeypatch.setattr(own, "request", changed)
+
+    def converse() -> None:
+        part, x = submission.construct("Part", []), torch.ones(2, 3)
+        part.backward(part.call([x], grad=[0]), [x])
+
+    with pytest.raises(SubmissionError, match=message) as caught:
+        converse()
+    assert (caught.value.kind, own.alive) == ("protocol", False)
 
 
 def test_100_mb_of_output_is_a_limit(worker: Worker) -> None:
