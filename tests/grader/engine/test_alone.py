@@ -42,12 +42,18 @@ def test_a_missing_scale_costs_only_what_it_touches() -> None:
 @pytest.mark.parametrize(
     ("test", "old", "new"),
     [
-        ("class.test_eval_mode", "self.dropout(weights)", "F.dropout(weights, self.dropout.p)"),
-        ("class.test_dropout", "weights = self.dropout(weights)", "pass"),
-        (
+        pytest.param(
+            "class.test_eval_mode",
+            "self.dropout(weights)",
+            "F.dropout(weights, self.dropout.p)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("class.test_dropout", "weights = self.dropout(weights)", "pass", marks=pytest.mark.slow),
+        pytest.param(
             "function.test_dtypes",
             "return output, weights",
             "return output.float(), weights.float()",
+            marks=pytest.mark.slow,
         ),
         (
             "class.test_same_every_time",

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 CAP_SYS_PTRACE, CAP_SYS_RESOURCE = 19, 24
 LEVELS = ("none", "process", "strict")
 CASES = [
-    pytest.param(name, level, marks=[pytest.mark.slow] if one.slow else [], id=f"{name}-{level}")
+    pytest.param(name, level, marks=[pytest.mark.slow] * (one.slow or level == "none"), id=f"{name}-{level}")
     for level in LEVELS
     for name, one in ACTS.items()
 ]

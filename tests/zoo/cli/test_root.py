@@ -240,7 +240,9 @@ class Mine(EagerAttention):
 """
 
 
-@pytest.mark.parametrize("command", ["build", "compare", "compare --jobs=2", "check"])
+@pytest.mark.parametrize(
+    "command", ["build", "check", pytest.param("compare --jobs=2", marks=pytest.mark.slow)]
+)
 def test_what_a_part_prints_is_not_in_the_json(command: str, shell: Zoo, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PRINTS)
     part = f"{tmp_path / 'mine.py'}:Mine"
