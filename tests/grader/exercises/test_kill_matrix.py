@@ -9,29 +9,15 @@ import pytest
 
 from grader.author.matrix import variants, wrong_code
 from grader.catalog import get_exercise, get_exercises, get_mistakes
-from grader.core.results import Result
-from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
-from grader.run.session import Session
+from tests.grader.grades import RIGHT, failures, graded
 from tests.grader.right import right_files
 
-WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
 NAMES = list(get_exercises())
 SEEDS = {"decoding": 10, "transformer": 15, "kv_cache": 15}  # the others: 40; a grade of these takes seconds
 
 
-RIGHT = [(name, title) for name in NAMES for title in right_files(name)]
 EVERY = 6  # right files: all but every so many are slow
-
-
-def graded(exercise: str, submission: Submission, seed: int = 3) -> list[Result]:
-    return Session(get_exercise(exercise), lambda: submission, seed=seed).run(WITHOUT_TRAINING)
-
-
-def failures(results: list[Result]) -> dict[str, set[str]]:
-    """Ids of the mistakes named, by failed test."""
-    assert not [(r.name, r.message) for r in results if r.status == "error"]
-    return {r.name: {m.id for m in r.mistakes} for r in results if r.status == "failed"}
 
 
 @pytest.mark.parametrize("name", NAMES)

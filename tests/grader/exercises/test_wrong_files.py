@@ -9,7 +9,7 @@ import pytest
 from grader.engine.devices import FIXED_DEVICE
 from grader.engine.local import LocalSubmission
 from tests import ROOT
-from tests.grader.exercises.test_kill_matrix import failures, graded
+from tests.grader.grades import failures, graded
 from tests.grader.wrong.attention import RIGHT
 
 MODULES = sorted(

@@ -275,6 +275,7 @@ def test_standard_output_is_kept_for_json_only_while_the_command_runs(
     assert ("Usage: zoo build" in capsys.readouterr().out) == ("--help" in arguments)
 
 
+@pytest.mark.slow
 def test_nor_in_the_csv(shell: Zoo, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PRINTS)
     small = ("--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=1")

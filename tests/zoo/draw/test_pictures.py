@@ -134,7 +134,10 @@ class TestSchedule:
 
 
 class TestModel:
-    @pytest.mark.parametrize("name", get_presets())
+    @pytest.mark.parametrize(
+        "name",
+        [pytest.param(name, marks=[pytest.mark.slow] * (i % 4 > 0)) for i, name in enumerate(get_presets())],
+    )
     def test_every_preset_fits(self, name: str) -> None:
         figure = zoo.draw.model(name)
         assert not misplaced(figure)
