@@ -338,7 +338,7 @@ class Grading:
             return found
         findings.random = self._is_random(findings)
         if not thorough or findings.random or nothing(findings) is not None:
-            return []
+            return namer.alone_where_finite()
         return namer.several()
 
     def _is_random(self, findings: Findings) -> bool:

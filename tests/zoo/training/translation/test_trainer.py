@@ -202,7 +202,7 @@ def test_what_is_asked_for_wins_over_the_preset() -> None:
 
 
 def test_a_sentence_longer_than_a_batch_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ZooError, match="one sentence alone"):
+    with pytest.raises(ZooError, match="the longest sentence has"):
         trainer_of(make_run(tmp_path / "run", tokens=2))
 
 
