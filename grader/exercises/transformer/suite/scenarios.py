@@ -1,7 +1,7 @@
 """What the hidden tests ask `Transformer`.
 
-The stacks are single layers of the judge's, which take masks in any form. What comes out at PAD positions is free, and
-is not compared.
+The stacks are single layers of the judge's, which take masks in any form. Numbers that come out at PAD positions are
+not compared, since some models set them to 0; what a query that is PAD looks at is.
 """
 
 from __future__ import annotations
