@@ -246,6 +246,24 @@ def telling(seed: int, search: Search) -> tuple[Weights, Tensor]:
             return weights, torch.stack(chosen)
 
 
+@lru_cache(maxsize=256)
+def beyond(seed: int, search: Search, narrow: int) -> tuple[Weights, Tensor]:
+    """Weights, and sentences on which all readings agree, and a beam of `narrow` gives other ids."""
+    draws = Draws(seed)
+    while True:
+        weights = doubtful(draws, search.ids)
+        drawn = sentences(draws, search.ids, ASKED, 4)
+        request = search.request(speller(weights), drawn)
+        other = rows(REFERENCE, replace(request, beam=narrow))
+        asked = [i for i, (a, b) in enumerate(zip(rows(REFERENCE, request), other, strict=True)) if a != b]
+        if not asked:
+            continue
+        drawn = drawn[asked]
+        fine = torch.tensor(agreed(replace(request, src=drawn), draws)[1])
+        if bool(fine.any()):
+            return weights, drawn[fine][: search.count]
+
+
 def _telling(draws: Draws, model: Speller, search: Search, mistakes: Sequence[Steps]) -> list[Tensor]:
     """As many sentences as are found in so many draws."""
     chosen: list[Tensor] = []

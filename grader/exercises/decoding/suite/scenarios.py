@@ -32,6 +32,7 @@ from grader.exercises.decoding.suite.cases import (
     Ids,
     Search,
     Weights,
+    beyond,
     clear,
     doubtful,
     lasting,
@@ -252,6 +253,9 @@ def _beam(seed: int) -> list[Scenario]:
         ("one sentence, beam=2, length_penalty=0", "search"): _ask(BEAM, _alone(two), 2, 6, 0.0),
         ("beam=2, length_penalty=0", "search"): _ask(BEAM, two, 2, 6, 0.0),
         ("beam=4, length_penalty=0", "search"): _ask(BEAM, wide, 4, 6, 0.0),
+        ("beam=6, length_penalty=0", "search"): _ask(
+            BEAM, lambda: beyond(seed + 31, Search(6, 5, 0.0, count=2), 5), 6, 5, 0.0
+        ),
         ("beam=3", "penalty"): _ask(BEAM, usual, 3, 6),
         ("beam=4, length_penalty=2", "penalty"): _ask(BEAM, strong, 4, 7, 2.0),
         ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),

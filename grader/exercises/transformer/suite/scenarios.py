@@ -258,7 +258,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     lone = ("a batch of one", "a length of one")
     lengths = (Draws(seed).length(), Draws(seed + 1).length())
     long, many = Put(seed + 16, plain, 2, lengths), Put(seed + 17, plain, lengths[0], (3, 3))
-    words = Put(seed + 18, Size(6, 530, 600), loud=100.0)
+    words, loud = Put(seed + 18, Size(6, 530, 600)), Put(seed + 19, loud=100.0)
     anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
     made = [
         _one("its parameters", "parameters", Put(seed, early=True).parameters),
@@ -279,7 +279,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("encode, many sentences", "encoder mask", many.encode, "many sentences"),
         _one("decode, a long sequence", "decoder masks", long.decode, "a long sequence"),
         _one("decode, many sentences", "decoder masks", many.decode, "many sentences"),
-        _one("decode, a large vocabulary and large logits", "decode", words.decode, "large numbers"),
+        _one("decode, a large vocabulary", "decode", words.decode, "wide vectors"),
+        _one("decode, large logits", "decode", loud.decode, "large numbers"),
         _one("encode with pad=3", "pad", Put(seed + 7, three).encode),
         _one("decode with pad=3", "pad", Put(seed + 7, three).decode),
         _one("forward", "forward", Put(seed + 8).forward),
