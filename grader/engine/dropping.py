@@ -77,8 +77,8 @@ def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) 
 
 def drawn_again(first: object, second: object) -> str:
     """Whether two equal calls dropped other numbers."""
-    both = isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape == second.shape
-    return "the same numbers" if both and torch.equal(first, second) else "other numbers"
+    same = isinstance(first, Tensor) and isinstance(second, Tensor) and torch.equal(first, second)
+    return "the same numbers" if same else "other numbers"
 
 
 def repeats(x: Tensor) -> str:

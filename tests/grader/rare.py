@@ -57,7 +57,7 @@ SIZES: Mapping[str, Changes] = {
         "no more than 64 keys": _before(_SCORES, "scores[..., 64:] = -1e9"),
         "no more than 16 queries": _before(_SCORES, f"scores = scores * {_first(16, 'scores', -2)}[:, None]"),
         "a window of 8 positions": _before(_SCORES, *_NEAR),
-        "the mask of the first query for all": (_KEEP, f"{_KEEP}    keep = keep[:, :, :1] if len(keep) < 2 else keep\n"),
+        "the mask of one query for all": (_KEEP, f"{_KEEP}    keep = keep[:, :, :1] if len(keep) < 2 else keep\n"),
         "scores cut at 50": _before(_SCORES, "scores = scores.clamp(-50, 50)"),
         "dropout the same in every sentence": ("self.dropout(weights)", _dropped("weights", "[:1]")),
         "dropout the same in every head": ("self.dropout(weights)", _dropped("weights", "[:, :1]")),

@@ -79,13 +79,20 @@ def _shifts(seed: int) -> list[Scenario]:
 
 
 def _loss(
-    seed: int, ids: Sequence[Sequence[int]], *, size: float = 1.5, vocab: int = 9, **kwargs: Any
+    seed: int,
+    ids: Sequence[Sequence[int]],
+    *,
+    size: float = 1.5,
+    vocab: int = 9,
+    last: float = 1.0,
+    **kwargs: Any,
 ) -> Ask:
-    """Logits of so many ids, drawn; the target as given."""
+    """Logits of so many ids, drawn, up to `last` times as large for the last; the target as given."""
 
     def ask(client: Client) -> Answer:
         target = torch.tensor(ids)
-        logits = Draws(seed).normal(*target.shape, vocab) * size
+        growing = torch.linspace(1, last, target.numel()).view(*target.shape, 1)
+        logits = Draws(seed).normal(*target.shape, vocab) * size * growing
         return described(client.call(client.function(LOSS), logits, target, **kwargs))
 
     return ask
@@ -102,7 +109,7 @@ def _losses(seed: int) -> list[Scenario]:
         one("as many places as sentences", "plain", [[4, 3, 2], [6, 5, 2], [5, 1, 7]]),
         one("sentences of different length", "padding", PADDED),
         one("PAD anywhere, a sentence of PAD only", "padding", ANYWHERE),
-        *(one(trait, "padding", ids, trait) for trait, ids in _extremes(seed + 90).items()),
+        *(one(trait, "padding", ids, trait, last=9.0) for trait, ids in _extremes(seed + 90).items()),
         one("a vocabulary of 600 ids", "padding", _many(seed + 92, 2, 4, 40), vocab=600),
         one("a vocabulary of 600 ids, smoothing=0.1", "smoothing", PADDED, vocab=600, smoothing=0.1),
         one("pad=3", "pad", THREES, pad=3),
