@@ -54,7 +54,7 @@ def _rates() -> list[Scenario]:
     return [
         *(Scenario(title, RATE, group, _rate(*sizes)) for (title, group), sizes in asked.items()),
         Scenario(
-            "arguments by keyword",
+            "accepts keyword arguments",
             RATE,
             "keywords",
             _rate(128, 20, (1, 19, 20, 21, 90), keywords=True),
@@ -184,7 +184,7 @@ def _steps(seed: int) -> list[Scenario]:
         ("a batch of four", "step", ()): _step(seed),
         ("a batch of one", "step", ("a batch of one",)): _step(seed + 1, 1, 3),
         ("a target of two ids", "step", ()): _step(seed + 2, 3, 1),
-        ("arguments by keyword", "step", ("keyword arguments",)): _step(seed + 3, keywords=True),
+        ("accepts keyword arguments", "step", ("keyword arguments",)): _step(seed + 3, keywords=True),
         ("a long sequence", "step", ("a long sequence",)): _step(seed + 7, 2, Draws(seed).length()),
         ("many sentences", "step", ("many sentences",)): _step(seed + 8, Draws(seed).length(), 3),
         ("large gradients", "step", ("large numbers",)): _step(seed + 9, spread=1000.0),
