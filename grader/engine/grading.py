@@ -25,6 +25,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
 from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
+from grader.engine.settings import changed_setting
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
@@ -285,7 +286,9 @@ class Grading:
         """All that was found on one component, and the mistakes behind it."""
         if component not in self._accounts:
             findings = self._findings(component)
-            obvious = self.subject.obvious(findings) if findings.wrong else None
+            obvious = changed_setting(findings) or (
+                self.subject.obvious(findings) if findings.wrong else None
+            )
             if obvious is not None:
                 accounts = [Account(obvious, frozenset(findings.wrong), "")]
             else:
