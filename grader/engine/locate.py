@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -47,8 +48,9 @@ MOST_PATCHES = 6
 MOST_EDITS = 400
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
-MOST_EDITED = 8  # scenarios that must be right with an edit, of the wrong and of the right ones
-EDITING_S = 1.5  # of CPU
+MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
+EDITING_S = 1.5  # of CPU, ...
+TRACING_S = 1.5  # ... and before that
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -94,6 +96,7 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
+        self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
         self._grading = grading_of(submission, seed, subject)
 
@@ -127,7 +130,10 @@ class Locator:
         counts: Counter[int] = Counter()
         self._odd.clear()
         self._ran.clear()
+        self._end = time.process_time() + TRACING_S
         for each in wrong[:MOST_SCENARIOS]:
+            if found and self._late():
+                break
             one = self._one(each)
             if one is not None:
                 found.append(one)
@@ -137,10 +143,11 @@ class Locator:
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
         if best is not None:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
-            if best.why in ("gradient", "in place"):
+            if best.why == "in place":
                 return best
         lines = [line for one in found for line in one.lines]
-        most = MOST_EDITS // 2 if best is not None and best.proved else MOST_EDITS
+        sure = best is not None and (best.proved or best.why == "gradient")
+        most = MOST_EDITS // 2 if sure else MOST_EDITS
         line = self._undone(wrong, lines, most)
         if line is None:
             return best
@@ -150,27 +157,35 @@ class Locator:
             best = Where(Place(line, line), why, other, event=None)
         return replace(best, proved=True, evidence="edited")
 
+    def _late(self) -> bool:
+        return time.process_time() > self._end
+
     def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> int | None:
         """The line in which a small change makes wrong results right."""
         if not isinstance(self.submission, Editable):
             return None
-        small = sorted(wrong[:MOST_EDITED], key=lambda one: sum(x.numel() for x in one.got.values.values()))
+        small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
         asked = [one.scenario for one in small]
-        component, known = wrong[0].scenario.component, {one.scenario for one in wrong}
-        others = [one for one in scenarios_of(self._key.scenarios, component) if one not in known]
-        asked += others[:: max(1, len(others) // MOST_EDITED)]
-        end = time.process_time() + EDITING_S
+        everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
+        asked += [one for one in everything if one not in asked and self._was_right(one)]
+        self._end = time.process_time() + EDITING_S
         edits = Edits(self._text)
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
         for number, (line, text) in enumerate(islice(tried, most)):
-            if number % 8 == 0 and time.process_time() > end:
+            if number % 8 == 0 and self._late():
                 break
             if self._is_right(text, asked):
                 return line
         for line, text in islice(edits.forced(), MOST_FORCED):  # with it what was right may be wrong
-            if self._is_right(text, asked[: len(wrong)]):
+            if self._late():
+                break
+            if self._is_right(text, asked[: min(len(wrong), MOST_EDITED)]):
                 return line
         return None
+
+    def _was_right(self, scenario: Scenario) -> bool:
+        got = self._grading.got(scenario)
+        return same(scenario, self._key.right(scenario, got.free), got)
 
     def _is_right(self, text: str, asked: Sequence[Scenario]) -> bool:
         """Whether the file is right with another text."""
@@ -260,7 +275,7 @@ class Locator:
         before = flow
         for _ in range(MOST_PATCHES):
             event = flow.events[index]
-            if event.kind != "call" or event.place != place:
+            if event.kind != "call" or event.place != place or self._late():
                 break
             if right is not None:
                 options = [(right, "")]
@@ -335,7 +350,8 @@ class Locator:
             found = replace(found, other=line)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
-        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        spread = {flow.events[i].place.line for i in flow.reaching - flow.vindicated if flow.is_right(i) is False}
+        evidence = "patched" if blamed.proved else ("alike" if alike else "") + f"s{min(len(spread), 6)}"
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
