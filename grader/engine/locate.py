@@ -350,8 +350,7 @@ class Locator:
             found = replace(found, other=line)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
-        spread = {flow.events[i].place.line for i in flow.reaching - flow.vindicated if flow.is_right(i) is False}
-        evidence = "patched" if blamed.proved else ("alike" if alike else "") + f"s{min(len(spread), 6)}"
+        evidence = "patched" if blamed.proved else "alike" if alike else ""
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
