@@ -1,4 +1,4 @@
-"""What a submission did on its way to a result, as its process recorded it: a claim, checked here for its form."""
+"""The trace of values that a submission's process recorded: untrusted, so its format is checked here."""
 
 from __future__ import annotations
 

@@ -98,6 +98,7 @@ class Locator:
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
         self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
+        self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
 
     def wrong(self, component: str) -> list[Wrong]:
@@ -210,6 +211,11 @@ class Locator:
                 flow = self._flow(trace, wrong, exact=in_doubles)
                 return self._look(flow, replace(wrong, got=again), exact=in_doubles)
         return None
+
+    def named(self, scenario: Scenario) -> tuple[ValueTrace, RightValues]:
+        """Run a scenario with a record; give that, and the right values with their names. Raises SubmissionError."""
+        trace, got = self._recorded(scenario, exact=False)
+        return trace, self.right_values(scenario, got.free, exact=False)[1]
 
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None

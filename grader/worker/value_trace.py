@@ -71,7 +71,7 @@ class Recorder(TorchFunctionMode):
         self._before: Any = None
 
     def log(self) -> tuple[bytes, Tensor]:
-        """What was recorded: a JSON text, and the numbers of all values."""
+        """Return what was recorded: a JSON text, and the numbers of all values."""
         self._close()
         text = _encode({"events": self._events, "values": self._values}).encode()
         numbers = torch.cat(self._numbers) if self._numbers else torch.zeros(0, dtype=torch.float64)
@@ -317,7 +317,7 @@ def _storage(x: Tensor) -> int:
 
 
 def _alias(x: Tensor, version: int) -> tuple[Any, ...] | None:
-    """Where a tensor is in memory; None if it is nowhere."""
+    """Return where a tensor is in memory; None if it is nowhere."""
     if type(x) not in (Tensor, nn.Parameter) or x.layout != torch.strided or x.is_meta or not x.numel():
         return None
     return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, version, x.requires_grad
