@@ -229,13 +229,12 @@ class Locator:
 
     def _flow(self, trace: ValueTrace, wrong: Wrong, *, exact: bool) -> Flow:
         """The run beside the right one that is most like it: two right ways of doing it are not mixed."""
-        flows = [
-            Flow(trace, self.source, right)
-            for right in self.right_values(wrong.scenario, wrong.got.free, exact=exact)
-        ]
-        single, both = flows[:2], flows[2]
+        solved, reference, both = self.right_values(wrong.scenario, wrong.got.free, exact=exact)
+        first = Flow(trace, self.source, solved)
+        single = [first, first.beside(reference)]
         best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
-        return both if len(both.vindicated) > MIXED * len(best.vindicated) else best
+        mixed = first.beside(both)
+        return mixed if len(mixed.vindicated) > MIXED * len(best.vindicated) else best
 
     def _proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
         """Put right values in the place of wrong ones, run it again, and see whether the result is right.
