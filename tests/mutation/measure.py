@@ -6,7 +6,6 @@ import ast
 import contextlib
 import hashlib
 import importlib
-import itertools
 import os
 import re
 import signal
@@ -25,13 +24,12 @@ from grader.catalog import get_exercise
 from grader.core.results import Result
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
-from grader.engine.contrast import same
-from grader.engine.grading import AnswerKey, Subject, answer_key, run
+from grader.engine.grading import Subject, answer_key
 from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
 from grader.engine.place import Where
-from grader.engine.scenario import Observation, Scenario
 from grader.run.session import Session
+from tests.mutation.equal import Compared
 from tests.mutation.operators import Mutant
 
 OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
@@ -211,29 +209,15 @@ def _neighbours(original: str, mutant: Mutant) -> set[int]:
 
 
 def compared(exercise: str, original: str, text: str, seed: int) -> str:
-    """How many answers of a mutant are those of its base or right too, on other seeds; or where they are not."""
-    count, subject = 0, subject_of(exercise)
+    """In how many answers a mutant is like its base, see `equal`; or where it is not."""
+    both = Compared(
+        submission_of(exercise, original), submission_of(exercise, text), subject_of(exercise), seed
+    )
     with contextlib.suppress(TooLongError), at_most(EQUAL_S):
-        base, changed = submission_of(exercise, original), submission_of(exercise, text)
-        for other in itertools.count(seed + 1):
-            key = AnswerKey(subject, other)
-            for scenario in key.scenarios:
-                got = _answer(scenario, changed, other)
-                # a bias less, say, is another choice where the contract leaves it free, and may be right too
-                alike = same(scenario, _answer(scenario, base, other), got)
-                if not alike and not same(scenario, key.right(scenario, got.free), got):
-                    return f"differs, seed {other}: {scenario.component}, {scenario.title}"[:120]
-                count += 1
-            if count >= EQUAL:
-                break
-    return str(count)
-
-
-def _answer(scenario: Scenario, submission: LocalSubmission, seed: int) -> Observation:
-    try:
-        return run(scenario, submission, seed=seed)
-    except SubmissionError as error:
-        return Observation(error=error)
+        found = both.look(EQUAL)
+        if found:
+            return f"differs, {found}"[:160]
+    return str(both.count)
 
 
 def changed_line(original: str, mutant: Mutant) -> str:
