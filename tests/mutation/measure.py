@@ -33,7 +33,7 @@ from tests.mutation.equal import Compared
 from tests.mutation.operators import Mutant
 
 OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
-ENDLESS_S = 15.0  # CPU time to answer all scenarios and find the place; right files take less than one
+ENDLESS_S = 15.0  # CPU time to answer all scenarios, or to find the place; right files take less than one
 ALL_S = 90.0  # with the search for a name
 EQUAL = 10_000  # answers in which a survivor is compared with its base, ...
 EQUAL_S = 3.0  # ... or for so much CPU time
@@ -53,8 +53,8 @@ class Row:
         said: in what other words it was explained, "" if in none.
         place: "right", "wrong", "none", or "" for one that is not killed.
         lines: that are shown.
-        why: of the place, see `Where`; "endless" for one that does not end, "slow" for one whose mistake was looked
-            for too long.
+        why: of the place, see `Where`; "endless" for one that does not end, "slow place" and "slow" where the place,
+            or the mistake, was looked for too long.
         proved: with right values there, the result was right.
         seconds: of CPU, for the tests and the search for the mistake; what was computed for others is used again.
         equal: on how many answers one that is not killed agrees with its base; "" for one that is killed. Where it
@@ -121,8 +121,10 @@ def measure(
     begun = time.process_time()
     with quiet():
         try:
-            with at_most(ENDLESS_S):
-                component, where = located(exercise, mutant.text, seed)
+            component, where = located(exercise, mutant.text, seed)
+            why = where.why if where else ""
+        except SlowPlaceError as error:
+            component, where, why = str(error), None, "slow place"
         except TooLongError:
             return Row(killed=True, place="none", why="endless", said="does not end", **row)
         try:
@@ -142,24 +144,33 @@ def measure(
         said=said_of(failed),
         place=verdict(original, mutant, where),
         lines=" ".join(map(str, where.lines)) if where else "",
-        why=where.why if where else "",
+        why=why,
         proved=str(where.proved) if where else "",
         **row,
     )
 
 
 def located(exercise: str, text: str, seed: int) -> tuple[str, Where | None]:
-    """The first component that is wrong, "" if none is, and the place of the mistake."""
+    """The first component that is wrong, "" if none is, and the place of the mistake.
+
+    Raises:
+        TooLongError: the scenarios are not answered, or (SlowPlaceError) no place is found in time.
+    """
     with torch.random.fork_rng(devices=[]):
         try:
-            locator = Locator(submission_of(exercise, text), text, subject_of(exercise), seed)
-            for component in get_exercise(exercise).components:
-                wrong = locator.wrong(component)
-                if wrong:
+            with at_most(ENDLESS_S):
+                locator = Locator(submission_of(exercise, text), text, subject_of(exercise), seed)
+                found = ((name, locator.wrong(name)) for name in get_exercise(exercise).components)
+                component, wrong = next(((name, wrong) for name, wrong in found if wrong), ("", []))
+            if not wrong:
+                return "", None
+            try:
+                with at_most(ENDLESS_S):
                     return component, locator.place(wrong)
+            except TooLongError:
+                raise SlowPlaceError(component) from None
         except SubmissionError as error:
             return "load", Where(Place(error.line, error.line), "error") if error.line else None
-    return "", None
 
 
 def graded(exercise: str, text: str, seed: int, *, name: bool) -> list[Result]:
@@ -228,6 +239,10 @@ def changed_line(original: str, mutant: Mutant) -> str:
 
 class TooLongError(Exception):
     """The time is used up."""
+
+
+class SlowPlaceError(TooLongError):
+    """Something is wrong in a component, and where is not found in time."""
 
 
 @contextlib.contextmanager
