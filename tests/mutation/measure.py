@@ -21,6 +21,7 @@ import torch
 
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise
+from grader.core.mutation import Mutant
 from grader.core.results import Result
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
@@ -30,7 +31,6 @@ from grader.engine.locate import Locator
 from grader.engine.place import Where
 from grader.run.session import Session
 from tests.mutation.equal import Compared
-from tests.mutation.operators import Mutant
 
 OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
 ENDLESS_S = 15.0  # CPU time to answer all scenarios, or to find the place; right files take less than one

@@ -13,8 +13,8 @@ from multiprocessing.process import BaseProcess
 
 import torch
 
+from grader.core.mutation import Mutant
 from tests.mutation.measure import Row, identity, measure
-from tests.mutation.operators import Mutant
 
 CHUNK = 60  # mutants that one process grades; what it computes for one it uses for the next
 STUCK_S = 600  # without an answer: it is not in Python that it loops

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.mutation import Mutant
 from grader.core.value_trace import Place
 from grader.engine.place import Where
 from tests import solution_file
 from tests.mutation.__main__ import counts, main, read, table
 from tests.mutation.measure import UNCHANGED, Row, measure, verdict
-from tests.mutation.operators import Mutant
 from tests.mutation.pool import Job, lost
 
 TEXT = solution_file("feedforward").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grader.core.mutation import Mutant
 from tests import ROOT, solution_file
 from tests.mutation.measure import Row, identity
-from tests.mutation.operators import Mutant
 from tests.mutation.pool import Job, measured
 
 PAGE = ROOT / "docs" / "mutation.md"
