@@ -15,6 +15,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
+from grader.engine.explanation import Explanations
 from grader.engine.grading import AnswerKey, Subject, answer_key, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
@@ -65,6 +66,8 @@ class Locator:
         self.submission, self.subject, self.seed = submission, subject, seed
         self.source = Source(source)
         self._key: AnswerKey = answer_key(subject, seed)
+        self._explanations = Explanations(subject, seed, solution_text)
+        self._proof: Tensor | None = None  # the right value that proved the last place
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -100,8 +103,9 @@ class Locator:
                 found.append(one)
                 counts[one.place.line] += one.why != "omitted"
                 if counts[one.place.line] == ENOUGH_AGREE:
-                    return one
-        return max(found, key=lambda one: counts[one.place.line], default=None)
+                    return self._explanations.complete(one)
+        best = max(found, key=lambda one: counts[one.place.line], default=None)
+        return None if best is None else self._explanations.complete(best)
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16 and not wrong.got.error
@@ -111,10 +115,14 @@ class Locator:
                 wrong.names
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
-                found = self._look(flow, wrong)
-                if found is None or found.why != "value":
-                    return found
-                return self._proved(flow, wrong, found, exact=in_doubles)
+                found, self._proof = self._look(flow, wrong), None
+                if found is not None and found.why == "value":
+                    found = self._proved(flow, wrong, found, exact=in_doubles)
+                if found is not None:
+                    self._explanations.add(
+                        flow, found, wrong.scenario, wrong.got.free, exact=in_doubles, expected=self._proof
+                    )
+                return found
         return None
 
     def _recorded(
@@ -153,6 +161,7 @@ class Locator:
                 tried = {**patches, event.number: right.numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
+                    self._proof = right.numbers if not patches else None
                     return replace(found, proved=True, expected=expected or right.name)
                 after = Flow(trace, self.source, flow.right)
                 if len(after.vindicated) > len(flow.vindicated) + 1:
