@@ -25,9 +25,10 @@ from torch.overrides import TorchFunctionMode
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Event, Odd, Place, Plain, Ref
+from grader.engine import grading
 from grader.engine.alignment import RightValues, labelled, level, same_layout
 from grader.engine.factors import factor
-from grader.engine.grading import Subject, run
+from grader.engine.grading import Subject
 from grader.engine.local import LocalSubmission
 from grader.engine.place import Flow, Where, refs, telling
 from grader.engine.scenario import Free, Scenario
@@ -163,7 +164,7 @@ class Operations(TorchFunctionMode):
 def right_runs(
     subject: Subject, scenario: Scenario, free: Free, solution: str, *, exact: bool, seed: int
 ) -> list[RightRun]:
-    """A scenario, run on the reference in named steps and on the exercise's solution. Args: solution: its text, or ""."""
+    """A scenario, run on the reference in named steps and on the solution. Args: solution: its text, or ""."""
     found = [RightRun()]
     steps = labelled(subject.bases[0], Labels(found[0]))
     submissions = [LocalSubmission(subject.namespace(steps))]
@@ -173,7 +174,7 @@ def right_runs(
         submissions[-1].record()
     for right, submission in zip(found, submissions, strict=True):
         with Operations(right):
-            run(scenario, submission, exact=exact, seed=seed, free=free or None)
+            grading.run(scenario, submission, exact=exact, seed=seed, free=free or None)
         trace = submission.recorded()
         for event in trace.events:
             if event.kind == "call" and merged(event):
@@ -298,8 +299,7 @@ class Explainer:
 
     def statements(self) -> list[Statement]:
         """All that can be said, the best first."""
-        found = list(self._statements())
-        return found
+        return list(self._statements())
 
     def _statements(self) -> Iterator[Statement]:
         found, flow = self.found, self.flow
@@ -388,9 +388,9 @@ class Explainer:
         """The first named step that the wrong run does not have, although it has all that goes into it."""
         for run in self.runs:
             for step in run.steps:
-                if id(step.out) in run.labels and not self._there(step.out):
-                    if all(self._there(x) for x in _tensors(step.args) if x.numel() > 1):
-                        return self._right(run, step)[0]
+                ready = all(self._there(x) for x in _tensors(step.args) if x.numel() > 1)
+                if ready and id(step.out) in run.labels and not self._there(step.out):
+                    return self._right(run, step)[0]
         return ()
 
     def _said(self, event: Event, depth: int = DEPTH, *, but: frozenset[str] = frozenset()) -> Phrase:
