@@ -223,6 +223,8 @@ def labelled(steps: Any, values: RightValues) -> Any:
 def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         result = step(*args, **kwargs)
+        if any(result is one for one in args):  # the step that does nothing
+            return result
         words = [one for one in args if isinstance(one, str)]  # "q", "src": which one it is
         values.add(name.format(*words, ""), result)
         return result

@@ -11,11 +11,13 @@ from __future__ import annotations
 import ast
 import difflib
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -76,6 +78,8 @@ ACTIVATIONS = (
 REDUCING = ("mean", "sum", "median", "amax", "amin", "std", "var", "prod", "norm")
 ROUNDED = {torch.bfloat16: "bfloat16", torch.float16: "float16", torch.float32: "float32"}
 NO_TENSOR = "a value"
+TORCH = str(Path(torch.__file__).parent)
+PARTS = str(Path("worker") / "parts")
 PART = "part"  # what a call into other code is, as an operation
 SEVERAL = frozenset(
     {"median", "max", "min", "sort", "topk", "chunk", "split", "unbind", "mode", "cummax", "tensor_split"}
@@ -99,14 +103,14 @@ class RightRun:
 
     steps: list[Step] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)  # by id of a tensor
+    labelled: list[tuple[str, Tensor]] = field(default_factory=list)
     plain: list[tuple[str, Plain]] = field(default_factory=list)
-    _alive: list[Any] = field(default_factory=list)
 
     def label(self, name: str, value: Any) -> None:
         """Note what a step of the reference gave."""
         if isinstance(value, Tensor):
             self.labels.setdefault(id(value), name)
-            self._alive.append(value)
+            self.labelled.append((name, value))
         elif isinstance(value, (tuple, list)) and any(isinstance(one, Tensor) for one in value):
             for one in value[:4]:
                 self.label(name, one)
@@ -150,7 +154,7 @@ class Operations(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        if len(self._run.steps) >= MOST_STEPS:
+        if len(self._run.steps) >= MOST_STEPS or _in_part():
             return result
         out = result[0] if isinstance(result, tuple) and result and isinstance(result[0], Tensor) else result
         name = getattr(func, "__name__", "")
@@ -173,8 +177,8 @@ def right_runs(
         submissions.append(LocalSubmission.from_source(solution, filename=SOLUTION))
         submissions[-1].record()
     for right, submission in zip(found, submissions, strict=True):
-        with Operations(right):
-            grading.run(scenario, submission, exact=exact, seed=seed, free=free or None)
+        submission.beside(Operations(right))
+        grading.run(scenario, submission, exact=exact, seed=seed, free=free or None)
         trace = submission.recorded()
         for event in trace.events:
             if event.kind == "call" and merged(event):
@@ -347,7 +351,11 @@ class Explainer:
             yield Statement(said, missing or (self.found.expected,))
             return
         more = self._relation(numbers, best.out) or self._difference(numbers, best.out)
-        if said == right[1] and self._other_parameters(event, best):
+        if (
+            said == right[1]
+            and best.out.numel() == (numbers.numel() if numbers is not None else 0)
+            and self._other_parameters(event, best)
+        ):
             more = (", with other parameters than belong here",)
         yield Statement((*said, *more), right[0])
 
@@ -468,16 +476,10 @@ class Explainer:
             given = self.flow.trace.values[value].numbers
             if given is not None and given.numel() > 1 and self._alike(given, numbers):
                 return name
-        return next((name for name, x in self._labelled if self._alike(x, numbers)), None)
-
-    @cached_property
-    def _labelled(self) -> list[tuple[str, Tensor]]:
-        return [
-            (run.labels[id(step.out)], step.out)
-            for run in self.runs
-            for step in run.steps
-            if id(step.out) in run.labels
-        ]
+        labelled = (one for run in self.runs for one in run.labelled)
+        return (
+            None if level(numbers) else next((name for name, x in labelled if self._alike(x, numbers)), None)
+        )
 
     def _signature(self, x: Tensor) -> tuple[float, ...]:
         if id(x) not in self._signatures:
@@ -535,7 +537,7 @@ class Explainer:
         if step.op == PART:
             names = [_text(self._right_name(run, x, 0)) for x in step.args]
             known = [name for name in dict.fromkeys(names) if name not in (NO_TENSOR, "a parameter")]
-            return ("the call", f" of {', '.join(known)}" if known else "")
+            return (f"called with {', '.join(known)}",) if known else ()
         args = [filled(one) for one in step.args]
         kwargs = {n: filled(v) for n, v in step.kwargs.items() if n not in but}
         return self._speaker.say(step.op, args, kwargs, shape_of(step.args))
@@ -546,6 +548,8 @@ class Explainer:
         """What a right step gives: with its name, and without."""
         said = self._say(run, step, but=but)
         name = run.labels.get(id(step.out)) or self._label(step.out.detach().to(torch.float64))
+        if name and (not said or (len(said) == 1 and said[0] == name)):
+            return (name,), said
         return ((f"{name}: ", *said) if name else said), said
 
     def _counterpart(self, event: Event, numbers: Tensor | None) -> tuple[Step | None, int, RightRun | None]:
@@ -597,7 +601,11 @@ class Explainer:
         right = right.detach().to(torch.float64)
         close = max(1e-5, self.flow.right.close)
         if numbers.unique().numel() <= 2 and right.unique().numel() <= 2:
-            return (": inverted",) if numbers.numel() > 1 and _close(1 - numbers, right, close) else ()
+            return (
+                (", the inverse of what is right",)
+                if numbers.numel() > 1 and _close(1 - numbers, right, close)
+                else ()
+            )
         if _close(numbers, -right, close):
             return (": with the wrong sign",)
         times = factor(right, numbers) if bool((numbers.isfinite() & right.isfinite()).all()) else None
@@ -624,8 +632,10 @@ class Explainer:
         """One number: how far a wrong value is from the right one, and where."""
         if numbers is None:
             return ()
-        if numbers.shape != right.shape:
+        if numbers.shape != right.shape and numbers.numel() != right.numel():
             return (f", of shape {list(numbers.shape)} where {list(right.shape)} is expected",)
+        if numbers.shape != right.shape:
+            return ()
         apart = (numbers - right.detach().to(torch.float64)).abs().nan_to_num(math.inf)
         if not apart.numel() or float(apart.max()) == 0:
             return ()
@@ -728,6 +738,9 @@ class Explainer:
             for name, item in event.names.items():
                 if name in names and isinstance(item, Ref):
                     shapes[name] = f"`{name}` of shape {list(self.flow.trace.values[item.value].shape)}"
+        if self.flow.source.segment(place).lstrip().startswith("raise"):
+            yield Statement(("an error of its own is raised here",), ("no error for these arguments",))
+            return
         text = f"`{_short(self.flow.source.segment(place))}` raises"
         yield Statement(
             (text + (f", with {', '.join(shapes.values())}" if shapes else ""),), self._next_missing()
@@ -745,7 +758,8 @@ class Explainer:
                 for s in missing
                 if numbers is not None and any(self._alike(x, numbers) for x in _tensors(s.args))
             ]
-            for step in (start or missing)[:1]:
+            named = [s for s in start or missing if id(s.out) in run.labels] or start
+            for step in named[:1]:
                 yield Statement((*said, " as it is: a step is left out"), self._right(run, step)[0])
                 return
         calls = [e for e in self.flow.events if e.kind == "call" and e.place.line == event.place.line]
@@ -858,6 +872,14 @@ def _family(op: str) -> str:
     if op in REDUCTIONS:
         return "reduction"
     return "activation" if op in ACTIVATIONS or op in ("sqrt", "rsqrt", "square", "sin", "cos") else ""
+
+
+def _in_part() -> bool:
+    """Whether a torch call is made by one of the judge's own parts."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and TORCH in frame.f_code.co_filename:
+        frame = frame.f_back
+    return PARTS in frame.f_code.co_filename
 
 
 def _place(node: ast.expr) -> Place:

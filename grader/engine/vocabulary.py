@@ -210,6 +210,8 @@ def _literal(node: ast.expr) -> Any:
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
         value = node.operand.value
         return -value if isinstance(value, (int, float)) else HOLE
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name) and node.operand.id == "inf":
+        return -math.inf
     if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(map(_literal, node.elts))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "slice":

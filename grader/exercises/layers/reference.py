@@ -123,7 +123,7 @@ class Steps:
         "normed": "normalized x", "norm": "normalized x", "attend": "self-attention",
         "cross": "cross-attention", "feed": "feed-forward output", "drop": "{} output after dropout",
         "pre": "x after the {} sublayer", "post": "x after the {} sublayer", "finish": "output",
-        "through": "output of the layers", "ending": "output",
+        "through": "output of the layers", "ending": "output", "between": "output of a layer",
     }  # fmt: skip
 
     order: tuple[str, ...] = ("self", "feed")
