@@ -1,6 +1,6 @@
-"""Everything that an exercise imports from the grader, and nothing else: `from grader.api import Exercise`.
+"""The interface for exercises, the only module of the grader that they import: `from grader.api import Exercise`.
 
-What is asked for is imported when it is asked for, so an exercise's metadata costs no torch.
+Names are imported lazily, so the metadata of an exercise does not import torch.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import difflib
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,6 +59,7 @@ MOST_VARIED = 80
 MOST_EQUAL = 8
 MOST_AFTER = 6  # wrong values after the first one that variants are compared with
 MOST_WORDS = 60
+MOST_AROUND = 4  # words of context
 DEPTH = 2  # of an expression for a value without a name
 FAIR = 4  # a score: it may be
 GOOD = 6  # a score: the right step that an operation stands for was found
@@ -197,37 +199,43 @@ class Explanations:
     Args:
         subject: the exercise.
         seed: of its scenarios.
+        source: the submission's text.
         solution: gives the text of the solution, for a component.
     """
 
-    def __init__(self, subject: Subject, seed: int, solution: Callable[[str], str]) -> None:
-        self._subject, self._seed, self._solution = subject, seed, solution
+    def __init__(self, subject: Subject, seed: int, source: str, solution: Callable[[str], str]) -> None:
+        self._subject, self._seed, self._source, self._solution = subject, seed, source, solution
         self._found: dict[Place, list[list[Statement]]] = {}
+        self._edits: dict[int, tuple[str, str]] = {}  # by line
         self._deadline = math.inf
 
-    def add(
-        self,
-        flow: Flow,
-        found: Where,
-        scenario: Scenario,
-        free: Free,
-        *,
-        exact: bool,
-        expected: Tensor | None,
-    ) -> None:
-        """Explain a place in one scenario. Args: expected: the right value that was proved to belong there."""
+    def add(self, flow: Flow, found: Where, scenario: Scenario, free: Free, *, exact: bool) -> None:
+        """Explain a place in one scenario."""
         if self._deadline == math.inf:
             self._deadline = time.process_time() + MOST_SECONDS
-        if found.place in self._found and time.process_time() > self._deadline:
+        if time.process_time() > self._deadline and found.place in self._found:
             return
         text = self._solution(scenario.component)
         runs = right_runs(self._subject, scenario, free, text, exact=exact, seed=self._seed)
-        explainer = Explainer(flow, found, runs, self._texts(scenario.component), expected, self._deadline)
+        explainer = Explainer(flow, found, runs, self._texts(scenario.component), self._deadline)
         self._found.setdefault(found.place, []).append(explainer.statements())
+
+    def edited(self, line: int, text: str) -> None:
+        """Note a small change of a line that makes the file right. Args: text: the changed file."""
+        pairs = zip(self._source.splitlines(), text.splitlines(), strict=False)
+        old, new = next(((a, b) for a, b in pairs if a != b), ("", ""))
+        self._edits[line] = changed_part(old, new)
 
     def complete(self, found: Where) -> Where:
         """The place with its explanation."""
-        value, expected = in_common(self._found.get(found.place, []))
+        statements = self._found.get(found.place)
+        if statements is None:
+            near = [s for place, s in self._found.items() if place.line == found.place.line]
+            statements = near[0] if near else []
+        value, expected = in_common(statements)
+        if not value and found.place.line in self._edits:
+            old, new = self._edits[found.place.line]
+            value, expected = f"`{_short(old)}`", f"`{_short(new)}`"
         return replace(found, value=value, expected=expected or found.expected)
 
     @staticmethod
@@ -253,6 +261,17 @@ class Statement:
         return form(self.value), form(self.expected)
 
 
+def changed_part(old: str, new: str) -> tuple[str, str]:
+    """What differs between two versions of a line, by whole words and brackets."""
+    a, b = (re.findall(r"\w+|\s+|[^\w\s]", text.strip()) for text in (old, new))
+    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    most = min(len(a), len(b)) - start
+    same = zip(reversed(a), reversed(b), strict=False)
+    end = next((i for i, (x, y) in enumerate(same) if x != y or i == most), most)
+    start, end = max(0, start - MOST_AROUND), max(0, end - MOST_AROUND)
+    return "".join(a[start : len(a) - end]).strip(), "".join(b[start : len(b) - end]).strip()
+
+
 def in_common(statements: Sequence[Sequence[Statement]]) -> tuple[str, str]:
     """The first statement that is true in all scenarios, else the first one of the first scenario."""
     said = [some for some in statements if some]
@@ -273,8 +292,7 @@ class Explainer:
         flow: the wrong run.
         found: the place.
         runs: right runs: the reference's first.
-        sizes: what sizes mean.
-        expected: the right value that was proved to belong there, if any.
+        texts: in which the shapes of arguments are written.
         deadline: of `time.process_time`.
     """
 
@@ -284,10 +302,9 @@ class Explainer:
         found: Where,
         runs: Sequence[RightRun],
         texts: Iterable[str],
-        expected: Tensor | None = None,
         deadline: float = math.inf,
     ) -> None:
-        self.flow, self.found, self.runs, self._expected = flow, found, runs, expected
+        self.flow, self.found, self.runs = flow, found, runs
         self._deadline = deadline
         self._signatures: dict[int, tuple[float, ...]] = {}
         given = [e for e in flow.events if e.kind == "given" and not e.callers]
@@ -580,8 +597,9 @@ class Explainer:
             score += (step.out.numel() == numbers.numel()) + (step.out.shape == numbers.shape)
             if step.out.shape == numbers.shape and _close(numbers, step.out.detach().to(torch.float64), 1e-6):
                 score -= 8  # then it is no contrast
-        if self._expected is not None and self._alike(step.out, self._expected):
-            score += 5
+        name = self._label(step.out.detach().to(torch.float64)) if self.found.expected and score > 0 else None
+        if name is not None and name == self.found.expected:
+            score += 3
         elif score >= GOOD - 2 and self._there(step.out):
             score -= 3
         return score

@@ -165,8 +165,17 @@ class Grading:
         """The right answer."""
         return self._key.right(scenario, self.got(scenario).free)
 
-    def _ask(self, scenario: Scenario, seed: int = 0) -> Observation:
-        return run(scenario, self.submission, pick=self._pick, seed=self.seed + seed)
+    def ask(
+        self, scenario: Scenario, *, exact: bool = False, seed: int = 0, of: Submission | None = None
+    ) -> Observation:
+        """Ask again, with the weights read as they were settled.
+
+        Args:
+            seed: is added to the grading's.
+            of: an edited copy of the submission.
+        """
+        asked = self.submission if of is None else of
+        return run(scenario, asked, exact=exact, pick=self._pick, seed=self.seed + seed)
 
     def _pick(self, component: str, found: Sequence[Any]) -> Any:
         choice = self._choice[component] = (component, len(found))
@@ -175,7 +184,7 @@ class Grading:
     def _settle(self, scenario: Scenario) -> None:
         """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right."""
         self._choice.pop(scenario.component, None)
-        first = self._got[scenario] = self._ask(scenario)
+        first = self._got[scenario] = self.ask(scenario)
         choice = self._choice.get(scenario.component, ("", 1))
         if choice in self._reading or choice[1] < 2:
             return
@@ -184,7 +193,7 @@ class Grading:
             return
         for number in range(1, choice[1]):
             self._reading[choice] = number
-            self._got[scenario] = self._ask(scenario)
+            self._got[scenario] = self.ask(scenario)
             if same(scenario, self.right(scenario), self._got[scenario]):
                 return
         self._reading[choice] = 0
@@ -238,7 +247,7 @@ class Grading:
         asked = scenarios_of(self.scenarios, component, groups)[0]
         what = f"{component}, {asked.title}"
         try:
-            ran = check_devices(self.submission, what, lambda: self._ask(asked).error is None)
+            ran = check_devices(self.submission, what, lambda: self.ask(asked).error is None)
         except Failed as failure:
             found = failure
 
@@ -347,7 +356,7 @@ class Grading:
         ]
         for i in calm[:FIRST]:
             scenario, got = findings.scenarios[i], findings.got[i]
-            if not same(scenario, self._ask(scenario, 1), got, loose=LOOSE):
+            if not same(scenario, self.ask(scenario, seed=1), got, loose=LOOSE):
                 return True
         return False
 
