@@ -9,50 +9,30 @@ left out: the one before or after). What the CSV holds already is not measured a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import itertools
-import multiprocessing
 import os
-import resource
 import statistics
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported
 
-import torch
-
 from grader.catalog import get_exercises
 from grader.core.mutation import File, Mutant, drawn
 from tests.grader.right import right_files
-from tests.mutation.measure import UNCHANGED, Row, identity, measure
-
-CHUNK = 60  # mutants that one process grades; what it computes for one it uses for the next
-STUCK_S = 600  # without an answer: it is not in Python that it loops
-MEMORY = 6 * 2**30
+from tests.mutation.measure import UNCHANGED, Row, identity
+from tests.mutation.pool import Job, measured
 
 
-@dataclass(frozen=True)
-class Job:
-    """One mutant to be graded."""
-
-    exercise: str
-    base: tuple[str, str]
-    mutant: Mutant
-
-
-def chosen(exercise: str, sample: int, seed: int) -> Iterator[Job]:
-    """The mutants to measure, after the right files themselves: all of an exercise, or the first of a random order."""
+def chosen(exercise: str, sample: int, seed: int, *, right: bool = True) -> Iterator[Job]:
+    """What to measure: the right files, then their mutants, all of them or the first of a random order."""
     files = right_files(exercise)
     bases = list(files.items())
-    for base in bases:
+    for base in bases if right else ():
         yield Job(exercise, base, Mutant(UNCHANGED, 0, 0, base[1]))
     if sample:
         for number, mutant in itertools.islice(
@@ -67,65 +47,6 @@ def chosen(exercise: str, sample: int, seed: int) -> Iterator[Job]:
             if found is not None and found.text not in seen:
                 seen.add(found.text)
                 yield Job(exercise, base, found)
-
-
-def measured(jobs: Sequence[Job], seed: int, *, name: bool, cold: bool, processes: int) -> Iterator[Row]:
-    """Grade mutants side by side, in processes that are replaced when they end or do not answer."""
-    left = [list(jobs[i : i + CHUNK]) for i in range(0, len(jobs), CHUNK)]
-    left.reverse()
-    running: dict[Connection, tuple[BaseProcess, list[Job], float]] = {}
-    fork = multiprocessing.get_context("fork")
-    try:
-        while left or running:
-            while left and len(running) < processes:
-                some = left.pop()
-                ours, theirs = fork.Pipe(duplex=False)
-                process: BaseProcess = fork.Process(
-                    target=_grade_some, args=(theirs, some, seed, name, cold), daemon=True
-                )
-                process.start()
-                theirs.close()
-                running[ours] = process, some, time.monotonic()
-            for ready in list(wait(list(running), timeout=5)) or list(running):
-                assert isinstance(ready, Connection)
-                process, some, since = running[ready]
-                row = None
-                if ready.poll():
-                    with contextlib.suppress(EOFError):
-                        row = ready.recv()
-                elif time.monotonic() - since < STUCK_S:
-                    continue
-                if row is None:
-                    process.kill()
-                    row = lost(some[0])
-                yield row
-                running[ready] = process, some[1:], time.monotonic()
-                if len(some) == 1 or row.why == "lost":
-                    del running[ready]
-                    ready.close()
-                    if len(some) > 1:
-                        left.append(some[1:])
-                    process.join()
-    finally:
-        for process, _, _ in running.values():
-            process.kill()
-
-
-def lost(job: Job) -> Row:
-    """What is known of a mutant that ended its process."""
-    mutant, title = job.mutant, job.base[0]
-    return Row(
-        job.exercise, title, mutant.operator, mutant.line, mutant.end_line, identity(mutant.text), True,
-        place="none", why="lost",
-    )  # fmt: skip
-
-
-def _grade_some(answers: Connection, jobs: Sequence[Job], seed: int, name: bool, cold: bool) -> None:
-    """Run in a process of its own."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    torch.set_num_threads(1)
-    for job in jobs:
-        answers.send(measure(job.exercise, job.base, job.mutant, seed, name=name, cold=cold))
 
 
 HEAD = (
@@ -238,21 +159,24 @@ def main(arguments: list[str] | None = None) -> list[Row]:
     parser.add_argument("--exercise", action="append", choices=list(get_exercises()), help="default: all")
     parser.add_argument("--sample", type=int, default=0, help="mutants of each exercise (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample, and of the grades")
+    parser.add_argument("--only-mutants", action="store_true", help="leave out the right files themselves")
     parser.add_argument("--names", action="store_true", help="look for known mistakes too")
     parser.add_argument("--cold", action="store_true", help="compute all anew for each, as a grade does")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; 0: in this one")
     parser.add_argument("--output", type=Path, help="CSV file; what it holds is not measured again")
     options = parser.parse_args(arguments)
     jobs = [
         job
         for name in options.exercise or get_exercises()
-        for job in chosen(name, options.sample, options.seed)
+        for job in chosen(name, options.sample, options.seed, right=not options.only_mutants)
     ]
     done = {(row.exercise, row.id): row for row in (read(options.output) if options.output else ())}
     wanted = [(job.exercise, identity(job.mutant.text)) for job in jobs]
     rows = [done[key] for key in wanted if key in done]
     left = [job for job, key in zip(jobs, wanted, strict=True) if key not in done]
     names = [field.name for field in fields(Row)]
+    if options.output:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
     with (options.output or Path(os.devnull)).open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names)
         if not done:

@@ -11,8 +11,9 @@ from grader.core.mutation import Mutant
 from grader.core.value_trace import Place
 from grader.engine.place import Where
 from tests import solution_file
-from tests.mutation.__main__ import Job, counts, lost, main, read, table
+from tests.mutation.__main__ import counts, main, read, table
 from tests.mutation.measure import UNCHANGED, Row, measure, verdict
+from tests.mutation.pool import Job, lost
 
 TEXT = solution_file("feedforward").read_text(encoding="utf-8")
 LINE = next(number for number, line in enumerate(TEXT.splitlines(), start=1) if "self.up(x)" in line)
@@ -109,7 +110,7 @@ def test_what_is_measured_already_is_not_measured_again(
         "tests.mutation.__main__.right_files",
         lambda exercise: {"solution": solution_file(exercise).read_text()},
     )
-    command = ["--exercise", "masks", "--output", str(tmp_path / "rows.csv"), "--sample"]
+    command = ["--exercise", "masks", "--jobs", "0", "--output", str(tmp_path / "rows.csv"), "--sample"]
     first = main([*command, "2"])
     assert capsys.readouterr().out.count("\nmasks") == 2
     assert [row.operator == UNCHANGED for row in first] == [True, False, False]
