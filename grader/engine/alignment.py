@@ -119,11 +119,7 @@ class RightValues:
         summary = _summary(kept)
         known = self._by_size.setdefault(x.numel(), [])
         for one in known:
-            if (
-                one.summary == summary
-                and one.numbers.shape == kept.shape
-                and torch.equal(one.numbers, kept)
-            ):
+            if one.summary == summary and one.numbers.shape == kept.shape and torch.equal(one.numbers, kept):
                 if name and not one.name:  # a step's result, met before as that of its last operation
                     one.name = name
                 return one

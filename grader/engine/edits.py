@@ -68,7 +68,9 @@ class Edits:
         """
         first = list(dict.fromkeys(suspected))
         rest = [line for line in dict.fromkeys(lines) if line not in first]
-        conditions = [line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))]
+        conditions = [
+            line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))
+        ]
         for some, changes in (
             (first, (self._changed, self._renamed, self._inverted)),
             (conditions, (self._changed, self._renamed, self._inverted)),
@@ -155,11 +157,15 @@ class Edits:
                 ast.Slice(ast.Constant(1), None),
                 ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1))),
             )
-        elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load):
+        elif (
+            isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load)
+        ):
             yield type(node)(node.elts[::-1], ast.Load())
         elif isinstance(node, ast.AugAssign):
             yield ast.Pass()
-            yield from (ast.AugAssign(node.target, one(), node.value) for one in OPERATORS.get(type(node.op), ()))
+            yield from (
+                ast.AugAssign(node.target, one(), node.value) for one in OPERATORS.get(type(node.op), ())
+            )
         elif isinstance(node, (ast.Expr, ast.Assign)):
             yield ast.Pass()
 
@@ -184,7 +190,9 @@ class Edits:
             dims = [ast.UnaryOp(ast.USub(), ast.Constant(n)) for n in (2, 1)]
             for left, right in ((True, False), (False, True)):
                 turned = [
-                    ast.Call(ast.Attribute(one, "transpose", ast.Load()), list[ast.expr](dims), []) if turn else one
+                    ast.Call(ast.Attribute(one, "transpose", ast.Load()), list[ast.expr](dims), [])
+                    if turn
+                    else one
                     for one, turn in ((node.left, left), (node.right, right))
                 ]
                 yield ast.BinOp(turned[0], node.op, turned[1])
@@ -270,6 +278,8 @@ class Edits:
         found = [
             (abs(node.lineno - line), node.attr)
             for node in (ast.walk(classes[0]) if classes else ())
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))

@@ -201,6 +201,9 @@ class Explanations:
         seed: of its scenarios.
         source: the submission's text.
         solution: gives the text of the solution, for a component.
+
+    Attributes:
+        proof: the right value with which the result was right, in the scenario looked at.
     """
 
     def __init__(self, subject: Subject, seed: int, source: str, solution: Callable[[str], str]) -> None:
@@ -208,6 +211,7 @@ class Explanations:
         self._found: dict[Place, list[list[Statement]]] = {}
         self._edits: dict[int, tuple[str, str]] = {}  # by line
         self._deadline = math.inf
+        self.proof: Tensor | None = None
 
     def add(self, flow: Flow, found: Where, scenario: Scenario, free: Free, *, exact: bool) -> None:
         """Explain a place in one scenario."""
@@ -217,7 +221,7 @@ class Explanations:
             return
         text = self._solution(scenario.component)
         runs = right_runs(self._subject, scenario, free, text, exact=exact, seed=self._seed)
-        explainer = Explainer(flow, found, runs, self._texts(scenario.component), self._deadline)
+        explainer = Explainer(flow, found, runs, self._texts(scenario.component), self.proof, self._deadline)
         self._found.setdefault(found.place, []).append(explainer.statements())
 
     def edited(self, line: int, text: str) -> None:
@@ -233,9 +237,9 @@ class Explanations:
             near = [s for place, s in self._found.items() if place.line == found.place.line]
             statements = near[0] if near else []
         value, expected = in_common(statements)
-        if not value and found.place.line in self._edits:
+        if not expected and found.place.line in self._edits:
             old, new = self._edits[found.place.line]
-            value, expected = f"`{_short(old)}`", f"`{_short(new)}`"
+            value, expected = value or f"`{_short(old)}`", f"`{_short(new)}`"
         return replace(found, value=value, expected=expected or found.expected)
 
     @staticmethod
@@ -293,6 +297,7 @@ class Explainer:
         found: the place.
         runs: right runs: the reference's first.
         texts: in which the shapes of arguments are written.
+        expected: the right value that was proved to belong there, if any.
         deadline: of `time.process_time`.
     """
 
@@ -302,9 +307,10 @@ class Explainer:
         found: Where,
         runs: Sequence[RightRun],
         texts: Iterable[str],
+        expected: Tensor | None = None,
         deadline: float = math.inf,
     ) -> None:
-        self.flow, self.found, self.runs = flow, found, runs
+        self.flow, self.found, self.runs, self._expected = flow, found, runs, expected
         self._deadline = deadline
         self._signatures: dict[int, tuple[float, ...]] = {}
         given = [e for e in flow.events if e.kind == "given" and not e.callers]
@@ -597,9 +603,8 @@ class Explainer:
             score += (step.out.numel() == numbers.numel()) + (step.out.shape == numbers.shape)
             if step.out.shape == numbers.shape and _close(numbers, step.out.detach().to(torch.float64), 1e-6):
                 score -= 8  # then it is no contrast
-        name = self._label(step.out.detach().to(torch.float64)) if self.found.expected and score > 0 else None
-        if name is not None and name == self.found.expected:
-            score += 3
+        if self._expected is not None and self._alike(step.out, self._expected):
+            score += 5
         elif score >= GOOD - 2 and self._there(step.out):
             score -= 3
         return score

@@ -195,6 +195,7 @@ class Locator:
                 wrong.names
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
+                self._explanations.proof = None
                 found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
                 if found is not None:
                     self._explanations.add(flow, found, wrong.scenario, wrong.got.free, exact=in_doubles)
@@ -283,6 +284,7 @@ class Locator:
                 tried = {**patches, event.number: numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
+                    self._explanations.proof = numbers
                     return True, True, expected or name
                 after = Flow(trace, self.source, flow.right)
                 if len(after.vindicated) > len(flow.vindicated) + 1:

@@ -16,10 +16,32 @@ from typing import Any
 from torch import Tensor
 
 from grader.core.value_trace import Event, Odd, Place, Plain, Ref, ValueTrace
-from grader.engine.alignment import Right, RightCall, RightValues, equal, hidden, level, plain_name, same_layout, turned
+from grader.engine.alignment import (
+    Right,
+    RightCall,
+    RightValues,
+    equal,
+    hidden,
+    level,
+    plain_name,
+    same_layout,
+    turned,
+)
 
 MOST_BACK = 4
-LAYOUT = {"getitem", "unsqueeze", "reshape", "transpose", "expand", "to", "float", "double", "long", "T", "squeeze"}
+LAYOUT = {
+    "getitem",
+    "unsqueeze",
+    "reshape",
+    "transpose",
+    "expand",
+    "to",
+    "float",
+    "double",
+    "long",
+    "T",
+    "squeeze",
+}
 COMMUTING = {"add", "mul", "and", "or"}
 
 
@@ -123,9 +145,7 @@ class Source:
 
     def skipped(self, after: int, before: int) -> int | None:
         """The line of the last condition between two lines, whose statements lie between them too."""
-        tests = [
-            (at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some
-        ]
+        tests = [(at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some]
         return max((at for at, end in tests if after < at and end < before), default=None)
 
     @cached_property
@@ -540,7 +560,9 @@ class Flow:
         given = [one.order for value in self.events[index].inputs if (one := self.name(value)) is not None]
         shape = self.trace.values[self.outputs(index)[0]].shape
         left = [
-            one for one in self.right.values if one.order > max(given, default=-1) and id(one) not in self._there
+            one
+            for one in self.right.values
+            if one.order > max(given, default=-1) and id(one) not in self._there
         ]
         return sorted(left, key=lambda one: (tuple(one.numbers.shape) != shape, one.order))
 
@@ -820,7 +842,9 @@ def turned_first(flow: Flow) -> int | None:
         for index in flow.ancestors(end)
         if flow.events[index].kind == "call" and any(map(flow.is_turned, flow.outputs(index)))
     }
-    last = {flow.producer(ref.value) for end in ends for item in flow.events[end].result for ref in refs(item)}
+    last = {
+        flow.producer(ref.value) for end in ends for item in flow.events[end].result for ref in refs(item)
+    }
     if not last & odd:
         return None
     return next((index for index in sorted(odd) if not odd & flow.ancestors(index)), None)
