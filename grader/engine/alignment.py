@@ -227,8 +227,8 @@ class RightValues:
         for event in found.events:
             given = [found.values[one].numbers for one in event.inputs]
             kept = [hidden(numbers) for numbers in given if numbers is not None]
-            for value in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
-                numbers = found.values[value].numbers
+            for output in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
+                numbers = found.values[output].numbers
                 if numbers is not None:
                     self.add_call(event.name, kept, numbers, event.arguments)
         self.given = [event.names for event in found.events if event.kind == "given" and not event.callers]

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import resources
 from itertools import islice
 
@@ -44,10 +45,11 @@ from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 250
-MOST_FORCED = 20
+MOST_EDITS = 400
+MOST_FORCED = 40
+MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # scenarios that must be right with an edit, of the wrong and of the right ones
-EDITING_S = 2.0  # of CPU
+EDITING_S = 1.5  # of CPU
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -91,7 +93,8 @@ class Locator:
     def __init__(self, submission: Recordable, source: str, subject: Subject, seed: int) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self.source, self._text = Source(source), source
-        self._suspected: list[int] = []
+        self._odd: list[int] = []  # lines with something that is not right, ...
+        self._ran: list[int] = []  # ... and all that ran, with the conditions for it
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
@@ -129,7 +132,8 @@ class Locator:
     def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
-        self._suspected.clear()
+        self._odd.clear()
+        self._ran.clear()
         for each in wrong[:MOST_SCENARIOS]:
             one = self._one(each)
             if one is not None:
@@ -138,33 +142,35 @@ class Locator:
                 if counts[one.place.line] == ENOUGH_AGREE:
                     break
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
-        if best is not None and best.why in ("gradient", "in place"):
-            return best
+        if best is not None:
+            best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
+            if best.why in ("gradient", "in place"):
+                return best
         lines = [line for one in found for line in one.lines]
         most = MOST_EDITS // 2 if best is not None and best.proved else MOST_EDITS
-        line = self._undone(wrong, lines, [*self._suspected, *self.source.statements], most)
+        line = self._undone(wrong, lines, most)
         if line is None:
             return best
         if best is None or best.place.line != line:
             other = next((one for one in (best.lines if best else ()) if one != line), None)
             why = "value" if best is None else best.why
             best = Where(Place(line, line), why, other, event=None)
-        return replace(best, proved=True)
+        return replace(best, proved=True, evidence="edited")
 
-    def _undone(
-        self, wrong: Sequence[Wrong], suspected: Sequence[int], lines: Sequence[int], most: int
-    ) -> int | None:
+    def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> int | None:
         """The line in which a small change makes wrong results right."""
         if not isinstance(self.submission, Editable):
             return None
-        asked = [one.scenario for one in wrong[:MOST_EDITED]]
+        small = sorted(wrong[:MOST_EDITED], key=lambda one: sum(x.numel() for x in one.got.values.values()))
+        asked = [one.scenario for one in small]
         component, known = wrong[0].scenario.component, {one.scenario for one in wrong}
         others = [one for one in scenarios_of(self._key.scenarios, component) if one not in known]
         asked += others[:: max(1, len(others) // MOST_EDITED)]
         end = time.process_time() + EDITING_S
         edits = Edits(self._text)
-        for line, text in islice(edits.among(suspected, lines), most):
-            if time.process_time() > end:
+        tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
+        for number, (line, text) in enumerate(islice(tried, most)):
+            if number % 8 == 0 and time.process_time() > end:
                 break
             if self._is_right(text, asked):
                 self._explanations.edited(line, text)
@@ -184,8 +190,8 @@ class Locator:
                 for scenario in asked
                 for got in [self._grading.ask(scenario, of=copy)]
             )
-        except SubmissionError:
-            return False
+        except (SubmissionError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+            return False  # a scenario's script may expect other shapes
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16
@@ -307,7 +313,9 @@ class Locator:
             line for i, event in enumerate(flow.events) for line in event.callers if flow.is_right(i) is False
         ]
         tests = [line for one in ran for line, _ in self.source.tests(one)]
-        self._suspected += [*odd, *callers, *tests, *reversed(ran)]
+        made = [self.source.made(line) for line in dict.fromkeys([*odd, *ran])]
+        self._odd += [*odd, *callers, *(one for some in made for one in some)]
+        self._ran += [*tests, *reversed(ran)]
         if all(name.startswith("gradient") for name in wrong.names):
             index = cut_off(flow)
             if index is not None:
@@ -343,30 +351,34 @@ class Locator:
         line = flow.events[seen].place.line
         if blamed.since is not None and line != found.place.line:
             found = replace(found, other=line)
-        return replace(found, proved=blamed.proved, expected=blamed.expected)
+        other = flow.counterpart(blamed.event)
+        alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
+        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
-    def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> list[RightValues]:
+    def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
-        close = CLOSE if exact else CLOSE_IN[scenario.dtype]
-        solved, reference, both = (RightValues(close) for _ in range(3))
-        steps = labelled(self.subject.bases[0], reference)
-        with Collector(reference):
-            run(
-                scenario,
-                LocalSubmission(self.subject.namespace(steps)),
-                exact=exact,
-                seed=self.seed,
-                free=free or None,
-            )
-        text = solution_text(scenario.component)
-        if text:
-            solution = LocalSubmission.from_source(text, filename=SOLUTION)
-            solution.record()
-            run(scenario, solution, exact=exact, seed=self.seed, free=free or None)
-            solved.trace(solution.recorded())
-        both.join(solved)
-        both.join(reference)
-        return [solved, reference, both]
+        return _right_values(self.subject, self.seed, scenario, free, exact)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _right_values(
+    subject: Subject, seed: int, scenario: Scenario, free: Free, exact: bool
+) -> tuple[RightValues, ...]:
+    close = CLOSE if exact else CLOSE_IN[scenario.dtype]
+    solved, reference, both = (RightValues(close) for _ in range(3))
+    code = LocalSubmission(subject.namespace(labelled(subject.bases[0], reference)))
+    with Collector(reference):
+        run(scenario, code, exact=exact, seed=seed, free=free or None)
+    text = solution_text(scenario.component)
+    if text:
+        solution = LocalSubmission.from_source(text, filename=SOLUTION)
+        solution.record()
+        run(scenario, solution, exact=exact, seed=seed, free=free or None)
+        solved.trace(solution.recorded())
+    both.join(solved)
+    both.join(reference)
+    return solved, reference, both
 
 
 def solution_text(component: str) -> str:

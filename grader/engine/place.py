@@ -60,6 +60,9 @@ class Where:
         expected: name of the right value that belongs there, or "".
         proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
+        evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
+            does, "alike" if a right run did the same with the same values and got something else, or "".
+        agreed: how many scenarios have this place.
     """
 
     place: Place
@@ -71,6 +74,8 @@ class Where:
     expected: str = ""
     proved: bool = False
     event: int | None = None
+    evidence: str = ""
+    agreed: int = 1
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -113,6 +118,14 @@ class Source:
                 )
                 if after and before:
                     yield node
+
+    def made(self, line: int) -> list[int]:
+        """Lines where the attributes and the constants that a line reads were made."""
+        found = [
+            self.attributes.get(node.attr) if isinstance(node, ast.Attribute) else self.constants.get(node.id)
+            for node in self._reads.get(line, ())
+        ]
+        return [one for one in found if one is not None]
 
     @cached_property
     def _spans(self) -> dict[int, range]:
@@ -415,7 +428,8 @@ class Flow:
         """Whether an event counts from 0, or gives such numbers another layout."""
         event = self.events[index]
         if event.name == "arange":
-            return True
+            numbers = [one for one in event.arguments.split(", ") if one.lstrip("-").isdigit()]
+            return len(numbers) == 1 or numbers[:-1] == ["0"]
         made = [self.producer(value) for value in event.inputs]
         return (
             plain_name(event.name) in LAYOUT
@@ -615,7 +629,7 @@ def downstream(flow: Flow, index: int) -> list[int]:
 
 
 def chain(flow: Flow, index: int) -> list[tuple[int, Tensor | None]]:
-    """An event to blame, then the one that made what is odd about its inputs, and so on, with what it should have given."""
+    """An event to blame, then what made something odd that went into it, and so on, with what it should have given."""
     found: list[tuple[int, Tensor | None]] = [(index, None)]
     for _ in range(MOST_BACK):
         last, target = found[-1]
@@ -674,7 +688,11 @@ def written(flow: Flow) -> int | None:
 
 
 def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
-    """The place of an event, with all that goes with it. Args: seen: the event that it was first seen in, if another."""
+    """The place of an event, with all that goes with it.
+
+    Args:
+        seen: the event that it was first seen in.
+    """
     event = flow.events[index]
     right = [one for one in flow.inputs[index] if flow.is_right(one) and flow.events[one].kind == "call"]
     last = None
@@ -746,7 +764,7 @@ def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
 
 
 def _made_in(flow: Flow, index: int) -> int | None:
-    """The line where an attribute or a constant of the expression was made, or of a helper that gave something wrong."""
+    """The line where an attribute or a constant of the expression was made, or a helper that is wrong."""
     event = flow.events[index]
     reads = list(flow.source.reads(event.place))
     made = [flow.source.attributes.get(node.attr) for node in reads if isinstance(node, ast.Attribute)]

@@ -304,3 +304,15 @@ def test_on_cuda_the_device_of_each_result_is_told() -> None:
         assert outcome.value[2] == "cuda"
         gradients = submission.function("f").backward(outcome, [torch.ones(2), None])
         assert gradients.inputs[0].tolist() == [2.0, 2.0]
+
+
+def test_a_copy_with_another_text_is_asked_elsewhere(worker: Worker) -> None:
+    text = "def f(x):\n    return x + 1\n"
+    submission = RemoteSubmission(worker, text.encode(), "part.py", again=lambda: load(worker, text))
+    for old, new, result in (("+", "-", 0.0), ("1", "3", 4.0)):
+        copy = submission.edited(text.replace(old, new))
+        assert copy is not None
+        assert copy.function("f").call([torch.ones(1)]).value == result
+        with pytest.raises(SubmissionError):
+            submission.edited("def f(:")
+    assert load(worker, text).edited(text) is None  # there is no other process for it

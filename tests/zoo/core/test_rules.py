@@ -68,7 +68,7 @@ BROKEN = {
     ),
     "mask-form": Broken(
         {"attention": "odd"},
-        "attention=odd takes masks as runes, and the zoo has no such mask to convert mask=bool to.",
+        "attention=odd takes masks as runes, to which mask=bool cannot be converted (see `zoo list mask`).",
         {"attention": "eager"},
         registry_with(mask_forms=("runes",)),
     ),

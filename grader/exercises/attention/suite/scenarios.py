@@ -80,11 +80,11 @@ def function_scenarios(draws: Draws) -> list[Scenario]:
 def _plain(draws: Draws) -> list[Scenario]:
     queries, keys = draws.integer(3, 4), draws.integer(5, 7)
     many = {
-        "[batch, heads, length, width] inputs of equal lengths": ((2, 3), 5, 5, WIDTH),
+        "[batch, heads, length, head_dim] inputs of equal lengths": ((2, 3), 5, 5, WIDTH),
         f"{queries} queries and {keys} keys": ((2, 3), queries, keys, WIDTH),
         "a value that is narrower than the key": ((2, 3), 5, 5, VALUE_WIDTH),
-        "[length, width] inputs": ((), 4, 5, VALUE_WIDTH),
-        "[batch, length, width] inputs": ((3,), 4, 5, WIDTH),
+        "[length, head_dim] inputs": ((), 4, 5, VALUE_WIDTH),
+        "[batch, length, head_dim] inputs": ((3,), 4, 5, WIDTH),
         "five-dimensional inputs": ((2, 1, 3), 3, 4, WIDTH),
         "a single query, key and batch": ((1, 1), 1, 1, WIDTH),
         "a single query": ((2, 3), 1, keys, WIDTH),
@@ -109,8 +109,8 @@ def _masks(draws: Draws) -> list[Scenario]:
         "a padding mask and equal lengths": (draws.inputs((3, 2), keys, keys, WIDTH), draws.padding(3, keys)),
         "a mask for each head": (draws.inputs((2, 3), queries, keys, WIDTH), draws.mask(2, 3, queries, keys)),
         "a mask for each sentence": (draws.inputs((2, 3), size, size, WIDTH), draws.mask(2, 1, size, size)),
-        "[length, width] inputs": (draws.inputs((), 4, 5, WIDTH), draws.mask(4, 5)),
-        "[batch, length, width] inputs": (draws.inputs((3,), 4, 5, WIDTH), draws.mask(3, 4, 5)),
+        "[length, head_dim] inputs": (draws.inputs((), 4, 5, WIDTH), draws.mask(4, 5)),
+        "[batch, length, head_dim] inputs": (draws.inputs((3,), 4, 5, WIDTH), draws.mask(3, 4, 5)),
     }
     made = []
     for title, (inputs, mask) in shaped.items():
