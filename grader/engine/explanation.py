@@ -415,11 +415,17 @@ class Explainer:
             for x in mine
         )
 
-    def _next_missing(self) -> Phrase:
-        """The first named step that the wrong run does not have, although it has all that goes into it."""
+    def _next_missing(self, used: Sequence[Tensor] | None = None) -> Phrase:
+        """The first named step that the wrong run does not have, although it has all that goes into it.
+
+        Args:
+            used: values of which at least one goes into it.
+        """
         for run in self.runs:
             for step in run.steps:
                 ready = all(self._there(x) for x in _tensors(step.args) if x.numel() > 1)
+                if used is not None:
+                    ready &= any(self._alike(x, y) for x in _tensors(step.args) for y in used)
                 if ready and id(step.out) in run.labels and not self._there(step.out):
                     return self._right(run, step)[0]
         return ()
@@ -479,7 +485,10 @@ class Explainer:
         reads = [node for node in self.flow.source.reads(event.place) if isinstance(node, ast.Attribute)]
         words = [f"`{self.flow.source.segment(_place(node))}`" for node in reads]
         own = [word for word in dict.fromkeys(words) if word.startswith("`self.") and word.count(".") == 1]
-        return (own[0],) if len(own) == 1 and producer is None else (NO_TENSOR,)
+        if len(own) == 1 and producer is None:
+            return (own[0],)
+        free = producer is None and self.flow.trace.values[value].requires_grad
+        return ("a parameter",) if free else (NO_TENSOR,)
 
     @cached_property
     def _variables(self) -> dict[int, str]:
@@ -757,17 +766,19 @@ class Explainer:
         place = self.found.place
         names = {node.id for node in self.flow.source.reads(place) if isinstance(node, ast.Name)}
         shapes: dict[str, str] = {}
+        used: list[int] = []
         for event in self.flow.events:
             for name, item in event.names.items():
                 if name in names and isinstance(item, Ref):
+                    used.append(item.value)
                     shapes[name] = f"`{name}` of shape {list(self.flow.trace.values[item.value].shape)}"
         if self.flow.source.segment(place).lstrip().startswith("raise"):
             yield Statement(("an error of its own is raised here",), ("no error for these arguments",))
             return
         text = f"`{_short(self.flow.source.segment(place))}` raises"
-        yield Statement(
-            (text + (f", with {', '.join(shapes.values())}" if shapes else ""),), self._next_missing()
-        )
+        text += f", with {', '.join(shapes.values())}" if shapes else ""
+        values = [self.flow.trace.values[v].numbers for v in used]
+        yield Statement((text,), self._next_missing([x for x in values if x is not None]))
 
     def _omitted(self, event: Event) -> Iterator[Statement]:
         """A step that was left out at the end."""

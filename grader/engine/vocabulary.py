@@ -246,6 +246,8 @@ class Speaker:
             before, after = UNARY[op].split("{}")
             wrapped = first if before.endswith("(") or not before else self._inner(first)
             return (before, *wrapped, after)
+        if op in ("tensor", "as_tensor"):
+            return ("a tensor of a list",)
         if op in LAYERS and of:
             return (f"{LAYERS[op]} of ", *(of[1] if op == "embedding" and len(of) > 1 else first))
         if op == "getitem" and len(args) > 1:
