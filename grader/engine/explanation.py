@@ -59,6 +59,7 @@ MOST_VARIED = 80
 MOST_EQUAL = 8
 MOST_AFTER = 6  # wrong values after the first one that variants are compared with
 MOST_WORDS = 60
+LIKE = 0.3  # of 1: less is another thing
 MOST_AROUND = 4  # words of context
 DEPTH = 2  # of an expression for a value without a name
 FAIR = 4  # a score: it may be
@@ -326,7 +327,10 @@ class Explainer:
 
     def statements(self) -> list[Statement]:
         """All that can be said, the best first."""
-        return list(self._statements())
+        try:
+            return list(self._statements())
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+            return []  # what a submission recorded is a claim: it may say anything, and must not end the grade
 
     def _statements(self) -> Iterator[Statement]:
         found, flow = self.found, self.flow
@@ -748,9 +752,16 @@ class Explainer:
 
     def _nearest(self, name: str, item: Plain) -> tuple[str, Plain] | None:
         """The right plain value that is most like a wrong one; one of the same name before others."""
-        known = [(n, v) for run in self.runs for n, v in run.plain if _kind(v) == _kind(item)]
-        best = max(known, key=lambda one: (one[0] == name) + _likeness(one[1], item), default=None)
-        return best if best is not None and ((best[0] == name) or _likeness(best[1], item) > 0.3) else None
+        best, most = None, LIKE
+        for run in self.runs:
+            for known, value in run.plain:
+                if time.process_time() > self._deadline:
+                    return best
+                if _kind(value) == _kind(item):
+                    like = (known == name) + _likeness(value, item)
+                    if like > most:
+                        best, most = (known, value), like
+        return best
 
     def _default(self) -> Iterator[Statement]:
         """An argument's default."""
