@@ -18,7 +18,7 @@ from grader.core.explain import same_failure
 from grader.core.failures import Failed, Named, Unexplained
 from grader.core.submission import Submission, SubmissionError
 from grader.engine.client import Client
-from grader.engine.conclusions import conclude, nothing
+from grader.engine.conclusions import conclude, first
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
@@ -90,7 +90,13 @@ def run(
         client = Client(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
         try:
             answer = scenario.ask(client)
-            found = replace(observe(answer), unread=client.unread, free=tuple(client.free.items()))
+            found = replace(
+                observe(answer),
+                unread=client.unread,
+                free=tuple(client.free.items()),
+                chosen=tuple(client.chosen.items()),
+                extra=tuple(client.extra.items()),
+            )
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
@@ -312,7 +318,7 @@ class Grading:
             left = [i for i in left if not any(i in a.scenarios for a in echoes)]
         if left and not (broken and broken.wrong):
             rest = replace(findings, wrong=left)
-            named = nothing(rest) or self.subject.conclude(rest) or conclude(rest)
+            named = first(rest) or self.subject.conclude(rest) or conclude(rest)
             accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
         return findings, accounts
 
@@ -340,7 +346,7 @@ class Grading:
         if found:
             return found
         findings.random = self._is_random(findings)
-        if not thorough or findings.random or nothing(findings) is not None:
+        if not thorough or findings.random or first(findings) is not None:
             return namer.alone_where_finite()
         return namer.several()
 
