@@ -83,7 +83,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "one_token",
     ),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.client": ("Client", "in_words", "parameter_facts", "said"),
+    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts"),
     "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
     "grader.engine.factors": ("factor", "made_of"),
