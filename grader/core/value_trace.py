@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -102,6 +102,7 @@ class ValueTrace:
     values: Sequence[Value] = ()
 
 
+@runtime_checkable
 class Recordable(Submission, Protocol):
     """A submission that can be recorded."""
 

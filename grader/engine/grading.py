@@ -16,7 +16,9 @@ import torch
 from grader.catalog import get_mistakes
 from grader.core.explain import same_failure
 from grader.core.failures import Failed, Named, Unexplained
+from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
+from grader.core.value_trace import Recordable
 from grader.engine.client import Client
 from grader.engine.conclusions import conclude, nothing
 from grader.engine.contrast import contrast, differing, same
@@ -27,6 +29,7 @@ from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
 from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
+MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 BY_CHANCE = {"train mode", "dropout in train mode"}
 
@@ -148,6 +151,7 @@ class Grading:
         self._reading: dict[Choice, int] = {}
         self._choice: dict[str, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
+        self._places: dict[str, Spots] = {}
 
     def got(self, scenario: Scenario) -> Observation:
         """The submission's answer."""
@@ -159,8 +163,9 @@ class Grading:
         """The right answer."""
         return self._key.right(scenario, self.got(scenario).free)
 
-    def _ask(self, scenario: Scenario, seed: int = 0) -> Observation:
-        return run(scenario, self.submission, pick=self._pick, seed=self.seed + seed)
+    def ask(self, scenario: Scenario, *, exact: bool = False, seed: int = 0) -> Observation:
+        """Ask again, with the weights read as they were settled. Args: seed: is added to the grading's."""
+        return run(scenario, self.submission, exact=exact, pick=self._pick, seed=self.seed + seed)
 
     def _pick(self, component: str, found: Sequence[Any]) -> Any:
         choice = self._choice[component] = (component, len(found))
@@ -169,7 +174,7 @@ class Grading:
     def _settle(self, scenario: Scenario) -> None:
         """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right."""
         self._choice.pop(scenario.component, None)
-        first = self._got[scenario] = self._ask(scenario)
+        first = self._got[scenario] = self.ask(scenario)
         choice = self._choice.get(scenario.component, ("", 1))
         if choice in self._reading or choice[1] < 2:
             return
@@ -178,7 +183,7 @@ class Grading:
             return
         for number in range(1, choice[1]):
             self._reading[choice] = number
-            self._got[scenario] = self._ask(scenario)
+            self._got[scenario] = self.ask(scenario)
             if same(scenario, self.right(scenario), self._got[scenario]):
                 return
         self._reading[choice] = 0
@@ -221,6 +226,7 @@ class Grading:
             raise Unexplained(
                 lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
                 lambda: self._failure(wrong, first, len(asked), None),
+                lambda source, deadline: self.places(component, source, deadline),
             )
 
     def check_devices(self, component: str, *groups: str, cause: str = "") -> None:
@@ -232,7 +238,7 @@ class Grading:
         asked = scenarios_of(self.scenarios, component, groups)[0]
         what = f"{component}, {asked.title}"
         try:
-            ran = check_devices(self.submission, what, lambda: self._ask(asked).error is None)
+            ran = check_devices(self.submission, what, lambda: self.ask(asked).error is None)
         except Failed as failure:
             found = failure
 
@@ -241,7 +247,11 @@ class Grading:
                 known = [one.named for one in accounts if one.named.id == cause]
                 return Failed(found.message, mistakes=known or found.mistakes)
 
-            raise Unexplained(explain, lambda: found) from None
+            raise Unexplained(
+                explain,
+                lambda: found,
+                lambda source, deadline: self.places(component, source, deadline) if cause else {},
+            ) from None
         if not ran:
             self.check(component, *groups)
 
@@ -283,6 +293,33 @@ class Grading:
                 findings, accounts = self._searched(component, findings, deadline)
             self._accounts[component] = findings, accounts
         return self._accounts[component]
+
+    def places(self, component: str, source: str, deadline: float = math.inf) -> Spots:
+        """The places of one component's mistakes, by id, see `grader.engine.places`. Looked for once.
+
+        Args:
+            source: the file's text.
+            deadline: of `time.monotonic`.
+
+        Raises:
+            SubmissionError: it failed meanwhile.
+        """
+        if component not in self._places:
+            self._places[component] = {}  # also where it fails
+            self._places[component] = self._found_places(component, source, deadline)
+        return self._places[component]
+
+    def _found_places(self, component: str, source: str, deadline: float) -> Spots:
+        from grader.engine.locate import Locator  # it is made of gradings itself
+        from grader.engine.places import find_places
+
+        if len(source) > MOST_SOURCE or not isinstance(self.submission, Recordable):
+            return {}
+        findings, accounts = self.explained(component, deadline)
+        if not findings.wrong:
+            return {}
+        locator = Locator(self.submission, source, self.subject, self.seed)
+        return find_places(locator, component, findings, accounts, deadline)
 
     def _searched(
         self, component: str, findings: Findings, deadline: float
@@ -341,7 +378,7 @@ class Grading:
         ]
         for i in calm[:FIRST]:
             scenario, got = findings.scenarios[i], findings.got[i]
-            if not same(scenario, self._ask(scenario, 1), got, loose=LOOSE):
+            if not same(scenario, self.ask(scenario, seed=1), got, loose=LOOSE):
                 return True
         return False
 

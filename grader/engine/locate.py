@@ -15,7 +15,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
-from grader.engine.grading import AnswerKey, Subject, answer_key, run
+from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Flow,
@@ -65,13 +65,14 @@ class Locator:
         self.submission, self.subject, self.seed = submission, subject, seed
         self.source = Source(source)
         self._key: AnswerKey = answer_key(subject, seed)
+        self._grading = grading_of(submission, seed, subject)
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
         found = []
         for scenario in scenarios_of(self._key.scenarios, component):
             try:
-                got = run(scenario, self.submission, seed=self.seed)
+                got = self._grading.got(scenario)
             except SubmissionError:
                 break
             names = differing(scenario, self._key.right(scenario, got.free), got)
@@ -122,7 +123,7 @@ class Locator:
     ) -> tuple[ValueTrace, Observation]:
         self.submission.record(patches)
         try:
-            got = run(scenario, self.submission, exact=exact, seed=self.seed)
+            got = self._grading.ask(scenario, exact=exact)
         finally:
             trace = self.submission.recorded()
         return trace, got
