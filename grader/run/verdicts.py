@@ -126,7 +126,8 @@ class Verdicts:
         return self._add(test, "failed", explain(error, self._stubs, self._names), where=self._place(error))
 
     def _place(self, error: SubmissionError) -> Spot | None:
-        return self._lines.placed(Spot.of_line(error.line))
+        """The line of an error; what is not written yet is no mistake."""
+        return None if error.kind == "not_written" else self._lines.placed(Spot.of_line(error.line))
 
     def _unmet(self, test: HiddenTest) -> str | None:
         """Title of the first needed test that has not passed; None if all have, or are not in this grade."""
