@@ -30,8 +30,6 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
         shown[spot.other] = [_labelled(spot.other, _cut(text, WIDTH - start), start)]
     lines = [line for _, some in sorted(shown.items()) for line in some]
     said = [] if explained else [*sentences(spot)]
-    if spot.why == "omitted":
-        said = [f"Something is missing {'between these lines' if second else 'after this line'}.", *said]
     wrapped = [line for one in said for line in _fitting(one, WIDTH - start)]
     return [*lines, *(" " * start + line for line in wrapped)][:most]
 
@@ -51,6 +49,9 @@ def sentences(spot: Spot) -> Iterator[str]:
         yield f"This is {spot.value}." if spot.value else f"Expected here: {spot.expected}."
     elif spot.why == "gradient":
         yield "The gradient does not get through here."
+    elif spot.why == "omitted":
+        between = spot.other is not None
+        yield f"Something is missing {'between these lines' if between else 'here, or after this line'}."
     elif spot.why == "in place":
         yield "This changes an argument in place."
     elif spot.proved:
@@ -141,8 +142,9 @@ def _window(text: str, begin: int, end: int, room: int) -> tuple[str, int, int]:
         the text, the columns before the first of them, and the columns that they take, as far as they are shown.
     """
     first = 0
-    if columns(text) > room and columns(text[:end]) > room - len(CUT):
-        while first < begin and columns(text[first:begin]) > BEFORE:
+    if columns(text) > room:
+        most = room - 2 * len(CUT)
+        while columns(text[first:end]) > most and columns(text[first:begin]) > BEFORE:
             first += 1
     head = CUT if first else ""
     kept = _cut(text[first:], room - len(head))
