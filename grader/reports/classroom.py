@@ -63,7 +63,9 @@ def _annotation(file: str, title: str, spot: Spot, text: str) -> str:
     said = {"file": file, "line": spot.line, "endLine": spot.end_line}
     if spot.line == spot.end_line and spot.column is not None and spot.end_column is not None:
         said |= {"col": spot.column, "endColumn": spot.end_column - 1}
-    said["title"] = f"{title} ({heading(spot)})"
+    said["title"] = title
+    if heading(spot) != f"line {spot.line}":
+        text += f"\nPlace: {heading(spot)}."
     properties = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in said.items())
     return f"::error {properties}::{_escaped(uncommanded(clean(text)))}"
 
