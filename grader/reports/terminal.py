@@ -127,7 +127,9 @@ def _failure(result: Result, explained: Collection[str], show_all: bool) -> Iter
     below: list[str] = []
     for mistake in new:
         yield heading(mistake.id)
-        place = _place(mistake.where, most=DIAGNOSIS_LINES - max(2, _lines(_sentences(mistake.text)[0])))
+        place = _place(
+            mistake.where, most=DIAGNOSIS_LINES - min(3, max(2, _lines(_sentences(mistake.text)[0])))
+        )
         yield from place
         yield from _diagnosis(mistake, show_all, len(place), below)
     known = ", ".join(m.id for m in result.mistakes if m.id in explained)
