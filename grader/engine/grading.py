@@ -318,8 +318,8 @@ class Grading:
         findings, accounts = self.explained(component, deadline)
         if not findings.wrong:
             return {}
-        locator = Locator(self.submission, source, self.subject, self.seed)
-        return find_places(locator, component, findings, accounts, deadline)
+        locator = Locator(self.submission, source, self.subject, self.seed, deadline)
+        return find_places(locator, component, findings, accounts)
 
     def _searched(
         self, component: str, findings: Findings, deadline: float

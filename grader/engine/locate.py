@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,10 +61,14 @@ class Locator:
         source: its text.
         subject: the exercise.
         seed: of its scenarios.
+        deadline: of `time.monotonic`.
     """
 
-    def __init__(self, submission: Recordable, source: str, subject: Subject, seed: int) -> None:
+    def __init__(
+        self, submission: Recordable, source: str, subject: Subject, seed: int, deadline: float = math.inf
+    ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
+        self._deadline = deadline
         self.source = Source(source)
         self._key: AnswerKey = answer_key(subject, seed)
         self._grading = grading_of(submission, seed, subject)
@@ -121,6 +127,8 @@ class Locator:
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
     ) -> tuple[ValueTrace, Observation]:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError("looking for the place takes too long")
         self.submission.record(patches)
         try:
             got = self._grading.ask(scenario, exact=exact)
