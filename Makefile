@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 # one process per core
 PYTEST := $(BIN)/python -m pytest -n auto
 JOBS := $(shell getconf _NPROCESSORS_ONLN)
+SAMPLE ?= 300
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all test-elsewhere check-exercises lint format docs gallery bench clean
+.PHONY: help install grade test test-slow test-all test-elsewhere check-exercises lint format docs gallery bench mutation clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +63,9 @@ gallery: install  ## draw the pictures of docs/gallery.md
 bench: install  ## run the benchmarks; writes tests/bench/results.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench
+
+mutation: install  ## grade 300 mutants of each exercise (SAMPLE=0: all); goes on with build/mutation.csv
+	$(BIN)/python -m tests.mutation --names --sample $(SAMPLE) --jobs $(JOBS) --output build/mutation.csv
 
 clean:  ## remove .venv, build files and caches
 	rm -rf $(VENV) build dist *.egg-info tests/plugin_example/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
-"""Everything that an exercise imports from the grader, and nothing else: `from grader.api import Exercise`.
+"""The interface for exercises, the only module of the grader that they import: `from grader.api import Exercise`.
 
-What is asked for is imported when it is asked for, so an exercise's metadata costs no torch.
+Names are imported lazily, so the metadata of an exercise does not import torch.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "one_token",
     ),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts"),
+    "grader.engine.client": ("Client", "in_words", "parameter_facts", "describe_outcome"),
     "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
     "grader.engine.factors": ("factor", "made_of"),

@@ -28,7 +28,8 @@ class Exercise:
     - `hints.py`: `HINTS`, a mapping from each of `components` to its hints, from gentle to plain;
     - `reference.py`: the reference in steps;
     - `mistakes`: `MISTAKES`, the known mistakes (`grader.engine.mistakes.Mistake`);
-    - `suite`: a package with the hidden tests.
+    - `suite`: a package with the hidden tests, and `suite.scenarios` with `SUBJECT`
+      (`grader.engine.grading.Subject`), what they ask.
 
     Attributes:
         name: as typed after `--exercise`.
@@ -83,6 +84,16 @@ class Exercise:
     def mistakes(self) -> MistakeCollection:
         """The exercise's own known mistakes."""
         return MistakeCollection(self.name, f"{self.package}.mistakes:MISTAKES")
+
+    def subject(self) -> Any:
+        """What the hidden tests ask, a `grader.engine.grading.Subject`. Raises PluginError if it is not installed."""
+        path = f"{self.package}.suite.scenarios"
+        try:
+            return importlib.import_module(path).SUBJECT
+        except (ImportError, AttributeError) as error:
+            raise PluginError(
+                f"The scenarios of exercise '{self.name}' ({path}:SUBJECT) are not installed."
+            ) from error
 
     def test_files(self) -> list[Path]:
         """Paths of the suite's files, in order.

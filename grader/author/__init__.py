@@ -1,1 +1,1 @@
-"""For people who write exercises: proofs that one holds, and the skeleton of a new one."""
+"""Tools for exercise authors: verification of an exercise, and the skeleton of a new one."""

@@ -58,7 +58,7 @@ def wrong_code(exercise: Exercise, mistake: Mistake[Any], variant: int) -> Submi
 
 
 def variants(exercise: Exercise, mistake: Mistake[Any]) -> int:
-    """How many ways of writing a mistake there are."""
+    """Return how many ways of writing a mistake there are."""
     return len(mistake.variants(importlib.import_module(exercise.reference).REFERENCE))
 
 

@@ -76,7 +76,7 @@ def _template(exercise: Exercise, seed: int) -> tuple[str, ...]:
     ]
     told = " ".join(r.message for r in results if r.status == "failed")
     problems += [
-        f"nothing says that {part} is not written yet" for part in exercise.components if part not in told
+        f"no error says that {part} is not written yet" for part in exercise.components if part not in told
     ]
     return tuple(problems)
 

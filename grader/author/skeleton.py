@@ -22,6 +22,7 @@ FILES = {
     "$package/reference.py": "reference.py.txt",
     "$package/solution.py": "solution.py.txt",
     "$package/suite/__init__.py": "suite.py.txt",
+    "$package/suite/scenarios.py": "scenarios.py.txt",
     "$package/suite/test_class.py": "test_class.py.txt",
     "$package/template.py": "template.py.txt",
 }

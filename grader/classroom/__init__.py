@@ -1,1 +1,1 @@
-"""A whole class: find its submissions, grade them, keep the grades, and say what the class misunderstands."""
+"""Grading of a class: discovery of submissions, gradebook, common mistakes, exports."""

@@ -96,7 +96,7 @@ class Discovery:
     unplaced: tuple[tuple[str, str], ...]
 
     def layouts(self) -> Mapping[str, int]:
-        """How many submissions came in which layout."""
+        """Return how many submissions came in which layout."""
         return Counter(one.layout for one in self.submissions)
 
 
@@ -139,7 +139,7 @@ class _Search:
         return Discovery(tuple(found), tuple(sorted(self._unplaced)))
 
     def _common_prefix(self) -> str:
-        """What the names of all clones of GitHub Classroom begin with: "homework-"."""
+        """Return what the names of all clones of GitHub Classroom begin with: "homework-"."""
         try:
             clones = [one.name for one in self._folder.iterdir() if (one / ".git").is_dir()]
         except OSError as error:
@@ -305,7 +305,7 @@ def _read(path: Path) -> tuple[int, str, bytes | None, float] | str:
 
 
 def describe(found: Discovery) -> str:
-    """What was found, in one sentence."""
+    """Return what was found, in one sentence."""
     if not found.submissions:
         return "No submission was found."
     layouts = ", ".join(f"{count} {_LAYOUTS[layout]}" for layout, count in sorted(found.layouts().items()))

@@ -70,7 +70,7 @@ def compute(book: Gradebook) -> int:
 
 
 def _totals(book: Gradebook) -> dict[str, float]:
-    """What each exercise is worth, as far as a grading says so."""
+    """Return what each exercise is worth, as far as a grading says so."""
     rows = book.all(
         "SELECT exercise, max(max_points) AS total FROM gradings WHERE state = 'graded' GROUP BY exercise"
     )
@@ -83,7 +83,7 @@ def _due(rules: Mapping[str, Row], exercise: str) -> float | None:
 
 
 def lateness(submission: Row, due: float | None) -> tuple[bool, float]:
-    """Whether a submission is late, and by how many seconds: 0 where the platform only says "late".
+    """Return whether a submission is late, and by how many seconds: 0 where the platform only says "late".
 
     The time of a file on this disk makes none late: it is often the time of the download.
     """

@@ -53,7 +53,7 @@ class Settings:
 
     @property
     def selection(self) -> str:
-        """What a grade depends on beside the file, the grader and the device."""
+        """Return what a grade depends on beside the file, the grader and the device."""
         return ",".join([*(one for one in CATEGORIES if one in self.categories), *["strict"] * self.strict])
 
 
@@ -199,7 +199,7 @@ def grade(
 
 
 def _key(book: Gradebook, settings: Settings, seed: int | None) -> dict[str, object]:
-    """What all grades of this run have in common."""
+    """Return what all grades of this run have in common."""
     device = settings.device
     if device == "auto":
         from zoo.models.devices import resolve_device
@@ -224,7 +224,7 @@ def _key(book: Gradebook, settings: Settings, seed: int | None) -> dict[str, obj
 def _work(
     book: Gradebook, key: dict[str, object], again: Iterable[tuple[str, str]] | None, force: bool
 ) -> tuple[list[Row], int, int]:
-    """What is to be graded, how many files have a grade, and how many of those by another version."""
+    """Return what is to be graded, how many files have a grade, and how many of those by another version."""
     files = book.all(
         "SELECT DISTINCT s.exercise, s.sha256, f.bytes, f.content FROM submissions s JOIN sources f USING (sha256) "
         "ORDER BY s.exercise, s.sha256"

@@ -404,7 +404,7 @@ def _progress(by_pair: _ByPair) -> list[dict[str, Any]]:
 
 
 def _sentences(found: Findings) -> Iterable[str]:
-    """What an instructor should know first."""
+    """Return what an instructor should know first."""
     for one in found.misconceptions[:3]:
         if one.students >= TOGETHER:
             left = f"{one.now} still have it" if one.now else "all of them fixed it"

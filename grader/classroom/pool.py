@@ -93,7 +93,7 @@ class Outcome:
 
     @property
     def needs_a_person(self) -> bool:
-        """Whether the file has no grade for a reason that may not be its own."""
+        """Return whether the file has no grade for a reason that may not be its own."""
         return self.state == "broken" or (self.state == "stopped" and self.report is None)
 
 

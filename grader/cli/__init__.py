@@ -1,1 +1,1 @@
-"""The grader's commands, one file a command."""
+"""The grader's commands, one file per command."""

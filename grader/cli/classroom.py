@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.options import OneOf, SomeOf
+from grader.cli.options import OneOf, SomeOf, exercise_names
 from grader.core.results import GraderBrokenError, clean
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
 from zoo.core.errors import ZooError
@@ -30,12 +30,6 @@ def _categories() -> Iterable[str]:
     from grader.catalog import CATEGORIES
 
     return CATEGORIES
-
-
-def _exercises() -> Iterable[str]:
-    from grader.catalog import get_exercises
-
-    return get_exercises()
 
 
 def _rules() -> Iterable[str]:
@@ -60,7 +54,9 @@ _gradebook = click.option(
     help="The class's gradebook.",
 )
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_exercise = click.option("--exercise", type=OneOf("exercise", _exercises), metavar="NAME")
+_exercise = click.option(
+    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
+)
 
 
 def _grading_options(command: Any) -> Any:
@@ -75,12 +71,12 @@ def _grading_options(command: Any) -> Any:
                 "--skip",
                 type=SomeOf("category", _categories),
                 metavar="CATEGORIES",
-                help="Test categories to leave out, comma-separated: training, for example.",
+                help="Skip these test categories (comma-separated), such as training.",
             ),
             click.option(
                 "--seed",
                 type=click.IntRange(0, 2**31 - 1),
-                help="Seed of the tests (default: one per class).",
+                help="Random seed of the tests (default: the same for the whole class).",
             ),
             click.option(
                 "--device",
@@ -96,7 +92,13 @@ def _grading_options(command: Any) -> Any:
                 show_default=True,
                 help="Sandbox level; auto picks the strictest one available.",
             ),
-            click.option("--strict", is_flag=True, help="Reject files that call a built-in attention."),
+            click.option(
+                "--no-library-attention",
+                "strict",
+                is_flag=True,
+                help="Reject files that call a built-in attention, such as nn.MultiheadAttention.",
+            ),
+            click.option("--strict", "old_strict", is_flag=True, hidden=True),  # its former name
             click.option(
                 "--time-limit",
                 type=click.FloatRange(min=1),
@@ -141,11 +143,11 @@ classroom.name = "class"
 @click.option("--roster", type=click.Path(path_type=Path, dir_okay=False), help="CSV file of the students.")
 @click.option(
     "--exercise",
-    type=OneOf("exercise", _exercises),
+    type=OneOf("exercise", exercise_names),
     metavar="NAME",
     help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be graded, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be graded; write nothing.")
 @_grading_options
 @click.pass_context
 def grade(
@@ -161,12 +163,12 @@ def grade(
 ) -> None:
     """Grade new submissions in FOLDER.
 
-    Understands a folder per student, downloads of Moodle and Canvas, exports of Gradescope, clones of GitHub
-    Classroom, folders of nbgrader, and files named STUDENT_EXERCISE.py. Run the same command again after an
-    interruption, or after more files have come: nothing is graded twice.
+    Recognizes one folder per student, downloads from Moodle and Canvas, exports from Gradescope, clones of GitHub
+    Classroom, nbgrader folders, and files named STUDENT_EXERCISE.py. Run the same command again after an
+    interruption, or when more files have arrived: nothing is graded twice.
 
-    Exit code: 0 all graded, 1 some file needs a person (the grader broke, or was over its limit), 2 wrong usage, 3
-    the grader cannot run, 130 interrupted.
+    Exit codes: 0 all files graded, 1 a file needs a decision (the grader failed on it, or ran out of time), 2 usage
+    error, 3 the grader cannot run, 130 interrupted.
 
     \b
     Examples:
@@ -217,7 +219,7 @@ def grade(
 
 def _show_unplaced(unplaced: Sequence[tuple[str, str]]) -> None:
     if unplaced:
-        click.echo(wrapped(f"{counted(len(unplaced), 'file')} not placed:"))
+        click.echo(wrapped(f"{counted(len(unplaced), 'file')} skipped (student or exercise unclear):"))
         click.echo(columns([(clean(path, 200), reason) for path, reason in unplaced[:SHOWN]]))
         if len(unplaced) > SHOWN:
             click.echo(f"  and {len(unplaced) - SHOWN} more; `zoo class status --json` lists all.")
@@ -237,7 +239,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         options["device"],
         options["sandbox"],
         left,
-        options["strict"],
+        options["strict"] or options["old_strict"],
         options["jobs"] or cores,
         Limits(grade_s=options["time_limit"], tries=options["tries"]),
     )
@@ -253,7 +255,7 @@ def _run(
     as_json: bool,
     tally: Tally | None,
 ) -> None:
-    """Grade, with a bar, and say what came of it."""
+    """Grade with a progress bar, print the outcome, and exit."""
     from tqdm import tqdm
 
     from grader.classroom.grading import grade as grade_class
@@ -270,12 +272,12 @@ def _run(
                 book, settings, seed=seed, again=again, force=force, tally=tally, progress=progress
             )
     except KeyboardInterrupt:
-        click.echo("\nInterrupted. What is graded is in the gradebook; the same command continues.", err=True)
+        click.echo(
+            "\nInterrupted. Finished grades are in the gradebook; run the same command to continue.", err=True
+        )
         ctx.exit(INTERRUPTED)
     except GraderBrokenError as error:
-        click.echo(
-            wrapped(f"The grader itself is broken, which says nothing about the files. {error}"), err=True
-        )
+        click.echo(wrapped(f"Internal error of the grader, not of the files: {error}"), err=True)
         ctx.exit(GRADER_BROKEN)
     if as_json:
         print_json(
@@ -290,7 +292,7 @@ def _run(
             }
         )
     else:
-        _say(tally)
+        _print_tally(tally)
     ctx.exit(1 if tally.needs_a_person else 0)
 
 
@@ -299,14 +301,14 @@ _STATES = {
     "unloadable": "could not be loaded",
     "refused": "rejected: against the rules",
     "stopped": "stopped at a limit",
-    "broken": "not graded: the grader broke",
+    "broken": "not graded: internal error of the grader",
     "waiting": "not graded yet",
     "missing": "nothing submitted",
-    "override": "set by a person",
+    "override": "set by hand",
 }
 
 
-def _say(tally: Tally) -> None:
+def _print_tally(tally: Tally) -> None:
     new = sum(tally.states.values())
     click.echo(wrapped(f"{counted(new, 'file')} graded now, {tally.before:,} before."))
     for state, count in sorted(tally.states.items()):
@@ -316,16 +318,18 @@ def _say(tally: Tally) -> None:
         click.echo(
             wrapped(
                 f"{counted(tally.other_version, 'file')} graded before by another version of the grader, or with other "
-                "settings; `zoo class regrade` grades them again."
+                "settings; run `zoo class regrade` to update them."
             )
         )
     if tally.needs_a_person:
-        click.echo(wrapped("`zoo class status` lists what needs a person."))
+        click.echo(wrapped("`zoo class status` lists what needs a decision."))
 
 
-@classroom.command()
+@classroom.command(short_help="Regrade after a change of tests, torch or sandbox.")
 @click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
-@click.option("--exercise", type=OneOf("exercise", _exercises), metavar="NAME", help="Only this exercise.")
+@click.option(
+    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
+)
 @click.option("--student", metavar="STUDENT", help="Only this student.")
 @click.option("--since", metavar="WHEN", help="Only files graded at or after this time ('2026-03-01 12:00').")
 @click.option("--force", is_flag=True, help="Include files that the current version has already graded.")
@@ -343,9 +347,9 @@ def regrade(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Regrade after a test, torch or the sandbox changed.
+    """Grade the files in the gradebook again, after a change of tests, torch or sandbox.
 
-    The files are in the gradebook; the folder is not needed. Earlier grades are kept.
+    The gradebook contains the files, so the submissions folder is not needed. Earlier grades are kept.
 
     \b
     Examples:
@@ -412,7 +416,7 @@ def status(path: Path, as_json: bool) -> None:
             )
         click.echo(columns(rows))
     if found["needs_a_person"]:
-        click.echo(bold("\nNeeds a person"))
+        click.echo(bold("\nNeeds a decision"))
         listed = found["needs_a_person"]
         click.echo(columns([(one["student"], one["exercise"], one["reason"]) for one in listed[:SHOWN]]))
         if len(listed) > SHOWN:
@@ -463,9 +467,9 @@ def show(student: str, path: Path, as_json: bool) -> None:
                 click.echo(wrapped(f"{mistake['id']}: {place}{mistake['text']}", "    "))
 
 
-@classroom.command()
+@classroom.command(short_help="Set points by hand.")
 @click.argument("student")
-@click.argument("exercise", type=OneOf("exercise", _exercises))
+@click.argument("exercise", type=OneOf("exercise", exercise_names))
 @click.argument("points", type=click.FloatRange(min=0), required=False)
 @click.option("--reason", required=True, help="Reason for the change; it is recorded.")
 @click.option("--who", help="Name to record (default: your user name).")
@@ -474,7 +478,9 @@ def show(student: str, path: Path, as_json: bool) -> None:
 def override(
     student: str, exercise: str, points: float | None, reason: str, who: str | None, remove: bool, path: Path
 ) -> None:
-    """Set the POINTS of a STUDENT for an EXERCISE by hand. Every change is kept with its reason.
+    """Set the POINTS of a STUDENT for an EXERCISE by hand.
+
+    Each change is recorded with its reason.
 
     \b
     Examples:
@@ -516,12 +522,16 @@ def _user() -> str:
     "--rule", type=OneOf("late rule", _rules), metavar="NAME", help="none, percent, grace, or a plugin's."
 )
 @click.option(
-    "--per-day", type=click.FloatRange(0, 100), help="Per cent lost for each day begun (default: 10)."
+    "--per-day",
+    type=click.FloatRange(0, 100),
+    help="Percent deducted per day or part of a day (default: 10).",
 )
-@click.option("--days", type=click.IntRange(min=0), help="Grace days per student, for rule grace.")
-@click.option("--max-days", type=click.IntRange(min=0), help="No points after so many days.")
+@click.option("--days", type=click.IntRange(min=0), help="Grace days per student, for the rule grace.")
+@click.option("--max-days", type=click.IntRange(min=0), help="No points after this many days.")
 @click.option(
-    "--attempts", type=click.Choice(["last", "best"]), help="Attempt that counts, for all exercises."
+    "--attempts",
+    type=click.Choice(["last", "best"]),
+    help="Attempt that counts, for all exercises (default: last).",
 )
 @_gradebook
 @_as_json
@@ -536,9 +546,10 @@ def late(
 ) -> None:
     """Set or list deadlines and late penalties.
 
-    A rule without --exercise is for every exercise that has none of its own. A file's own time on this disk makes
-    nothing late, since it is often the time of the download; times come from Gradescope, commits and nbgrader, and
-    Canvas marks late files in their names. With "last", the last attempt before the deadline counts.
+    Without --exercise, the rule applies to all exercises without a rule of their own. Submission times come from
+    Gradescope, Git commits and nbgrader; Canvas marks late files in their names. The modification time of a file is
+    ignored, since it is often that of the download. With --attempts=last, the last attempt before the deadline
+    counts.
 
     \b
     Examples:
@@ -550,14 +561,14 @@ def late(
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.late import get_rule, read_deadline
 
-    given = {name: value for name, value in options.items() if value is not None}
-    changes = bool(due or rule or given)
+    changed = {name: value for name, value in options.items() if value is not None}
+    changes = bool(due or rule or changed)
     if changes or attempts:
         when = read_deadline(due) if due else None
         with Gradebook(path, write=True) as book:
             with book.transaction():
                 if changes:
-                    _set_rule(book, exercise or "", when, rule, given)
+                    _set_rule(book, exercise or "", when, rule, changed)
                 if attempts:
                     book.set("attempts", attempts)
             finals.compute(book)
@@ -569,11 +580,11 @@ def late(
         return
     click.echo(f"Attempt that counts: {policy}{' before the deadline' * (policy == 'last')}.")
     for row in map(_rule, rows):
-        told = ", ".join(f"{name} {value:g}" for name, value in row["options"].items())
+        listed = ", ".join(f"{name} {value:g}" for name, value in row["options"].items())
         click.echo(
             wrapped(
                 f"{row['exercise'] or 'every other exercise'}: due {row['due'] or 'never'}, {row['rule']}"
-                f"{f' ({told})' if told else ''}: {get_rule(row['rule']).summary}."
+                f"{f' ({listed})' if listed else ''}: {get_rule(row['rule']).summary}."
             )
         )
 
@@ -581,7 +592,7 @@ def late(
 def _set_rule(
     book: Gradebook, exercise: str, due: float | None, rule: str | None, options: dict[str, Any]
 ) -> None:
-    """Change what is given, and keep the rest."""
+    """Update the rule of an exercise; values that are not given stay."""
     row = book.one("SELECT * FROM late_rules WHERE exercise = ?", (exercise,))
     before = {} if row is None or rule not in (None, row["rule"]) else json.loads(row["options"])
     book.execute(
@@ -610,7 +621,7 @@ def _rule(row: Row) -> dict[str, Any]:
 @click.option(
     "--what",
     type=click.Choice(["misconceptions", "exercises", "tests", "moves", "pairs", "attempts"]),
-    help="Only this table.",
+    help="Print only this table.",
 )
 @click.option(
     "--csv", "as_csv", is_flag=True, help="Print the table of --what as CSV (default: misconceptions)."
@@ -658,7 +669,7 @@ def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: P
             columns(
                 [
                     [one.replace("_", " ") for one in fields],
-                    *([_shown(row[one], one) for one in fields] for row in shown),
+                    *([_format_cell(row[one], one) for one in fields] for row in shown),
                 ],
                 flexible,
             )
@@ -668,7 +679,7 @@ def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: P
                 seen = f" See {', '.join(row['lines'][:2])}." if row["lines"] else ""
                 click.echo(wrapped(clean(f"{row['mistake']}: {row['text']}{seen}"), "    "))
     if not data["exercises"]:
-        click.echo("Nothing is graded yet.")
+        click.echo("No grades yet.")
 
 
 _TABLES = (
@@ -682,7 +693,7 @@ _TABLES = (
 
 
 def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of tests, those that something is to be said about; of attempts, none where there is one alone."""
+    """Return the rows of interest: conspicuous tests, and attempts only if somebody has several."""
     if name == "tests":
         return [row for row in rows if row["verdict"] in ("never passes", "passes weaker files")]
     if name == "attempts" and max(row["attempt"] for row in rows) == 1:
@@ -690,7 +701,7 @@ def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, 
     return list(rows)
 
 
-def _shown(value: object, column: str) -> str:
+def _format_cell(value: object, column: str) -> str:
     if isinstance(value, float) and column in ("share", "mean"):
         return f"{value:.0%}"
     if column == "before" and not value:
@@ -704,7 +715,7 @@ def _shown(value: object, column: str) -> str:
 @click.option(
     "--template",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The platform's own export, to fill in.",
+    help="Export of the platform to fill in.",
 )
 @click.option(
     "--column", default="", help="Column of the template to fill in (default: the exercise's name)."
@@ -723,13 +734,13 @@ def export(
     output: Path | None,
     path: Path,
 ) -> None:
-    """Write the grades in a platform's FORMAT.
+    """Export the grades in the FORMAT of a platform.
 
     \b
     grades       one row per final grade
-    canvas       Canvas's gradebook import; --template keeps its columns
-    moodle       Moodle's offline grading worksheet; --template too
-    gradescope   a results.json per student
+    canvas       gradebook import of Canvas (with --template, fills it in)
+    moodle       offline grading worksheet of Moodle (the same)
+    gradescope   one results.json per student
     nbgrader     the columns of `nbgrader export`
     submissions, tests, mistakes
                  one row per submission, test, or mistake
@@ -760,7 +771,7 @@ def export(
         click.echo(wrapped(f"Wrote '{output}'."))
         return
     if output is None:
-        raise click.UsageError(f"{form} writes several files: name a folder with --output.")
+        raise click.UsageError(f"{form} writes several files: pass a folder with --output.")
     with reporting_os_errors(f"'{output}' was not written"):
         output.mkdir(parents=True, exist_ok=True)
         for name, text in made.items():

@@ -9,8 +9,10 @@ from zoo.cli.root import LazyCommand
 COMMANDS = {
     "start": "Copy the exercises to a folder of your own.",
     "grade": "Grade a file and name its mistakes.",
+    "trace": "Show what each line of a file computes, and the first wrong value.",
     "watch": "Grade a file on every save.",
     "progress": "Show which exercises are solved and which is next.",
+    "quiz": "Change one thing in your correct file and guess what happens.",
     "hint": "Show a hint; each call reveals more.",
     "reset": "Start a file over; your version is renamed.",
     "solution": "Show the solution of an exercise you have solved.",

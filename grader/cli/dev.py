@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 @click.group()
 def dev() -> None:
-    """For exercise authors: verify or scaffold an exercise."""
+    """For exercise authors: verify or scaffold an exercise.
+
+    \b
+    Examples:
+      zoo dev new-exercise rms_norm
+      zoo dev check rms_norm
+    """
 
 
 def _names() -> list[str]:
@@ -64,7 +70,9 @@ def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, outpu
 
     wanted = [get_exercise(name) for name in (exercises.split(",") if exercises else _names())]
     if output is not None and not output.absolute().parent.is_dir():
-        raise click.UsageError(f"Cannot write '{output.name}': there is no directory '{output.parent}'.")
+        raise click.UsageError(
+            f"Cannot write '{output.name}': the directory '{output.parent}' does not exist."
+        )
     from tqdm import tqdm
 
     examined = []
@@ -119,7 +127,7 @@ def _write(output: Path, examined: list[Examined]) -> None:
         raise ZooError(f"Cannot write '{output}': {error.strerror}.") from error
 
 
-@dev.command("new-exercise")
+@dev.command("new-exercise", short_help="Create a package with a small working exercise.")
 @click.argument("name")
 @click.option(
     "--into",
@@ -129,10 +137,14 @@ def _write(output: Path, examined: list[Examined]) -> None:
     help="Directory to create the package in.",
 )
 def new_exercise(name: str, into: Path) -> None:
-    """Create a package with a small working exercise called NAME, for you to change.
+    """Create a package with a small working exercise called NAME, as a starting point.
 
     NAME is a lower-case Python name, such as rms_norm. The package has a template, solution, reference,
     mistakes, hidden tests and hints, and passes `zoo dev check NAME`.
+
+    \b
+    Example:
+      zoo dev new-exercise rms_norm --into packages
     """
     from grader.author.skeleton import write
 
@@ -143,22 +155,44 @@ def new_exercise(name: str, into: Path) -> None:
 
 @dev.command("class")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--students", type=click.IntRange(min=1), default=30, show_default=True)
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="All draws follow from it."
+    "--students", type=click.IntRange(min=1), default=30, show_default=True, help="Number of students."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+@click.option(
+    "--layout",
+    default="folders",
+    show_default=True,
+    help="Layout of the files: folders, flat, moodle, canvas or gradescope.",
 )
 @click.option(
-    "--layout", default="folders", show_default=True, help="folders, flat, moodle, canvas or gradescope."
-)
-@click.option("--exercises", type=SomeOf("exercise", _names), metavar="EXERCISE,...", default="masks,norm")
-@click.option(
-    "--attempts", type=click.IntRange(min=1), default=1, show_default=True, help="At most, per exercise."
-)
-@click.option(
-    "--hostile", type=click.FloatRange(0, 1), default=0.02, show_default=True, help="Share of files."
+    "--exercises",
+    type=SomeOf("exercise", _names),
+    metavar="EXERCISE,...",
+    default="masks,norm",
+    show_default=True,
+    help="Exercises, comma-separated.",
 )
 @click.option(
-    "--broken", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of files."
+    "--attempts",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Largest number of attempts per exercise.",
+)
+@click.option(
+    "--hostile",
+    type=click.FloatRange(0, 1),
+    default=0.02,
+    show_default=True,
+    help="Fraction of files that attack the grader.",
+)
+@click.option(
+    "--broken",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Fraction of files that cannot be loaded.",
 )
 def synthetic_class(folder: Path, exercises: str, **options: Any) -> None:
     """Generate a sample class in FOLDER, to try `zoo class`.

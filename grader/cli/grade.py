@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.options import OneOf, SomeOf
+from grader.cli.options import OneOf, SomeOf, exercise_names
 from grader.cli.output import Reports, UnwrittenError
 from grader.core.results import GraderBrokenError
 from zoo.cli.text import wrapped
@@ -31,12 +31,6 @@ def _categories() -> Iterable[str]:
     from grader.catalog import CATEGORIES
 
     return CATEGORIES
-
-
-def _exercises() -> Iterable[str]:
-    from grader.catalog import get_exercises
-
-    return get_exercises()
 
 
 def _formats() -> Iterable[str]:
@@ -86,7 +80,7 @@ class Choices:
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option(
     "--exercise",
-    type=OneOf("exercise", _exercises),
+    type=OneOf("exercise", exercise_names),
     metavar="NAME",
     help="Exercise to grade (default: inferred from the name of the file, or of its folder).",
 )

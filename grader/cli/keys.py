@@ -32,7 +32,7 @@ class Keys:
 
     @property
     def there(self) -> bool:
-        """Whether keys can be pressed."""
+        """Return whether keys can be pressed."""
         return self._fd >= 0
 
     def __enter__(self) -> Keys:

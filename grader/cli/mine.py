@@ -36,14 +36,14 @@ def add_to(build: click.Command) -> None:
             metavar="[DIR]",
             is_eager=True,
             expose_value=False,
-            callback=_asked,
+            callback=_build,
             help="Build from the exercises you have solved (in DIR, default: here) and the zoo's parts for the "
             "rest. Once all are solved, also train the model to spell words backwards.",
         )
     )
 
 
-def _asked(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+def _build(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     if value is not None and not ctx.resilient_parsing:
         ctx.exit(0 if mine(None if value == HERE else Path(value)) else 1)
 
@@ -112,7 +112,7 @@ def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bo
 
         rehearse(model, own, task, recipe, on_step)
     score = recital(model, own, task)
-    _say("After training", score)
+    _print_score("After training", score)
     for example in score.examples[:SHOWN]:
         click.echo(f"  {example.text} -> {example.got}")
     if "kv_cache" not in own:
@@ -126,11 +126,11 @@ def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bo
         )
         return score.share >= PASSED
     again = recital(cached, own, task)
-    _say("With your cache, position by position", again)
+    _print_score("With your cache, position by position", again)
     return min(score.share, again.share) >= PASSED
 
 
-def _say(when: str, score: Score) -> None:
+def _print_score(when: str, score: Score) -> None:
     text = (
         f"{when}, it spells {score.correct:,} of {score.total:,} unseen words backwards ({score.share:.1%})."
     )
@@ -138,7 +138,7 @@ def _say(when: str, score: Score) -> None:
 
 
 def _describe(error: Exception, folder: Path) -> ZooError:
-    """What went wrong in the learner's code, with the line."""
+    """Return what went wrong in the learner's code, with the line."""
     import traceback
 
     own = [

@@ -65,3 +65,10 @@ class SomeOf(OneOf):
         """Complete the last name of the list."""
         before, comma, last = incomplete.rpartition(",")
         return [CompletionItem(before + comma + name) for name in self._names() if name.startswith(last)]
+
+
+def exercise_names() -> Iterable[str]:
+    """The names of all exercises."""
+    from grader.catalog import get_exercises
+
+    return get_exercises()

@@ -131,14 +131,14 @@ class Session:
         self._give_up()
         self.content = content
         if content is None:
-            self._say(f"{self.file} was removed. It will be graded when it is back.")
+            self._print(f"{self.file} was removed. It will be graded when it is back.")
         else:
             self._start()
 
     def _start(self) -> None:
         """Start a grade."""
         self._give_up()
-        self._say(bold(f"\n{'-' * 16} {self.file} {'-' * 16}"))
+        self._print(bold(f"\n{'-' * 16} {self.file} {'-' * 16}"))
         arguments = ["grade", "--quick"] if self.quick else ["grade"]
         self.grade = subprocess.Popen(
             [*ZOO, *arguments, "--", str(self.file)],
@@ -151,7 +151,7 @@ class Session:
         if self.grade is None or self.grade.poll() is None:
             return
         self.grade = None
-        self._say(dim(f"Waiting for changes to {self.file}.") + self._keys())
+        self._print(dim(f"Waiting for changes to {self.file}.") + self._keys())
 
     def _give_up(self) -> None:
         """Stop the running grade, if any."""
@@ -192,9 +192,9 @@ class Session:
             show_reset(self.folder, self.exercise)
         elif key == "r":
             self.sure = True
-            self._say(f"Press r again to replace {self.file} by a fresh copy (yours is renamed).")
+            self._print(f"Press r again to replace {self.file} by a fresh copy (yours is renamed).")
         elif not key.isspace():
-            self._say(self._keys().strip())
+            self._print(self._keys().strip())
 
     def _next(self) -> None:
         """Switch to the next unsolved exercise, or else the first unsolved one before it."""
@@ -203,7 +203,7 @@ class Session:
         here = names.index(self.exercise.name)
         unsolved.sort(key=lambda one: (names.index(one.name) <= here, names.index(one.name)))
         if unsolved[:1] in ([], [self.exercise]):
-            self._say("There is no other unsolved exercise here.")
+            self._print("There is no other unsolved exercise here.")
             return
         self._give_up()
         self.exercise = unsolved[0]
@@ -213,5 +213,5 @@ class Session:
     def _keys(self) -> str:
         return f"\nKeys: {KEYS}" if self.keys.there else ""
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         click.echo(wrapped(text))

@@ -1,1 +1,1 @@
-"""What all rooms of the grader share: submissions, failures, results."""
+"""Types that all packages of the grader share: submissions, failures, results."""

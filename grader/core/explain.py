@@ -1,4 +1,4 @@
-"""What a learner's code did wrong, as a sentence: from a `SubmissionError` to words."""
+"""Explanations of a `SubmissionError` in sentences for learners."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find_names(source: str) -> list[str]:
 
 
 def place(error: SubmissionError) -> str:
-    """Where it happened: "line 12: `x = y`", or "" if that is not known."""
+    """Return where it happened: "line 12: `x = y`", or "" if that is not known."""
     if error.line is None:
         return ""
     code = error.source_line.strip()
@@ -66,7 +66,7 @@ def place(error: SubmissionError) -> str:
 
 
 def misfit(error: SubmissionError) -> bool:
-    """Whether the call itself did not fit the signature, so that none of the submission's code ran."""
+    """Return whether the call itself did not fit the signature, so that none of the submission's code ran."""
     return error.type_name == "TypeError" and error.line is None and "argument" in error.message
 
 

@@ -1,4 +1,4 @@
-"""How a hidden test reports that a submission is wrong."""
+"""The exception with which a hidden test reports a wrong submission, and named mistakes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Named:
 
 def with_care(named: Named) -> Named:
     """The same, for a mistake that gives other numbers than were seen in some of the cases in which it shows."""
-    return replace(named, text=f"It looks like this, but not in all cases: {named.text}")
+    return replace(named, text=f"Probably this mistake, although some cases differ: {named.text}")
 
 
 class Failed(AssertionError):

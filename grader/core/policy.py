@@ -72,7 +72,7 @@ def _uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _own_object(node: ast.expr, own: set[str]) -> bool:
-    """Whether an attribute of this belongs to the file's own objects: `self`, or a class of the file."""
+    """Return whether an attribute of this belongs to the file's own objects: `self`, or a class of the file."""
     root = node
     while isinstance(root, (ast.Attribute, ast.Call)):
         root = root.value if isinstance(root, ast.Attribute) else root.func

@@ -1,4 +1,4 @@
-"""How long work reports its progress."""
+"""The progress of long tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """How a long test comes along."""
+    """A callback for the progress of a long test."""
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """`done` of `total` steps of `what` are done."""

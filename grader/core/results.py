@@ -1,4 +1,4 @@
-"""What a grade found: plain data, from which every report is made. Imports no torch and no pytest."""
+"""The results of a grade: plain data for all reports. Imports no torch and no pytest."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Grade:
 
     @property
     def passed(self) -> bool:
-        """Whether every test that was asked for passed."""
+        """Return whether every test that was asked for passed."""
         return bool(self.results) and all(result.status == "passed" for result in self.results)
 
     @property

@@ -1,4 +1,4 @@
-"""What the judge may do with a component under test, wherever it runs.
+"""The interface of a component under test, wherever it runs.
 
 Two implementations: `grader.sandbox.remote` drives a learner's code in a worker process;
 `grader.engine.local` runs trusted code (the reference, the known mistakes) in this one, which is
@@ -62,7 +62,7 @@ class Opaque:
 
 @dataclass
 class Outcome:
-    """What one call gave back.
+    """The result of one call.
 
     `value` is a tree of tensors, tuples, lists, dicts, None, bool, int, float, str and `Opaque`.
     `changed` holds the positions (argument index or keyword) of tensor arguments that the call

@@ -1,4 +1,4 @@
-"""What a submission did on its way to a result, as its process recorded it: a claim, checked here for its form."""
+"""The trace of values that a submission's process recorded: untrusted, so its format is checked here."""
 
 from __future__ import annotations
 
@@ -111,6 +111,18 @@ class Recordable(Submission, Protocol):
 
     def recorded(self) -> ValueTrace:
         """End it. Gives what was recorded."""
+
+
+@runtime_checkable
+class Editable(Protocol):
+    """A submission of which changed copies can be asked."""
+
+    def edited(self, text: str) -> Submission | None:
+        """The file with another text, elsewhere; None where that cannot be done. It replaces the copy before it.
+
+        Raises:
+            SubmissionError: the text does not run.
+        """
 
 
 def read_trace(text: bytes, numbers: Tensor) -> ValueTrace:

@@ -1,1 +1,1 @@
-"""Asks a submission, compares, and names mistakes."""
+"""Runs scenarios on a submission, compares the results, and names mistakes."""

@@ -29,9 +29,37 @@ MOST_VALUES = 4_000
 MOST_AXES = 5
 MOST_ALIKE = 200  # values of one shape, or of one form
 MOST_PARTS = 12
+OTHER_NAMES = {
+    "truediv": "div",
+    "itruediv": "div",
+    "rtruediv": "rdiv",
+    "iadd": "add",
+    "radd": "add",
+    "isub": "sub",
+    "imul": "mul",
+    "rmul": "mul",
+    "iand": "and",
+    "rand": "and",
+    "bitwise_and": "and",
+    "logical_and": "and",
+    "ior": "or",
+    "bitwise_or": "or",
+    "logical_or": "or",
+    "invert": "not",
+    "bitwise_not": "not",
+    "logical_not": "not",
+    "bmm": "matmul",
+    "view": "reshape",
+    "unflatten": "reshape",
+    "flatten": "reshape",
+    "swapaxes": "transpose",
+    "permute": "transpose",
+    "concat": "cat",
+    "stack": "cat",
+}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Right:
     """A right value. `name` is that of the reference's step, or "".
 
@@ -45,6 +73,16 @@ class Right:
     summary: tuple[float, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class RightCall:
+    """A torch call of a right run. Attributes: name: see `plain_name`; arguments: the plain ones, as text."""
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    output: Right
+    arguments: str = ""
+
+
 class RightValues:
     """All right values of one scenario. Args: close: how far numbers may be apart, see `CLOSE`."""
 
@@ -55,6 +93,7 @@ class RightValues:
         self._plain: dict[str, list[tuple[str, Plain]]] = {}  # by form: what gave it, what it is
         self._functions: set[str] = set()  # what gave plain values: functions by name, or `STEP`
         self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
+        self.calls: dict[str, list[RightCall]] = {}  # by name
         self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
 
     def add(self, name: str, value: Any, *, function: str = STEP) -> None:
@@ -73,31 +112,38 @@ class RightValues:
             for one in value[:MOST_AXES]:
                 self.add(name, one)
 
-    def _add_tensor(self, name: str, x: Tensor) -> None:
-        if x.numel() > MOST_OF_ONE or x.is_complex() or len(self.values) >= MOST_VALUES:
-            return
-        numbers = _hidden(x.detach().to("cpu", torch.float64, copy=True))
-        summary = _summary(numbers)
+    def _add_tensor(self, name: str, x: Tensor) -> Right | None:
+        if not small(x) or len(self.values) >= MOST_VALUES:
+            return None
+        kept = hidden(in_doubles(x))
+        summary = _summary(kept)
         known = self._by_size.setdefault(x.numel(), [])
         for one in known:
             if (
                 one.summary == summary
-                and one.numbers.shape == numbers.shape
-                and torch.equal(one.numbers, numbers)
+                and one.numbers.shape == kept.shape
+                and torch.equal(one.numbers, kept)
             ):
                 if name and not one.name:  # a step's result, met before as that of its last operation
-                    self.values[self.values.index(one)] = named = replace(one, name=name)
-                    known[known.index(one)] = named
-                return
-        found = Right(name, numbers, x.dtype, len(self.values), summary)
+                    one.name = name
+                return one
+        found = Right(name, kept, x.dtype, len(self.values), summary)
         self.values.append(found)
         known.append(found)
         if len(self._stacks.setdefault(tuple(x.shape), [])) < MOST_ALIKE:
             self._stacks[tuple(x.shape)].append(found)
+        return found
+
+    def add_call(self, name: str, inputs: Sequence[Tensor], output: Tensor, arguments: str = "") -> None:
+        """Add a torch call; its inputs are as they were before it."""
+        found = self._add_tensor("", output)
+        calls = self.calls.setdefault(plain_name(name), [])
+        if found is not None and len(calls) < MOST_ALIKE:
+            calls.append(RightCall(plain_name(name), tuple(inputs), found, arguments))
 
     def find(self, numbers: Tensor) -> Right | None:
         """The right value that these numbers are, up to layout: the one of the same shape before all others."""
-        numbers = _hidden(numbers)
+        numbers = hidden(numbers)
         if not numbers.numel():
             return None
         return self._whole(numbers) or self._joined(numbers)
@@ -119,7 +165,7 @@ class RightValues:
 
     def find_part(self, numbers: Tensor) -> Right | None:
         """The right value that these numbers are a slice of: one head of several, a third of a packed projection."""
-        numbers = _hidden(numbers)
+        numbers = hidden(numbers)
         if level(numbers) or _whole_numbers(numbers):
             return None
         shape, size = [n for n in numbers.shape if n != 1], numbers.numel()
@@ -170,6 +216,9 @@ class RightValues:
         self.given = self.given or other.given
         for one in other.values:
             self._add_tensor(one.name, one.numbers)
+        for name, calls in other.calls.items():
+            for call in calls:
+                self.add_call(name, call.inputs, call.output.numbers, call.arguments)
         for form, some in other._plain.items():
             self._plain.setdefault(form, []).extend(some)
         self._functions |= other._functions
@@ -179,6 +228,13 @@ class RightValues:
         for value in found.values:
             if value.numbers is not None:
                 self._add_tensor("", value.numbers)
+        for event in found.events:
+            given = [found.values[one].numbers for one in event.inputs]
+            kept = [hidden(numbers) for numbers in given if numbers is not None]
+            for value in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
+                numbers = found.values[value].numbers
+                if numbers is not None:
+                    self.add_call(event.name, kept, numbers, event.arguments)
         self.given = [event.names for event in found.events if event.kind == "given" and not event.callers]
         for event in found.events:
             for item in (*event.names.values(), *event.result):
@@ -200,11 +256,32 @@ class Collector(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        given = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, Tensor)]
+        inputs = [hidden(in_doubles(x)) for x in given] if all(map(small, given)) else []
         result = func(*args, **(kwargs or {}))
         self._values.add("", result)
+        output = result if isinstance(result, Tensor) else given[0] if result is None and given else None
+        if len(inputs) == len(given) and output is not None:
+            self._values.add_call(getattr(func, "__name__", ""), inputs, output)
         if result is None and args and isinstance(args[0], Tensor):  # written in place
             self._values.add("", args[0])
         return result
+
+
+def small(x: Tensor) -> bool:
+    """Whether a value is looked at: not too large, of plain numbers."""
+    return x.numel() <= MOST_OF_ONE and not x.is_complex()
+
+
+def in_doubles(x: Tensor) -> Tensor:
+    """A copy in float64."""
+    return x.detach().to("cpu", torch.float64, copy=True)
+
+
+def plain_name(name: str) -> str:
+    """An operation's name, the same for a function, an operator and what works in place."""
+    name = name.strip("_")
+    return OTHER_NAMES.get(name, name)
 
 
 def labelled(steps: Any, values: RightValues) -> Any:
@@ -242,12 +319,12 @@ def _whole_numbers(numbers: Tensor) -> bool:
 
 def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
     """Whether a value that is right up to layout has another layout than the right one."""
-    return not _equal(_hidden(numbers), right, close)
+    return not equal(hidden(numbers), right, close)
 
 
 def same_layout(numbers: Tensor, right: Tensor, close: float) -> bool:
     """Whether two values of as many numbers are the same up to layout."""
-    return any(_equal(numbers, one, close) for one in _layouts(right, tuple(numbers.shape)))
+    return any(equal(numbers, one, close) for one in _layouts(right, tuple(numbers.shape)))
 
 
 def _layouts(right: Tensor, shape: tuple[int, ...]) -> Iterator[Tensor]:
@@ -297,7 +374,7 @@ def _merges(factors: tuple[int, ...], order: tuple[int, ...], goal: tuple[int, .
     return at == len(order)
 
 
-def _equal(a: Tensor, b: Tensor, close: float) -> bool:
+def equal(a: Tensor, b: Tensor, close: float) -> bool:
     if a.shape != b.shape:
         return False
     if not a.numel():
@@ -308,7 +385,7 @@ def _equal(a: Tensor, b: Tensor, close: float) -> bool:
     return bool(same.all())
 
 
-def _hidden(numbers: Tensor) -> Tensor:
+def hidden(numbers: Tensor) -> Tensor:
     """Numbers that hide as -inf does, as -inf."""
     return numbers.masked_fill(numbers < HIDDEN, -math.inf)
 

@@ -35,12 +35,12 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "mask-dimensions-unsupported", "The code does not cope with masks [B or 1, H or 1, Tq or 1, Tk].",
     ),
     "a fully masked row": ("fully-masked-row", "The code does not cope with a query that may attend to nothing."),
-    "leading dimensions": ("assumes-leading-dimensions", "The code takes for granted how many dimensions come in."),
+    "leading dimensions": ("assumes-leading-dimensions", "The code assumes a fixed number of input dimensions."),
     "another sequence": (
         "sequences-mixed",
-        "A sequence alone comes out right, but not after another one, or in turns with it: something of the other is "
-        "kept outside the cache, in the module or beside it.",
-        "Everything that lasts belongs into the cache. What does forward set on self, or change outside it?",
+        "A sequence alone gets correct results, but not after another one, or alternating with it: some state is "
+        "stored outside the cache, in the module or globally.",
+        "Store all state in the cache. What does forward set on self, or change outside it?",
     ),
     "keyword arguments": ("argument-names", "The code does not take its arguments by the names of the template."),
 }  # fmt: skip
@@ -51,8 +51,8 @@ def conclude(findings: Findings) -> Named | None:
     if findings.random:
         return Named(
             "random-result",
-            "Two equal calls gave different results, where nothing asked for chance.",
-            hint="Is something dropped in eval mode, uninitialised, or kept from an earlier call?",
+            "Two equal calls returned different results, although nothing should be random.",
+            hint="Is there dropout in eval mode, uninitialised memory, or state from an earlier call?",
         )
     return (
         _changed(findings)
@@ -69,7 +69,7 @@ def _changed(findings: Findings) -> Named | None:
     if all("changed in place" in findings.got[i].facts for i in findings.wrong):
         return Named(
             "input-changed",
-            "An argument was changed in place; it must be left as it was, since the caller goes on to use it.",
+            "An argument was modified in place; the caller still uses it, so it must not change.",
             hint="Methods that end in _ (masked_fill_, add_) and the operators += and *= work in place.",
         )
     return None
@@ -84,11 +84,11 @@ def nothing(findings: Findings) -> Named | None:
     if came == {"None"} or all("None" in one.facts.values() for one in got):
         return Named(
             "nothing-returned",
-            "The call gives None. Most likely its `return` is missing.",
+            "The call returns None. Probably `return` is missing.",
             hint="Look at the last line.",
         )
     if len(came) == 1 and any(findings.right[i].values for i in findings.wrong):
-        text = f"The call gives {came.pop()}; expected tensors."
+        text = f"The call returns {came.pop()}; expected tensors."
         return Named("no-tensor-returned", text, hint="Look at the last line of the code that is called.")
     return None
 
@@ -106,8 +106,8 @@ def _dtype(findings: Findings) -> Named | None:
     wanted, gave = findings.right[i].values[name].dtype, findings.got[i].values[name].dtype
     return Named(
         "wrong-dtype",
-        f"The result comes in {_short(gave)}; expected {_short(wanted)}.",
-        hint="Which step makes a tensor without saying its dtype, or converts one?",
+        f"The result is {_short(gave)}; expected {_short(wanted)}.",
+        hint="Which step creates a tensor without a dtype, or converts one?",
     )
 
 
@@ -174,7 +174,7 @@ def _not_finite(findings: Findings) -> Named | None:
     if all(broken(i) for i in findings.wrong):
         return Named(
             "not-finite",
-            "NaN or infinity came out where all numbers must be finite.",
+            "The result contains NaN or infinity where all values must be finite.",
             hint="Which step divides by zero, overflows, or takes infinity minus infinity?",
         )
     return None

@@ -23,7 +23,7 @@ GRADIENT = 4.0  # a backward pass rounds about twice as often, and its sums are 
 # Bool matrices that are drawn side by side: how their names begin, and what an x says.
 MAPS = {
     "influence": "x where the input position (column) reaches the output position (row)",
-    "looks": "x where the query (row) may look at the key (column)",
+    "looks": "x where the query (row) may attend to the key (column)",
     "keys": "x where a key may be looked at; a row for each sentence",
 }
 LARGEST_MAP = 12
@@ -102,7 +102,7 @@ def contrast(scenario: Scenario, names: list[str], right: Observation, got: Obse
     name, picture = names[0], picture_of(scenario, right, got) or scenario.picture
     if name in right.values and name in got.values:
         return f"{head} {values_in_words(name, right.values[name], got.values[name])}", picture
-    said = f"{head} {name}: expected {_said(name, right)}, got {_said(name, got)}"
+    said = f"{head} {name}: expected {_describe(name, right)}, got {_describe(name, got)}"
     return said if said.endswith("?") else f"{said}.", picture
 
 
@@ -114,7 +114,7 @@ def picture_of(scenario: Scenario, right: Observation, got: Observation) -> str:
     return ""
 
 
-def _said(name: str, seen: Observation) -> str:
+def _describe(name: str, seen: Observation) -> str:
     if name in seen.facts:
         return seen.facts[name]
     if name in seen.values:

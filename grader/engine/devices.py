@@ -9,9 +9,9 @@ from grader.core.submission import Submission
 
 FIXED_DEVICE = Named(
     "device-hard-coded",
-    "A tensor is made on the CPU whatever device the input is on: torch.arange, torch.zeros and the like make it there "
-    "unless told otherwise, and a tensor that is a plain attribute stays there. On a GPU that raises an error.",
-    hint="Say device=x.device where a tensor is made, or register it as a buffer.",
+    "A tensor is created on the CPU whatever the device of the input: torch.arange, torch.zeros and similar functions "
+    "use the CPU by default, and a plain tensor attribute stays there. On a GPU that raises an error.",
+    hint="Pass device=x.device when you create a tensor, or register it as a buffer.",
     source="mlverse/torch#1473",
 )
 

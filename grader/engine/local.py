@@ -114,6 +114,12 @@ class LocalSubmission:
         recorder, self._tracing.recorder = self._tracing.recorder, None
         return ValueTrace() if recorder is None else read_trace(*recorder.log())
 
+    def edited(self, text: str) -> LocalSubmission:
+        """The file with another text. Raises SubmissionError."""
+        found = LocalSubmission.from_source(text, filename=self._filename or "", device=self._device)
+        found.first_calls = self.first_calls
+        return found
+
     def seed(self, seed: int) -> None:
         calls.seed(seed, self._device)
 

@@ -8,15 +8,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
+from itertools import islice
 
 import torch
 from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.submission import SubmissionError
-from grader.core.value_trace import Recordable, ValueTrace
+from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
+from grader.engine.edits import Edits
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
@@ -24,11 +26,16 @@ from grader.engine.place import (
     Source,
     Where,
     at_the_end,
+    chain,
     completed,
     cut_off,
+    downstream,
+    exception,
     first_wrong,
+    not_raised,
     other_default,
     raised,
+    turned_first,
     where,
     written,
 )
@@ -37,6 +44,11 @@ from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
+MOST_EDITS = 250
+MOST_FORCED = 20
+MOST_EDITED = 8  # scenarios that must be right with an edit, of the wrong and of the right ones
+EDITING_S = 2.0  # of CPU
+MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
@@ -51,6 +63,19 @@ class Wrong:
     scenario: Scenario
     names: Sequence[str]
     got: Observation
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """An event, whether right values there gave a right result, and the name of the right value if it has one.
+
+    `since`: the first event that may be wrong, where there is no right value to try there.
+    """
+
+    event: int
+    proved: bool = False
+    expected: str = ""
+    since: int | None = None
 
 
 class Locator:
@@ -69,8 +94,10 @@ class Locator:
     ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._deadline = deadline
-        self.source = Source(source)
+        self.source, self._text = Source(source), source
+        self._suspected: list[int] = []
         self._key: AnswerKey = answer_key(subject, seed)
+        self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
 
     def wrong(self, component: str) -> list[Wrong]:
@@ -101,28 +128,78 @@ class Locator:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
         found: list[Where] = []
         counts: Counter[int] = Counter()
+        self._suspected.clear()
         for each in wrong[:MOST_SCENARIOS]:
             one = self._one(each)
             if one is not None:
                 found.append(one)
                 counts[one.place.line] += one.why != "omitted"
                 if counts[one.place.line] == ENOUGH_AGREE:
-                    return one
-        return max(found, key=lambda one: counts[one.place.line], default=None)
+                    break
+        best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
+        if best is not None and best.why in ("gradient", "in place"):
+            return best
+        lines = [line for one in found for line in one.lines]
+        most = MOST_EDITS // 2 if best is not None and best.proved else MOST_EDITS
+        line = self._undone(wrong, lines, [*self._suspected, *self.source.statements], most)
+        if line is None:
+            return best
+        if best is None or best.place.line != line:
+            other = next((one for one in (best.lines if best else ()) if one != line), None)
+            why = "value" if best is None else best.why
+            best = Where(Place(line, line), why, other, event=None)
+        return replace(best, proved=True)
+
+    def _undone(
+        self, wrong: Sequence[Wrong], suspected: Sequence[int], lines: Sequence[int], most: int
+    ) -> int | None:
+        """The line in which a small change makes wrong results right."""
+        if not isinstance(self.submission, Editable):
+            return None
+        asked = [one.scenario for one in wrong[:MOST_EDITED]]
+        component, known = wrong[0].scenario.component, {one.scenario for one in wrong}
+        others = [one for one in scenarios_of(self._key.scenarios, component) if one not in known]
+        asked += others[:: max(1, len(others) // MOST_EDITED)]
+        end = time.process_time() + EDITING_S
+        edits = Edits(self._text)
+        for line, text in islice(edits.among(suspected, lines), most):
+            if time.process_time() > end:
+                break
+            if self._is_right(text, asked):
+                return line
+        for line, text in islice(edits.forced(), MOST_FORCED):  # with it what was right may be wrong
+            if self._is_right(text, asked[: len(wrong)]):
+                return line
+        return None
+
+    def _is_right(self, text: str, asked: Sequence[Scenario]) -> bool:
+        """Whether the file is right with another text."""
+        assert isinstance(self.submission, Editable)
+        try:
+            copy = self.submission.edited(text)
+            return copy is not None and all(
+                same(scenario, self._key.right(scenario, got.free), got)
+                for scenario in asked
+                for got in [self._grading.ask(scenario, of=copy)]
+            )
+        except SubmissionError:
+            return False
 
     def _one(self, wrong: Wrong) -> Where | None:
-        exact = wrong.scenario.dtype != torch.bfloat16 and not wrong.got.error
+        exact = wrong.scenario.dtype != torch.bfloat16
         for in_doubles in (True, False) if exact else (False,):
             trace, again = self._recorded(wrong.scenario, exact=in_doubles)
             if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
                 wrong.names
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
-                found = self._look(flow, wrong)
-                if found is None or found.why != "value":
-                    return found
-                return self._proved(flow, wrong, found, exact=in_doubles)
+                return self._look(flow, replace(wrong, got=again), exact=in_doubles)
         return None
+
+    def named(self, scenario: Scenario) -> tuple[ValueTrace, RightValues]:
+        """Run a scenario with a record; give that, and the right values with their names. Raises SubmissionError."""
+        trace, got = self._recorded(scenario, exact=False)
+        return trace, self.right_values(scenario, got.free, exact=False)[1]
 
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
@@ -146,34 +223,86 @@ class Locator:
         best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
         return both if len(both.vindicated) > MIXED * len(best.vindicated) else best
 
-    def _proved(self, flow: Flow, wrong: Wrong, found: Where, *, exact: bool) -> Where:
+    def _proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
         """Put right values in the place of wrong ones, run it again, and see whether the result is right.
 
-        A line may have run several times: one value after the other is put right.
+        What is odd about an event's inputs is traced back to what made it, as far as that helps. Where no right value
+        is known for an event, the first one made of it is looked for with which the result is right.
+        """
+        back = self._traced_back(flow, wrong, index, exact=exact)
+        if back is not None:
+            return back
+        left = MOST_BEYOND
+        for later in downstream(flow, index):
+            if left and any(
+                tuple(o.numbers.shape) == self._shape(flow, later) for o in flow.missing(later)[:1]
+            ):
+                left -= 1
+                found = self._traced_back(flow, wrong, later, exact=exact)
+                if found is not None and found.proved:
+                    return replace(found, since=index)
+        return Blamed(index)
+
+    @staticmethod
+    def _shape(flow: Flow, index: int) -> tuple[int, ...]:
+        return flow.trace.values[flow.outputs(index)[0]].shape
+
+    def _traced_back(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed | None:
+        for back, right in reversed(chain(flow, index)):
+            proved, better, expected = self._repaired(flow, wrong, back, right, exact=exact)
+            if proved or better:
+                return Blamed(back, proved, expected)
+        return None
+
+    def _repaired(
+        self, flow: Flow, wrong: Wrong, first: int, right: Tensor | None, *, exact: bool
+    ) -> tuple[bool, bool, str]:
+        """Put right values where one line gave others. It may have run several times: one after the other is put right.
+
+        Returns:
+            whether the result was right then, whether more was right than before, the name of the right value.
         """
         patches: dict[int, Tensor] = {}
-        index, expected = found.event, ""
+        place, index, expected = flow.events[first].place, first, ""
+        before = flow
         for _ in range(MOST_PATCHES):
-            event = None if index is None else flow.events[index]
-            if index is None or event is None or event.kind != "call" or event.place != found.place:
+            event = flow.events[index]
+            if event.kind != "call" or event.place != place:
                 break
+            if right is not None:
+                options = [(right, "")]
+            else:
+                found = flow.counterpart(index)
+                options = [] if found is None else [(found.call.output.numbers, found.call.output.name)]
+                options += [(one.numbers, one.name) for one in flow.missing(index)]
             better = None
-            for right in flow.missing(index)[:MOST_TRIED]:
-                tried = {**patches, event.number: right.numbers}
+            for numbers, name in options[:MOST_TRIED]:
+                tried = {**patches, event.number: numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
-                    return replace(found, proved=True, expected=expected or right.name)
+                    return True, True, expected or name
                 after = Flow(trace, self.source, flow.right)
                 if len(after.vindicated) > len(flow.vindicated) + 1:
-                    better, patches, expected = after, tried, expected or right.name
+                    better, patches, expected = after, tried, expected or name
                     break
             if better is None:
                 break
-            flow, index = better, first_wrong(better)
-        return found
+            flow, right = better, None
+            following = first_wrong(better)
+            if following is None:
+                break
+            index = following
+        return False, flow is not before, expected
 
-    def _look(self, flow: Flow, wrong: Wrong) -> Where | None:
+    def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
         error = wrong.got.error
+        ran = [event.place.line for event in flow.events if event.kind != "given"]
+        odd = [flow.events[i].place.line for i in range(len(flow.events)) if flow.is_right(i) is False]
+        callers = [
+            line for i, event in enumerate(flow.events) for line in event.callers if flow.is_right(i) is False
+        ]
+        tests = [line for one in ran for line, _ in self.source.tests(one)]
+        self._suspected += [*odd, *callers, *tests, *reversed(ran)]
         if all(name.startswith("gradient") for name in wrong.names):
             index = cut_off(flow)
             if index is not None:
@@ -186,10 +315,30 @@ class Locator:
             return default
         index = first_wrong(flow)
         if index is not None:
-            return completed(flow, where(flow, index, "value"), error.line if error is not None else None)
+            found = self._where(flow, wrong, index, "value", exact=exact)
+            return completed(flow, found, error.line if error is not None else None)
         if error is not None and error.line:
-            return raised(flow, error.line)
+            at = exception(flow, error.line)
+            failed = None if at is None else flow.failed(at)
+            if failed is not None:
+                return self._where(flow, wrong, failed, "error", exact=exact)
+            return raised(flow, error.line, error.message)
+        right = self._key.right(wrong.scenario, wrong.got.free).error
+        if right is not None and error is None:
+            return not_raised(self.source, right.type_name)
+        index = turned_first(flow)
+        if index is not None:
+            return self._where(flow, wrong, index, "value", exact=exact)
         return at_the_end(flow)
+
+    def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
+        blamed = self._proved(flow, wrong, index, exact=exact)
+        seen = index if blamed.since is None else blamed.since
+        found = where(flow, blamed.event, why, seen=seen)
+        line = flow.events[seen].place.line
+        if blamed.since is not None and line != found.place.line:
+            found = replace(found, other=line)
+        return replace(found, proved=blamed.proved, expected=blamed.expected)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> list[RightValues]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""

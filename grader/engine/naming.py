@@ -205,7 +205,7 @@ class Namer:
     def _pair(self, pair: Candidate) -> list[Account]:
         first, second = pair.mistakes
         proof = (
-            "Your results equal those of the reference with these two mistakes in all "
+            "The reference with only these two mistakes gives the same results as your code in all "
             f"{len(self.findings.scenarios)} cases: {first.id} and {second.id}."
         )
         wrong = frozenset(self.findings.wrong)
@@ -233,8 +233,8 @@ class Namer:
             ):
                 break
             proof = (
-                f"Your results equal those of the reference with just this mistake in {len(covered)} of the "
-                f"{len(self.findings.wrong)} cases that are wrong."
+                f"The reference with only this mistake gives the same results as your code in {len(covered)} of the "
+                f"{len(self.findings.wrong)} failed cases."
             )
             unlike |= left & self._shown_by(best.mistakes[0]) - covered
             covered |= left & self._shown_by(best.mistakes[0])

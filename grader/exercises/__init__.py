@@ -1,4 +1,4 @@
-"""The exercises, one folder each. Metadata only; imported at every start of `zoo`."""
+"""The exercises, one package each. Metadata only; imported at every start of `zoo`."""
 
 from __future__ import annotations
 

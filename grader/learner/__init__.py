@@ -1,4 +1,4 @@
-"""What a learner has of their own: the folder of the exercises, the record of what is solved, hints, a fresh start.
+"""The learner's folder: exercises, progress, hints, reset.
 
 Nothing here imports torch or prints.
 """

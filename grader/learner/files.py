@@ -12,7 +12,7 @@ from zoo.core.errors import ZooError
 
 
 def is_file(path: Path) -> bool:
-    """Whether `path` is a regular file, or leads to one. Where nobody may look, there is none."""
+    """Return whether `path` is a regular file, or leads to one. Where nobody may look, there is none."""
     try:
         return path.is_file()
     except OSError:

@@ -46,7 +46,7 @@ def rehearse(
 
 
 def recital(model: Transformer, own: Mapping[str, ModuleType], task: TaskData) -> Score:
-    """How many unseen words it spells backwards, by the learner's greedy decoding where that is solved."""
+    """Return how many unseen words it spells backwards, by the learner's greedy decoding where that is solved."""
     texts = task.held_out[:WORDS]
     if "decoding" not in own:
         return exact_match(model, task, texts)

@@ -66,7 +66,7 @@ def folders_of(file: Path) -> list[Path]:
 
 
 def stamp(file: Path) -> tuple[int, ...] | None:
-    """What tells cheaply that a file is another than before; None if there is none."""
+    """Return what tells cheaply that a file is another than before; None if there is none."""
     try:
         found = file.stat()
     except OSError:

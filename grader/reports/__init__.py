@@ -1,4 +1,4 @@
-"""Report formats: how `zoo grade` says what it found. Metadata only; a format is imported when it is used."""
+"""The report formats of `zoo grade`. Metadata only; a format is imported when it is used."""
 
 from __future__ import annotations
 

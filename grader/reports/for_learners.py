@@ -11,9 +11,7 @@ import re
 from grader.core.results import Result
 from grader.reports.places import plain
 
-_NUMBERS = re.compile(
-    r"expected .*\bgot\b|\bexpected\b.*\d|equal those of the reference|cases here", re.DOTALL
-)
+_NUMBERS = re.compile(r"expected .*\bgot\b|\bexpected\b.*\d|same results as your code|cases here", re.DOTALL)
 
 
 def message_for_learners(result: Result) -> str:

@@ -95,11 +95,17 @@ def _tests(grade: Grade, show_all: bool) -> Iterator[str]:
     passed = len(grade.results) - len(shown)
     if passed:
         yield click.style(f"{passed} passed", fg=_COLOURS["passed"])
-    reasons = Counter(result.message for result in grade.results if result.status == "skipped")
+    reasons = Counter(_reason(result) for result in grade.results if result.status == "skipped")
     for number, (reason, count) in enumerate(reasons.items()):
         if number == 0:
             yield ""
         yield from _wrap(f"{_count(count, 'test')} skipped: {reason}", hanging=2)
+
+
+def _reason(result: Result) -> str:
+    """Return why a test was skipped; one reason for all tests of what is not written yet."""
+    unwritten = "not written yet"
+    return unwritten if result.message.startswith(unwritten) else result.message
 
 
 def _table(results: Sequence[Result]) -> str:

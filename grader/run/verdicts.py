@@ -170,6 +170,6 @@ def _our_fault(raised: BaseException) -> str:
     frames = traceback.extract_tb(raised.__traceback__)
     where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return (
-        "The grader itself broke in this test; this says nothing about your code. Please report it, with the "
+        "Internal error of the grader in this test; your code is not at fault. Please report it, with the "
         f"seed: {type(raised).__name__}: {raised}{where}"
     )

@@ -1,1 +1,1 @@
-"""The judge's side of the pipe to a worker."""
+"""The grader's side of the sandbox: starts workers, confines them and talks to them."""

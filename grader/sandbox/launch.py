@@ -145,7 +145,7 @@ def nameless_file() -> IO[bytes]:
 
 
 def temporary_folder() -> str:
-    """Where temporary files are made.
+    """Return where temporary files are made.
 
     Raises:
         GraderBrokenError: there is no place for any.
@@ -157,7 +157,7 @@ def temporary_folder() -> str:
 
 
 def package_paths() -> list[str]:
-    """Where torch and what it needs lie: -I and -S keep a worker off the folders of packages, and off what is
+    """Return where torch and what it needs lie: -I and -S keep a worker off the folders of packages, and off what is
     run from them at every start of Python."""
     spec = importlib.util.find_spec("torch")
     torchs = [] if spec is None or spec.origin is None else [str(Path(spec.origin).resolve().parent.parent)]

@@ -47,7 +47,7 @@ class Link:
             return read(answer, unpack_tensors(answer.get("tensors"), body))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
             self.worker.close()
-            message = f"what came back from your code's process was no answer ({doing}): {error}"
+            message = f"your code's process sent a malformed response ({doing}): {error}"
             raise SubmissionError("protocol", message, fatal=True) from error
 
     def send(
@@ -92,7 +92,7 @@ def _uses(told: Any) -> Uses:
 def _failure(fields: Any) -> SubmissionError:
     """The failure that a worker reports. Its texts are the submission's own, cut to length."""
     if not isinstance(fields, dict) or fields.get("kind") not in get_args(ErrorKind):
-        return SubmissionError("protocol", "what came back from your code's process was no answer")
+        return SubmissionError("protocol", "your code's process sent a malformed response")
     line = fields.get("line")
     return SubmissionError(
         fields["kind"],

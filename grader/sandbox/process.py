@@ -126,7 +126,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked anything: False once it has died, was killed or closed."""
+        """Return whether it can be asked anything: False once it has died, was killed or closed."""
         return self._end.alive
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ class Worker:
             sent = True
             answer, body = self._channel.receive(deadline)
             if answer.get("n") != self._number:
-                raise FrameError("an answer to something that was not asked")
+                raise FrameError("a response to another request")
             return answer, body
         except DeadlineError:
             raise self._timed_out(doing) from None
@@ -181,7 +181,7 @@ class Worker:
             if sent:
                 self.close()
                 raise self._lost(
-                    "protocol", f"what came back from your code's process was no answer: {error}"
+                    "protocol", f"your code's process sent a malformed response: {error}"
                 ) from None
             raise
         except BaseException:  # Ctrl-C between two halves of a frame: there is no way back

@@ -28,6 +28,7 @@ from grader.sandbox.process import Worker
 from grader.worker.values import NAMES, Handed, Packer, unpack, unpack_named
 
 MAX_SOURCE = 2**20
+MAX_COPIES = 2  # processes that edited copies may end
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,37 @@ class RemoteSubmission:
     ) -> None:
         self._link, self.again = Link(worker, uses), again
         self.first_calls: Mapping[str, FirstCall] = {}
+        self._filename = filename
+        self._copy: RemoteSubmission | None = None
+        self._copies = 0
         try:
-            if len(source) > MAX_SOURCE:
-                raise SubmissionError("syntax", f"{filename}: {len(source):,} bytes, where 1 MB is the most")
-            request = {"op": "source", "filename": filename, "strict": uses is not None}
-            self._link.send(request, [memoryview(source)], "importing the file")
+            self._load(source)
         except SubmissionError:
             worker.close()
             raise
+
+    def _load(self, source: bytes) -> None:
+        if len(source) > MAX_SOURCE:
+            raise SubmissionError(
+                "syntax", f"{self._filename}: {len(source):,} bytes, where 1 MB is the most"
+            )
+        request = {"op": "source", "filename": self._filename, "strict": self._link.uses is not None}
+        self._link.send(request, [memoryview(source)], "importing the file")
+
+    def edited(self, text: str) -> RemoteSubmission | None:
+        """The file with another text, in a process for all such copies; None where that cannot be done.
+
+        Raises:
+            SubmissionError: the text does not run.
+        """
+        if self._copy is None or not self._copy._link.worker.alive:
+            if self.again is None or self._copies == MAX_COPIES:
+                return None
+            self._copies += 1
+            self._copy = self.again()
+            self._copy.first_calls = self.first_calls
+        self._copy._load(text.encode())
+        return self._copy
 
     def has(self, name: str) -> bool:
         return self._link.ask(
@@ -162,6 +186,8 @@ class RemoteSubmission:
 
     def close(self) -> None:
         self._link.worker.close()
+        if self._copy is not None:
+            self._copy.close()
 
     def output(self) -> bytes:
         """The beginning of what the submission has printed."""

@@ -95,7 +95,7 @@ class Sandbox:
     def _against_strict(self, device: str) -> str:
         """Why the level is not "strict", or ""."""
         if self.asked == "process":
-            return "it was not asked for"
+            return "it was not requested"
         if device != "cpu":
             return f"a worker on {device} needs the driver's threads and files; use --device=cpu"
         return self._look().verdict()
@@ -144,10 +144,10 @@ class Canary:
             return ""
         if "done" in report:
             return f"a trial process could {', '.join(report['done'])}"
-        return "a trial process ended before it could say what held it"
+        return "a trial process ended before it could report its confinement"
 
     def report(self) -> dict[str, Any]:
-        """What the canary reported: `done`, the acts that came off, or `refused`, why it could not be confined."""
+        """Return the canary's report: `done`, the acts that succeeded, or `refused`, why it could not be confined."""
         if self._report is None:
             try:
                 out, _ = self._process.communicate(timeout=CANARY_S)

@@ -29,15 +29,15 @@ MOST_ROWS = 3
 
 OTHER_ANSWER = Named(
     "depends-on-earlier-calls",
-    "Inside a model, your code gives answers that depend on the calls before: on the same inputs and weights it "
-    "computes something else in a process that starts afresh.",
-    hint="What is kept from one call to the next: an attribute of self, a global, a counter, a cache?",
+    "Inside a model, the results of your code depend on earlier calls: with the same inputs and weights it returns "
+    "something else in a new process.",
+    hint="What does your code store from one call to the next: an attribute of self, a global, a counter, a cache?",
 )
 
 OTHER_ROWS = Named(
     "depends-on-the-batch",
-    "Inside a model, your code gives a row of a batch another answer than it gives the same row in a smaller batch.",
-    hint="What looks at x.size(0), or at a mean, a maximum or a length over the whole batch?",
+    "Inside a model, your code returns another result for a row of a batch than for the same row in a smaller batch.",
+    hint="What uses x.size(0), or a mean, a maximum or a length over the whole batch?",
 )
 
 
@@ -111,11 +111,11 @@ class Notes:
             self._kept[kind, str(slot)] = call
 
     def began_with(self, call: LiveCall) -> bool:
-        """Whether it was the first call, in training or in decoding."""
+        """Return whether it was the first call, in training or in decoding."""
         return any(self._kept.get((kind, "first")) is call for kind in (True, False))
 
     def calls(self) -> list[LiveCall]:
-        """What was kept, each call once."""
+        """Return what was kept, each call once."""
         return list({id(call): call for call in self._kept.values()}.values())
 
 
@@ -141,7 +141,7 @@ def replay(model: nn.Module) -> int:
         made: dict[int, RemoteInstance] = {}
         for notes, call in noted:
             instance = _remade(notes.instance, fresh, made)
-            _put(instance, call, notes.title)
+            _repeat(instance, call, notes.title)
             _put_rows(instance, call, notes.title)
     finally:
         fresh.close()
@@ -163,14 +163,14 @@ def _remade(value: Any, submission: RemoteSubmission, made: dict[int, RemoteInst
     return made[value.number]
 
 
-def _put(instance: RemoteInstance, call: LiveCall, title: str) -> None:
+def _repeat(instance: RemoteInstance, call: LiveCall, title: str) -> None:
     instance.train(call.training)
     positional, named = by_name([None if i is None else call.inputs[i] for i in call.order], call.options)
     outcome = instance.call(
         positional, named, grad=call.grad, record=call.recorded, watch=False, values=call.values
     )
     value = first_of(outcome.value)
-    what = f"{_capital(title)} was asked once more what it had answered in {call.what}: in a fresh process it gave"
+    what = f"{_capital(title)} was called again with the inputs of {call.what}: in a new process it returned"
     if not isinstance(value, Tensor) or value.shape != call.output.shape or value.dtype != call.output.dtype:
         raise Failed(f"{what} something of another kind.", mistakes=[OTHER_ANSWER])
     _compare(f"{what} another output", [(call.output, value)])
@@ -207,7 +207,7 @@ def _put_rows(instance: RemoteInstance, call: LiveCall, title: str) -> None:
     outcome = instance.call(positional, named, record=False, watch=False, values=call.values)
     value = first_of(outcome.value)
     live = call.output[rows.to(call.output.device)]
-    what = f"{_capital(title)} was asked for {len(rows)} of the {batch} rows of {call.what} alone: it gave"
+    what = f"{_capital(title)} was called with {len(rows)} of the {batch} rows of {call.what}: it returned"
     if not isinstance(value, Tensor) or value.shape != live.shape:
         raise Failed(f"{what} something of another kind.", mistakes=[OTHER_ROWS])
     _compare(f"{what} another output", [(live, value)], OTHER_ROWS)

@@ -25,8 +25,8 @@ TOLERANCE = 1e-3  # of the largest number expected; right code was 5e-6 off at m
 
 OTHER_RULE = Named(
     "differs-in-training",
-    "Inside a model that is being trained, your code computes something else than it did when it was tested alone.",
-    hint="Does anything survive from one call to the next, or depend on the batch size, the mode, or a counter?",
+    "Inside a model that is being trained, your code returns other results than when it was tested alone.",
+    hint="Does a result depend on earlier calls, the batch size, the mode, or a counter?",
 )
 
 
@@ -101,7 +101,7 @@ class SpotChecked(nn.Module):
         this = weakref.ref(self)  # torch keeps hooks where no garbage collector looks
         for name, parameter in part.named_parameters():
             if parameter.requires_grad:
-                parameter.register_post_accumulate_grad_hook(partial(_told, this, name))
+                parameter.register_post_accumulate_grad_hook(partial(_gradient_arrived, this, name))
 
     def forward(self, *arguments: Tensor | None) -> Tensor:
         """The part's own answer. Raises Failed if it, or the call checked before, is not the oracle's."""
@@ -183,7 +183,7 @@ class SpotChecked(nn.Module):
         )
 
 
-def _told(watcher: weakref.ref[SpotChecked], name: str, parameter: Tensor) -> None:
+def _gradient_arrived(watcher: weakref.ref[SpotChecked], name: str, parameter: Tensor) -> None:
     """The hook of a parameter: tell of its gradient who still wants to know."""
     if (part := watcher()) is not None:
         part._keep_gradient(name, parameter)
@@ -216,12 +216,12 @@ def _compare(what: str, pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
     off = how_far(pairs)
     if off:
         raise Failed(
-            f"{what} than the exercise asks for on the same inputs and weights: {off}.", mistakes=[OTHER_RULE]
+            f"{what} than the reference on the same inputs and weights: {off}.", mistakes=[OTHER_RULE]
         )
 
 
 def how_far(pairs: Sequence[tuple[Tensor, Tensor | None]], least: float = 0.0) -> str:
-    """How far got is from expected (None: zeros), or "".
+    """Return how far got is from expected (None: zeros), or "".
 
     It is measured by the largest number expected of them all, or by `least` if that is larger. Where the
     rule itself gives NaN or infinity, as after weights that became NaN, there is nothing to compare.

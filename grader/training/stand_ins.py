@@ -145,7 +145,7 @@ class LearnersMasks(Masking):
         mask = _tensor(self._own[name].call([tokens]).value, tuple(right.shape), torch.bool)
         if not torch.equal(mask, right):
             raise Failed(
-                f"Inside a model, in call {self._calls}, {name} gave another mask than the exercise asks for, on "
+                f"Inside a model, in call {self._calls}, {name} returned another mask than the reference, on "
                 f"token ids {list(tokens.shape)}: {int((mask != right).sum())} of {mask.numel()} cells differ.",
                 mistakes=[OTHER_RULE],
             )
@@ -186,7 +186,7 @@ class LearnersLoss(SequenceLoss):
     def _compare(self, what: str, got: Tensor, expected: Tensor, least: float) -> None:
         if off := how_far([(got, expected)], least):
             raise Failed(
-                f"In training step {self._calls}, sequence_loss gave another {what} than the exercise asks for, on "
+                f"In training step {self._calls}, sequence_loss returned another {what} than the reference, on "
                 f"the same logits and target: {off}.",
                 mistakes=[OTHER_RULE],
             )

@@ -76,7 +76,7 @@ def wrapped_part(
     missing = [one.name for one in wanted if one.name not in found[0] and not one.optional]
     if missing:
         raise Failed(
-            f"{', '.join(missing)} cannot be found among the parameters of {name}. Other tests say more."
+            f"{', '.join(missing)} cannot be found among the parameters of {name}. See the other failed tests."
         )
     reading = _confirmed(instance, found, wanted, reference, args[0])
     instance.load(written(reading, initial))

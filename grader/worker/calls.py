@@ -87,7 +87,7 @@ class _Seed(torch.autograd.Function):
 
 
 def same_content(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors are the same, bit by bit. NaN equals NaN here."""
+    """Return whether two tensors are the same, bit by bit. NaN equals NaN here."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     a, b = a.detach(), b.detach()
@@ -179,7 +179,7 @@ def dense(entries: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]
 
 
 def state(module: nn.Module, which: str, *, repeat: bool = False) -> dict[str, Tensor]:
-    """What `named_parameters` or `named_buffers` list, in their order, at a third of their cost.
+    """Return what `named_parameters` or `named_buffers` list, in their order, at a third of their cost.
 
     Args:
         which: "_parameters" or "_buffers".

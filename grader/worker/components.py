@@ -54,7 +54,7 @@ def construct(
 
 
 def waits_for_call(module: nn.Module, given: Iterable[Any]) -> bool:
-    """Whether a module's parameters are made when it is called (`nn.LazyLinear`), as far as can be seen before.
+    """Return whether a module's parameters are made when it is called (`nn.LazyLinear`), as far as can be seen before.
 
     Args:
         given: what it was constructed with. Who is handed layers and has no parameters has not registered them.

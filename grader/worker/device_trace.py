@@ -97,7 +97,7 @@ class DeviceTrace(TorchFunctionMode):
 
 
 def forgive(module: nn.Module) -> None:
-    """What a module has registered moves with it: it is no longer of a fixed device."""
+    """Return what a module has registered moves with it: it is no longer of a fixed device."""
     for tensor in (*module.parameters(), *module.buffers()):
         if hasattr(tensor, _MARK):
             delattr(tensor, _MARK)

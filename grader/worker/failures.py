@@ -53,7 +53,7 @@ def describe(error: BaseException, filename: str | None) -> Failure:
         return Failure(error.kind, message, "", line, source_line)
     if _is_out_of_memory(error, message):
         return Failure(
-            "limit", f"your code asked for more memory than it may use ({message})", "", line, source_line
+            "limit", f"your code tried to use more memory than allowed ({message})", "", line, source_line
         )
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         limit = f"your code printed more than {OUTPUT_LIMIT // 2**20} MB"

@@ -156,7 +156,7 @@ def _kill(pid: int) -> None:
 
 
 def _become_worker(settings: startup.Settings, output: int) -> None:
-    """What the child does. Never returns."""
+    """Return what the child does. Never returns."""
     try:
         os.setsid()
         os.chdir(settings.scratch)

@@ -85,7 +85,7 @@ def write_frame(descriptor: int, header: dict[str, Any], buffers: Sequence[memor
 
 
 def advanced(buffers: list[memoryview], done: int) -> list[memoryview]:
-    """What is left of the buffers after `done` bytes."""
+    """Return what is left of the buffers after `done` bytes."""
     for index, buffer in enumerate(buffers):
         if done < len(buffer):
             return [buffer[done:], *buffers[index + 1 :]]

@@ -65,7 +65,7 @@ class Operations:
             return self._carry_out(request, body, packer)
 
     def noted(self) -> _Answer:
-        """What goes with every answer, failures too: the uses of the library's attention so far, under --strict."""
+        """Return the fields of every response: uses of a library's attention so far, if they are not allowed."""
         found = [] if self._library is None else self._library.found()
         return {"library": found} if found else {}
 

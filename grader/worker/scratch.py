@@ -12,7 +12,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_full(folder: str) -> bool:
-    """Whether more is in the folder than a submission may put there: in bytes, in number, or too deep to see."""
+    """Return whether more is in the folder than a submission may put there: in bytes, in number, or too deep to see."""
     left, found, size = [folder], 0, 0
     while left:
         try:

@@ -64,7 +64,7 @@ def leave_judge(descriptors: set[int], device: str, paths: list[str]) -> None:
 
 
 def environment_keeps(name: str, device: str) -> bool:
-    """Whether a variable of the environment is for the worker."""
+    """Return whether a variable of the environment is for the worker."""
     return name in KEPT_ENVIRONMENT or (device == "cuda" and name.startswith(KEPT_FOR_CUDA))
 
 

@@ -71,7 +71,7 @@ class Recorder(TorchFunctionMode):
         self._before: Any = None
 
     def log(self) -> tuple[bytes, Tensor]:
-        """What was recorded: a JSON text, and the numbers of all values."""
+        """Return what was recorded: a JSON text, and the numbers of all values."""
         self._close()
         text = _encode({"events": self._events, "values": self._values}).encode()
         numbers = torch.cat(self._numbers) if self._numbers else torch.zeros(0, dtype=torch.float64)
@@ -105,10 +105,21 @@ class Recorder(TorchFunctionMode):
         given = list(islice(_tensors((args, kwargs)), 64))
         inputs = list(dict.fromkeys(self._value(x) for x in given))
         versions = [_version(x) for x in given]
-        result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if name == "__get__":
             name = getattr(getattr(func, "__self__", None), "__name__", name)
+        try:
+            result = func(*args, **kwargs)
+        except Exception:
+            self._calls += 1
+            if self._calls in self._patches:
+                result = self._patches[self._calls].to(given[0] if given else torch.get_default_dtype())
+                self._calls -= 1
+            else:
+                if not self._full:
+                    self._close()
+                    self._note(frame, None, name, args, kwargs, inputs, [], [], changed=False)
+                raise
         changed = [x for x, version in zip(given, versions, strict=True) if _version(x) != version]
         outputs = list(islice(_tensors((result,)), 16)) or changed[:1]
         if not outputs and name not in READS:
@@ -306,7 +317,7 @@ def _storage(x: Tensor) -> int:
 
 
 def _alias(x: Tensor, version: int) -> tuple[Any, ...] | None:
-    """Where a tensor is in memory; None if it is nowhere."""
+    """Return where a tensor is in memory; None if it is nowhere."""
     if type(x) not in (Tensor, nn.Parameter) or x.layout != torch.strided or x.is_meta or not x.numel():
         return None
     return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, version, x.requires_grad

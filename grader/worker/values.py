@@ -82,7 +82,7 @@ def _number(item: Any) -> int | float | None:
 
 
 def _unpacks(item: Any) -> bool:
-    """Whether `a, b = item` could be written: not for text, modules, arrays and what is a class itself."""
+    """Return whether `a, b = item` could be written: not for text, modules, arrays and what is a class itself."""
     if isinstance(item, (str, bytes, bytearray, nn.Module, type)) or hasattr(item, "__array__"):
         return False
     return callable(getattr(type(item), "__iter__", None))

@@ -82,7 +82,7 @@ def rooms_table() -> str:
         purpose = (importlib.import_module(room).__doc__ or "").partition("\n")[0]
         names = sorted({"grader.exercises" if one.startswith("grader.exercises.") else one for one in others})
         rows.append((f"`{room}`", purpose, ", ".join(f"`{one}`" for one in names)))
-    return markdown(("room", "purpose", "imports"), rows)
+    return markdown(("package", "purpose", "imports"), rows)
 
 
 def _against(row: dict[str, str]) -> str:

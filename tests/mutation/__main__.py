@@ -1,219 +1,203 @@
-"""Grade mutants, and measure the places that are shown: `python -m tests.mutation --sample 10 --seed 0`.
+"""Grade mutants of all right files, and measure what is said of them: `python -m tests.mutation --sample 10`.
 
 A mutant is one change to a right file, at a line that is known, so nothing is labelled by hand. One that answers every
-scenario rightly is not killed. Of one that is killed the place is right if the changed lines are among the lines that
-are shown (or, where a call or a statement was left out, between them).
+scenario rightly is not killed; it is compared with its base on other scenarios, and counted apart if it changes
+nothing. Of one that is killed the place is right if the changed line is among those that are shown (for a statement
+left out: the one before or after). What the CSV holds already is not measured again.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import importlib
-import multiprocessing
+import itertools
 import os
-import random
-import time
+import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported
 
-import torch
+from grader.catalog import get_exercises
+from grader.core.mutation import File, Mutant, drawn
+from tests.grader.right import right_files
+from tests.mutation.measure import UNCHANGED, Row, identity
+from tests.mutation.pool import Job, measured
 
-from grader.catalog import get_exercise, get_exercises
-from grader.core.submission import SubmissionError
-from grader.core.value_trace import Place
-from grader.engine.grading import Grading, Subject
-from grader.engine.local import LocalSubmission
-from grader.engine.locate import Locator
-from grader.engine.place import Where
-from tests import solution_file
-from tests.mutation.operators import Mutant, mutants
 
-OMITTING = {"call left out", "operand left out", "statement left out", "argument dropped", "keyword dropped"}
-ASKED_S = 20  # for one mutant: some loop for ever
+def chosen(exercise: str, sample: int, seed: int, *, right: bool = True) -> Iterator[Job]:
+    """What to measure: the right files, then their mutants, all of them or the first of a random order."""
+    files = right_files(exercise)
+    bases = list(files.items())
+    for base in bases if right else ():
+        yield Job(exercise, base, Mutant(UNCHANGED, 0, 0, base[1]))
+    if sample:
+        for number, mutant in itertools.islice(
+            drawn([text for _, text in bases], f"{seed} {exercise}"), sample
+        ):
+            yield Job(exercise, bases[number], mutant)
+        return
+    seen = set(files.values())
+    for base in bases:
+        file = File(base[1])
+        for found in map(file.mutant, file.candidates()):
+            if found is not None and found.text not in seen:
+                seen.add(found.text)
+                yield Job(exercise, base, found)
+
+
+HEAD = (
+    "exercise",
+    "mutants",
+    "equal",
+    "killed",
+    "explained",
+    "right",
+    "wrong",
+    "none",
+    "median s",
+    "worst s",
+)
+BARS = ("", "", "", ">= 99 %", ">= 95 %", ">= 90 %", "<= 3 %", "", "", "")
 
 
 @dataclass(frozen=True)
-class Row:
-    """What was found out about one mutant. `place`: "right", "wrong", "none", or "" for one that is not killed."""
+class Counts:
+    """What a table says of some mutants.
 
-    exercise: str
-    operator: str
-    line: int
-    end_line: int
-    component: str
-    killed: bool
-    named: str
-    place: str
-    shown: str
-    why: str
-    proved: str
-    seconds: float
-    change: str
+    Attributes:
+        equal: mutants that change nothing.
+        killed: share of the others that are.
+        explained, right, wrong, none: shares of the killed: named or explained; by their place.
+        failed: right files that failed.
+    """
 
-
-@lru_cache(maxsize=1)
-def subject_of(exercise: str) -> Subject:
-    """What the exercise's suite brings along."""
-    found: Subject = importlib.import_module(f"{get_exercise(exercise).package}.suite.scenarios").SUBJECT
-    return found
+    mutants: int
+    equal: int
+    killed: float
+    explained: float
+    right: float
+    wrong: float
+    none: float
+    median_s: float
+    worst_s: float
+    failed: int
 
 
-def measure(exercise: str, original: str, mutant: Mutant, seed: int, *, name: bool = False) -> Row:
-    """Ask one mutant all scenarios of its exercise, and look for the place. Args: name: ask the catalogue too."""
-    started, subject = time.monotonic(), subject_of(exercise)
-    component, named, where = "", "", None
-    killed = False
-    with torch.random.fork_rng(devices=[]):
-        try:
-            submission = LocalSubmission.from_source(mutant.text, filename=f"{exercise}.py")
-            submission.first_calls = getattr(
-                importlib.import_module(get_exercise(exercise).reference), "FIRST_CALLS", {}
-            )
-            locator = Locator(submission, mutant.text, subject, seed)
-            for component in get_exercise(exercise).components:
-                wrong = locator.wrong(component)
-                if wrong:
-                    killed, where = True, locator.place(wrong)
-                    if name:
-                        accounts = Grading(submission, subject, seed).explained(
-                            component, time.monotonic() + ASKED_S
-                        )[1]
-                        named = " ".join(account.named.id for account in accounts)
-                    break
-        except SubmissionError as error:
-            killed = True
-            where = Where(Place(error.line, error.line), "error") if error.line else None
-    return Row(
-        exercise,
-        mutant.operator,
-        mutant.line,
-        mutant.end_line,
-        component if killed else "",
-        killed,
-        named,
-        verdict(mutant, where) if killed else "",
-        " ".join(map(str, where.lines)) if where else "",
-        where.why if where else "",
-        str(where.proved) if where else "",
-        round(time.monotonic() - started, 2),
-        changed_line(original, mutant),
+def counts(rows: Iterable[Row]) -> Counts:
+    """Count."""
+    rows = list(rows)
+    failed = sum(row.killed for row in rows if row.operator == UNCHANGED)
+    rows = [row for row in rows if row.operator != UNCHANGED]
+    killed = [row for row in rows if row.killed]
+    equal = sum(row.equal.isdigit() for row in rows)
+    places = Counter(row.place for row in killed)
+    seconds = [row.seconds for row in killed] or [0.0]
+    return Counts(
+        mutants=len(rows),
+        equal=equal,
+        killed=_share(len(killed), len(rows) - equal),
+        explained=_share(sum(bool(row.named or row.said) for row in killed), len(killed)),
+        right=_share(places["right"], len(killed)),
+        wrong=_share(places["wrong"], len(killed)),
+        none=_share(places["none"], len(killed)),
+        median_s=statistics.median(seconds),
+        worst_s=max(seconds),
+        failed=failed,
     )
 
 
-def verdict(mutant: Mutant, where: Where | None) -> str:
-    """Whether the lines that are shown have the change among them."""
-    if where is None:
-        return "none"
-    changed = range(mutant.line, mutant.end_line + 1)
-    if any(line in changed for line in where.lines):
-        return "right"
-    if mutant.operator in OMITTING and min(where.lines) < mutant.line < max(where.lines):
-        return "right"
-    return "wrong"
-
-
-def changed_line(original: str, mutant: Mutant) -> str:
-    """The first line that differs, as it is in the mutant."""
-    pairs = zip(original.splitlines(), mutant.text.splitlines(), strict=False)
-    return next((new.strip() for old, new in pairs if old != new), "")[:90]
-
-
-def _in_time(job: tuple[str, str, Mutant, int, bool]) -> Row:
-    """`measure`, in a process of its own that is ended when it takes too long."""
-    exercise, original, mutant, seed, name = job
-    receive, send = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(
-        target=lambda: send.send(measure(exercise, original, mutant, seed, name=name))
-    )
-    process.start()
-    row = None
-    if receive.poll(ASKED_S):
-        row = receive.recv()
-    process.kill()
-    process.join()
-    if row is None:
-        change = changed_line(original, mutant)
-        row = Row(
-            exercise,
-            mutant.operator,
-            mutant.line,
-            mutant.end_line,
-            "",
-            True,
-            "",
-            "none",
-            "",
-            "time",
-            "",
-            ASKED_S,
-            change,
-        )
-    return row
-
-
-def chosen(exercises: Iterable[str], sample: int, seed: int) -> Iterator[tuple[str, str, Mutant]]:
-    """The mutants to measure: all of each exercise, or some."""
-    for exercise in exercises:
-        original = solution_file(exercise).read_text(encoding="utf-8")
-        found = mutants(original)
-        if sample and len(found) > sample:
-            found = random.Random(f"{seed} {exercise}").sample(found, sample)
-        for mutant in found:
-            yield exercise, original, mutant
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Counts by exercise."""
-    lines = [
-        f"{'exercise':12} {'mutants':>7} {'killed':>6} {'named':>6} {'right':>6} {'wrong':>6} {'none':>6}"
-    ]
-    by_exercise: dict[str, list[Row]] = {}
-    for row in rows:
-        by_exercise.setdefault(row.exercise, []).append(row)
-        by_exercise.setdefault("all", []).append(row)
-    everything = by_exercise.pop("all", [])
-    for name, some in [*by_exercise.items(), ("all", everything)]:
-        places = Counter(row.place for row in some)
-        killed, named = sum(row.killed for row in some), sum(bool(row.named) for row in some)
-        lines.append(
-            f"{name:12} {len(some):7} {killed:6} {named:6} {places['right']:6} {places['wrong']:6} {places['none']:6}"
-        )
-    return "\n".join(lines)
+    """Counts by exercise, in Markdown."""
+    rows = list(rows)
+    by_exercise = {name: [row for row in rows if row.exercise == name] for name in get_exercises()}
+    cells = [HEAD, ("---",) * len(HEAD)]
+    for name, some in [*by_exercise.items(), ("all", rows)]:
+        if not some:
+            continue
+        one = counts(some)
+        shares = (one.killed, one.explained, one.right, one.wrong, one.none)
+        cells.append(
+            (name, str(one.mutants), str(one.equal), *(f"{share:.1%}" for share in shares),
+             f"{one.median_s:.1f}", f"{one.worst_s:.1f}")
+        )  # fmt: skip
+    cells.append(("bar", *BARS[1:]))
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
+    failed = counts(rows).failed
+    return "\n".join([*lines, "", f"Right files that failed: {failed}."])
 
 
-def main() -> None:
-    """Measure, write the CSV, print the table."""
+_READ: dict[str, Callable[[str], Any]] = {
+    "line": int,
+    "end_line": int,
+    "killed": "True".__eq__,
+    "seconds": float,
+}
+
+
+def read(file: Path) -> list[Row]:
+    """The rows of a CSV; none where there is no file."""
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as opened:
+        return [
+            Row(**{name: _READ.get(name, str)(value) for name, value in row.items()})
+            for row in csv.DictReader(opened)
+        ]
+
+
+def main(arguments: list[str] | None = None) -> list[Row]:
+    """Measure what is not in the CSV yet, add it there, print the table. Gives all rows that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument(
-        "--exercise", action="append", choices=list(get_exercises()), help="default: all but attention"
-    )
+    parser.add_argument("--exercise", action="append", choices=list(get_exercises()), help="default: all")
     parser.add_argument("--sample", type=int, default=0, help="mutants of each exercise (default: all)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--names", action="store_true", help="ask the catalogue of known mistakes too")
-    parser.add_argument("--output", type=Path, help="CSV file")
-    options = parser.parse_args()
-    names = options.exercise or [name for name in get_exercises() if name != "attention"]
-    rows = []
-    for exercise, original, mutant in chosen(names, options.sample, options.seed):
-        subject_of(exercise)
-        row = _in_time((exercise, original, mutant, options.seed, options.names))
-        rows.append(row)
-        print(
-            f"{row.exercise:12} {row.place or 'alive':6} {row.line:3} [{row.shown:7}] {row.why:8} {row.change}",
-            flush=True,
-        )
+    parser.add_argument("--seed", type=int, default=0, help="of the sample, and of the grades")
+    parser.add_argument("--only-mutants", action="store_true", help="leave out the right files themselves")
+    parser.add_argument("--names", action="store_true", help="look for known mistakes too")
+    parser.add_argument("--cold", action="store_true", help="compute all anew for each, as a grade does")
+    parser.add_argument("--jobs", type=int, default=1, help="processes; 0: in this one")
+    parser.add_argument("--output", type=Path, help="CSV file; what it holds is not measured again")
+    options = parser.parse_args(arguments)
+    jobs = [
+        job
+        for name in options.exercise or get_exercises()
+        for job in chosen(name, options.sample, options.seed, right=not options.only_mutants)
+    ]
+    done = {(row.exercise, row.id): row for row in (read(options.output) if options.output else ())}
+    wanted = [(job.exercise, identity(job.mutant.text)) for job in jobs]
+    rows = [done[key] for key in wanted if key in done]
+    left = [job for job, key in zip(jobs, wanted, strict=True) if key not in done]
+    names = [field.name for field in fields(Row)]
     if options.output:
-        with options.output.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(asdict(rows[0])))
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+    with (options.output or Path(os.devnull)).open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names)
+        if not done:
             writer.writeheader()
-            writer.writerows(asdict(row) for row in rows)
+        for row in measured(
+            left, options.seed, name=options.names, cold=options.cold, processes=options.jobs
+        ):
+            rows.append(row)
+            writer.writerow(asdict(row))
+            file.flush()
+            shown = row.place or (f"equal on {row.equal}" if row.equal.isdigit() else row.equal)
+            if row.operator == UNCHANGED:
+                shown = "FAILED" if row.killed else "passed"
+            said = row.named or row.said
+            print(
+                f"{row.exercise:11} {row.base:20.20} {row.operator:18.18} {row.line:3} {shown:7} [{row.lines:7}] "
+                f"{row.why:8} {row.seconds:5.1f}  {row.change:50.50} {said:.60}",
+                flush=True,
+            )
     print(table(rows))
+    return rows
 
 
 if __name__ == "__main__":

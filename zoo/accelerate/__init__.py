@@ -1,6 +1,6 @@
-"""Tricks that make a model faster on the CPU, for whoever asks for them: `accelerate(model)`, `restore(model)`.
+"""Optional CPU optimizations: `accelerate(model)`, `restore(model)`.
 
-The zoo itself is plain torch. What is here trades some of that for speed; the numbers are in tests/bench.
+The other packages are plain torch. Measurements are in tests/bench.
 """
 
 from zoo.accelerate.swap import AccelerateError as AccelerateError

@@ -106,7 +106,7 @@ class UnpaddedAttention(Trick, MultiHeadAttention):
 
 
 def can_pack(attention: nn.Module) -> bool:
-    """Whether `UnpaddedAttention` would run as this one does: it leaves to the base class how a call goes."""
+    """Return whether `UnpaddedAttention` would run as this one does: it leaves to the base class how a call goes."""
     base, kind = MultiHeadAttention, type(attention)
     return issubclass(kind, base) and kind.forward is base.forward and kind.prepare is base.prepare
 

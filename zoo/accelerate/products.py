@@ -54,7 +54,7 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def pays() -> bool:
-    """Whether oneDNN is faster here: torch multiplies by MKL, on a processor that MKL was not made for."""
+    """Return whether oneDNN is faster here: torch multiplies by MKL, on a processor that MKL was not made for."""
     return AVAILABLE and torch.backends.mkl.is_available() and "intel" not in _vendor().lower()
 
 
@@ -108,7 +108,7 @@ class _Product(torch.autograd.Function):
 
 
 def _fits(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
-    """Whether these are ordinary tensors of float32 on the CPU that fit together, and large enough."""
+    """Return whether these are ordinary tensors of float32 on the CPU that fit together, and large enough."""
     if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
         return False
     return (

@@ -61,7 +61,7 @@ def restore(model: nn.Module) -> nn.Module:
 
 
 def tricks(model: nn.Module) -> list[str]:
-    """What has been made faster in `model`, a sentence each; none if it is plain."""
+    """Return what has been made faster in `model`, a sentence each; none if it is plain."""
     kinds = (UnpaddedTransformer, QuickDropout, QuickLinear)
     return [one.title for one in kinds if any(isinstance(module, one) for module in model.modules())]
 

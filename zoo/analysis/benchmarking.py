@@ -179,7 +179,7 @@ def measure_times(
 
 
 def group_sizes(memory: Sequence[int], room: int | None) -> list[int]:
-    """How many neighbours go together so that none takes more than `room`, or is alone."""
+    """Return how many neighbours go together so that none takes more than `room`, or is alone."""
     sizes: list[int] = []
     taken = 0
     for one in memory:

@@ -108,7 +108,7 @@ class Row:
 
     @property
     def measured(self) -> bool:
-        """Whether it was."""
+        """Return whether it was."""
         return self.outcome == MEASURED
 
     @property
@@ -174,7 +174,7 @@ def compare(
 
 
 def number_of_stages(candidates: Sequence[Candidate], conditions: Conditions) -> int:
-    """How often `compare` calls `on_stage`, if no candidate is refused."""
+    """Return how often `compare` calls `on_stage`, if no candidate is refused."""
     trainings = len(conditions.seeds) if conditions.task else 0
     return len(candidates) * (1 + trainings + 2 * ROUNDS)
 
@@ -252,7 +252,7 @@ def _train(
 
 
 def _failures(trainings: Sequence[Training]) -> str:
-    """Which trainings failed, and why, in one sentence a reason."""
+    """Return which trainings failed, and why, in one sentence a reason."""
     seeds: dict[str, list[int]] = {}
     for one in trainings:
         if one.problem:

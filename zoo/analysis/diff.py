@@ -30,7 +30,7 @@ class Side:
 
     @property
     def place(self) -> str:
-        """Where it is written: "module:Class", or "file.py:line" for somebody's own file."""
+        """Return where it is written: "module:Class", or "file.py:line" for somebody's own file."""
         return f"{self.source.file}:{self.source.line}" if self.variant.is_file else self.variant.path
 
 
@@ -67,7 +67,7 @@ def side(axis: str, text: str, base: Blueprint, registry: Registry) -> Side:
 
 
 def differences(axis: Axis, left: Side, right: Side) -> list[Difference]:
-    """What the two declare differently: texts, capabilities, options and their values."""
+    """Return what the two declare differently: texts, capabilities, options and their values."""
     found = [
         Difference(kind, kind, getattr(left.variant, kind) or None, getattr(right.variant, kind) or None)
         for kind in ("summary", "formula", "paper")

@@ -57,7 +57,7 @@ class Explanation:
 
     @property
     def possible(self) -> bool:
-        """Whether all rules are kept."""
+        """Return whether all rules are kept."""
         return not self.broken
 
 

@@ -40,7 +40,7 @@ class ParameterSummary:
 
 
 def parameter_summary(blueprint: Blueprint, axis: str) -> ParameterSummary | None:
-    """What the part on `axis` holds in a model; None if it is no part of a model.
+    """Return what the part on `axis` holds in a model; None if it is no part of a model.
 
     Raises as `zoo.models.trial.build_on` does.
     """

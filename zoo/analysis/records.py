@@ -31,7 +31,7 @@ COSTS = (
 
 
 def machine(device: torch.device) -> dict[str, str]:
-    """Where the numbers come from: device, processor, versions."""
+    """Return where the numbers come from: device, processor, versions."""
     return {
         "device": device.type,
         "processor": torch.cuda.get_device_name(device) if device.type == "cuda" else _processor(),

@@ -108,7 +108,7 @@ class Workers:
         return self.workers[-1]
 
     def _result(self, worker: _Worker) -> Result:
-        """What a worker that is ready has to say; one that has died is taken off the list."""
+        """Return what a worker that is ready has to say; one that has died is taken off the list."""
         try:
             return worker.connection.recv()  # type: ignore[no-any-return]
         except (EOFError, OSError):
@@ -176,7 +176,7 @@ def _noted() -> Iterator[None]:
 
 
 def _serve(connection: Connection) -> None:
-    """What a worker does: answer calls until there are no more."""
+    """Return what a worker does: answer calls until there are no more."""
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     import torch
 

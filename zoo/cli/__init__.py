@@ -1,4 +1,4 @@
-"""The command line: one file a command. This file and `commands` import next to nothing."""
+"""The command line: one file per command. This file and `commands` import almost nothing."""
 
 
 def main() -> None:

@@ -43,23 +43,21 @@ CURVE = 6  # epochs of a loss curve that are shown
 @preset_option
 @axis_options(several=True)
 @size_options
-@click.option(
-    "--allow-mismatch", is_flag=True, help="Train a loss and a head that disagree, to see what comes of it."
-)
+@click.option("--allow-mismatch", is_flag=True, help="Allow a loss that does not fit the head.")
 @device_option
 @click.option(
-    "--csv", "csv_path", type=FILE, metavar="FILE", help="Write a CSV, a row for each epoch of each training."
+    "--csv", "csv_path", type=FILE, metavar="FILE", help="Also write a CSV, one row per training and epoch."
 )
 @json_option
 def compare_translate(
     csv_path: Path | None, as_json: bool, allow_mismatch: bool, device: str, **given: Any
 ) -> None:
-    """Train several Transformers to translate the same text, and compare what they come to.
+    """Train several Transformers to translate the same text, and compare their scores.
 
-    Give any axis several variants, separated by commas, options after a colon: a training for every combination,
-    with the same tokenizer, batches and seed. A row for each: trained parameters, seconds, loss on the validation
-    text and BLEU of its greedy translations, after the last epoch; then the loss on the training text, epoch by
-    epoch. Losses of different kinds cannot be compared, BLEU can. Without text, two small made-up languages.
+    Each axis takes several variants, separated by commas (options after a colon). Each combination is trained with
+    the same tokenizer, batches and seed, and gets one row: trainable parameters, seconds, validation loss and BLEU
+    of greedy translations after the last epoch; a second table shows the training loss by epoch. Losses of different
+    kinds cannot be compared; BLEU can. Without files, the models learn two small made-up languages.
 
     \b
     Examples:
@@ -99,7 +97,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
 def _prepared(
     given: dict[str, Any], device: str, allow: Sequence[str]
 ) -> tuple[list[tuple[Blueprint, Trainer[TranslationWork]]], list[str]]:
-    """A trainer for every combination that was asked for, and the axes that tell them apart."""
+    """Return a trainer for each combination, and the axes that differ between them."""
     from zoo.analysis.compare import Candidate, combinations
     from zoo.models.devices import resolve_device
     from zoo.training.translation.ablation import prepare
@@ -148,7 +146,7 @@ def _trained(trainers: Sequence[tuple[Blueprint, Trainer[TranslationWork]]]) -> 
 
 
 def _table(outcomes: Sequence[Outcome], columns: Sequence[str]) -> str:
-    """What the trainings came to, and their loss curves."""
+    """Return what the trainings came to, and their loss curves."""
     from tabulate import tabulate
 
     labels = [[str(one.blueprint[axis]) for axis in columns] for one in outcomes]
@@ -185,5 +183,5 @@ def _table(outcomes: Sequence[Outcome], columns: Sequence[str]) -> str:
         for label, one in zip(labels, outcomes, strict=True)
         if one.note
     ]
-    title = "Loss on the training text, each row's own, with dropout:"
+    title = "Training loss by epoch (with dropout, by each row's own loss function):"
     return "\n\n".join([blocks[0], f"{title}\n\n{blocks[1]}", *notes])

@@ -127,7 +127,7 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
     file = None if csv_path == STANDARD_OUTPUT else csv_path
     if csv_path == STANDARD_OUTPUT:
         ctx.with_resource(output_alone())
-    candidates, conditions, columns = _asked(given)
+    candidates, conditions, columns = _parse(given)
     if file is not None:
         check_csv(file)
     rows = _measure(candidates, conditions)
@@ -144,8 +144,8 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
         ctx.exit(1)
 
 
-def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str]]:
-    """What is to be compared, under which conditions, and what tells the rows apart."""
+def _parse(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str]]:
+    """Return what is to be compared, under which conditions, and what tells the rows apart."""
     task, steps, seeds = _training(given)
     batch, length, jobs, device = (given.pop(name) for name in ("batch", "length", "jobs", "device"))
     accelerated = given.pop("accelerate")
@@ -171,7 +171,7 @@ def _asked(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str
 
 
 def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
-    """What choices are crossed with: the presets asked for, else one blueprint; with the sizes asked for."""
+    """Return what choices are crossed with: the presets asked for, else one blueprint; with the sizes asked for."""
     from zoo.analysis.compare import Candidate
 
     text = given.pop("preset")
@@ -190,7 +190,7 @@ def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
 
 
 def _columns(bases: Sequence[Candidate], choices: dict[str, list[str]]) -> list[str]:
-    """What tells rows apart: `preset`, and axes with several variants; else whatever was given."""
+    """Return what tells rows apart: `preset`, and axes with several variants; else whatever was given."""
     varied = ["preset"] * (len(bases) > 1) + [axis for axis, texts in choices.items() if len(set(texts)) > 1]
     return varied or ["preset"] * bool(bases[0].preset) + list(choices) or ["attention"]
 
@@ -201,11 +201,11 @@ def _training(given: dict[str, Any]) -> tuple[Task | None, int, tuple[int, ...]]
         given.pop(name) for name in ("training", "task", "steps", "seed", "seeds")
     )
     if count is not None and len(seeds) > 1:
-        raise ZooError("--seeds counts on from one --seed: give --seed one number, or leave --seeds out.")
+        raise ZooError("--seeds counts up from a single --seed: pass one number to --seed, or omit --seeds.")
     if count is not None:
         seeds = tuple(range(seeds[0], seeds[0] + count))
     if not training and task is None and (steps or len(seeds) > 1):
-        raise ZooError("--steps, and several seeds, say how to train: give --train or --task too.")
+        raise ZooError("--steps and several seeds apply to training only: add --train or --task.")
     wanted = training or task is not None
     return get_task(task or DEFAULT_TASK) if wanted else None, steps or DEFAULT_STEPS, seeds
 

@@ -76,9 +76,9 @@ def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: 
     left, right = side(axis, a, base, registry), side(axis, b, base, registry)
     found = differences(kind, left, right)
     models = standing(axis, (a, b), base, registry)
-    held = [_held(axis, model) for model in models]
+    summaries = [_parameter_summary(axis, model) for model in models]
     if as_json:
-        print_json(_record(axis, (left, right), found, held))
+        print_json(_record(axis, (left, right), found, summaries))
         return
     names = brief(axis, left.choice), brief(axis, right.choice)
     if left.variant.path == right.variant.path and left.choice == right.choice:
@@ -87,7 +87,7 @@ def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: 
     if not no_source:
         click.echo("\n".join(_sources(left, right, names, as_unified)) + "\n")
     alike = len({str(model.with_choices(registry, **{axis: kind.default})) for model in models}) == 1
-    click.echo("\n\n".join(_tables(found, held, names, base.sizes, alike)))
+    click.echo("\n\n".join(_tables(found, summaries, names, base.sizes, alike)))
 
 
 def _small() -> Blueprint:
@@ -98,8 +98,8 @@ def _small() -> Blueprint:
     )  # fmt: skip
 
 
-def _held(axis: str, model: Blueprint) -> ParameterSummary | str | None:
-    """What the variant holds in a model, or why that is not known; None if it is no part of a model."""
+def _parameter_summary(axis: str, model: Blueprint) -> ParameterSummary | str | None:
+    """Return what the variant holds in a model, or why that is not known; None if it is no part of a model."""
     from zoo.analysis.parameter_summary import parameter_summary
 
     try:
@@ -112,7 +112,7 @@ def _record(
     axis: str,
     sides: Sequence[Side],
     found: Sequence[Difference],
-    held: Sequence[ParameterSummary | str | None],
+    summaries: Sequence[ParameterSummary | str | None],
 ) -> dict[str, Any]:
     kind, (left, right) = get_registry().axis(axis), sides
     return {
@@ -126,7 +126,7 @@ def _record(
                 "source": one.source.text,
                 "parameters": holding if holding is None or isinstance(holding, str) else asdict(holding),
             }
-            for name, one, holding in zip(("a", "b"), sides, held, strict=True)
+            for name, one, holding in zip(("a", "b"), sides, summaries, strict=True)
         },
         "same_source": left.source.text == right.source.text,
         "differences": [one._asdict() for one in found],
@@ -190,21 +190,21 @@ def _coloured(diff: str) -> str:
 
 def _tables(
     found: Sequence[Difference],
-    held: Sequence[ParameterSummary | str | None],
+    summaries: Sequence[ParameterSummary | str | None],
     names: tuple[str, str],
     sizes: Sizes,
     alike: bool,
 ) -> Iterator[str]:
-    """What they declare differently, and what they hold; `alike` if they stand in models that are else the same."""
+    """Return different declarations and parameters; `alike` if their models are otherwise the same."""
     if found:
         rows = [(one.name.replace("_", " "), _word(one.left), _word(one.right)) for one in found]
         yield f"{bold('What they declare differently')}\n{_table(names, rows)}"
     else:
         yield "They declare the same: formula, paper, capabilities, options."
-    left, right = held
+    left, right = summaries
     reasons = [
         f"The parameters of {name} are not known: {one}"
-        for name, one in zip(names, held, strict=True)
+        for name, one in zip(names, summaries, strict=True)
         if isinstance(one, str)
     ]
     if reasons:

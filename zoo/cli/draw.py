@@ -59,27 +59,29 @@ output_option = click.option(
 )
 
 
-@draw.command()
+@draw.command(short_help="Attention weights of a trained model on one text.")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.argument("text", metavar="TEXT")
-@click.option("--target", metavar="TEXT", help="Text to write in place of the model's own answer.")
+@click.option("--target", metavar="TEXT", help="Target text (default: the model's own answer).")
 @click.option(
     "--decoding",
     type=VariantType("decoding"),
     metavar="VARIANT",
-    help="How the answer is chosen, such as beam:size=4.",
+    help="Decoding strategy, such as beam:size=4 (default: the model's).",
 )
-@click.option("--stack", metavar="NAME", help="One stack alone: encoder, decoder or cross.")
-@click.option("--layer", type=int, help="One layer alone, counted from 1.")
-@click.option("--head", type=int, help="One head alone, counted from 1.")
-@click.option("--allow-code", is_flag=True, help="Run the files that parts of the model come from.")
+@click.option("--stack", metavar="NAME", help="Draw only this stack: encoder, decoder or cross.")
+@click.option("--layer", type=int, help="Draw only this layer, counted from 1.")
+@click.option("--head", type=int, help="Draw only this head, counted from 1.")
+@click.option(
+    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
+)
 @output_option
 def attention(folder: Path, text: str, target: str | None, output: Path | None, **given: Any) -> None:
     """Attention weights of a trained model on one text.
 
-    A panel for every head of encoder, decoder and cross-attention; tokens are on the axes. DIR is what
-    `zoo train --save DIR` or `zoo train --task=translate DIR` wrote. Fused variants are shown through the exact one
-    (eager) with the same parameters.
+    Draws one panel per head of encoder, decoder and cross-attention, with the tokens on the axes. DIR is what
+    `zoo train --save DIR` or `zoo train translate DIR` wrote. Fused variants do not return their weights; these are
+    computed by eager with the same parameters.
 
     \b
     Examples:
@@ -93,7 +95,7 @@ def attention(folder: Path, text: str, target: str | None, output: Path | None, 
     if stack is not None and stack not in STACKS:
         raise ZooError(f"--stack={stack}: expected {', '.join(STACKS)}.")
     if target is not None and given["decoding"] is not None:
-        raise ZooError("--target is written in place of an answer: leave --decoding out, or --target.")
+        raise ZooError("--target replaces the model's answer: omit --decoding, or --target.")
     check_shown(describe(folder).blueprint, stack, given["layer"], given["head"])
     if given["decoding"] is not None:
         get_registry().resolve("decoding", given["decoding"])
@@ -111,15 +113,17 @@ def attention(folder: Path, text: str, target: str | None, output: Path | None, 
     default="full",
     show_default=True,
     metavar="VARIANT",
-    help="The policy.",
+    help="Masking policy.",
 )
 @click.option(
     "--lengths", default="7,5", show_default=True, metavar="N,...", help="Lengths of the source sentences."
 )
-@click.option("--target-lengths", metavar="N,...", help="Of the target sentences.  [default: the same]")
+@click.option(
+    "--target-lengths", metavar="N,...", help="Lengths of the target sentences.  [default: the same]"
+)
 @output_option
 def mask(masking: str, lengths: str, target_lengths: str | None, output: Path | None) -> None:
-    """Which position may attend to which, for a batch of sentences.
+    """Return which position may attend to which, for a batch of sentences.
 
     \b
     Examples:
@@ -137,16 +141,14 @@ def mask(masking: str, lengths: str, target_lengths: str | None, output: Path | 
     )
 
 
-@draw.command()
+@draw.command(short_help="Positional encodings and their similarities.")
 @click.argument("names", metavar="ENCODING...", nargs=-1, required=True, type=VariantType("encoding"))
-@click.option("--length", type=int, default=48, show_default=True, help="Positions.")
+@click.option("--length", type=int, default=48, show_default=True, help="Number of positions.")
 @click.option(
     "--d-model", type=click.IntRange(1), default=64, show_default=True, help="Width of the hidden vectors."
 )
 @click.option("--num-heads", type=click.IntRange(1), default=4, show_default=True, help="Attention heads.")
-@click.option(
-    "--head", type=int, default=1, show_default=True, help="The head that is shown, where heads differ."
-)
+@click.option("--head", type=int, default=1, show_default=True, help="Head to draw, where heads differ.")
 @output_option
 def positions(names: tuple[str, ...], output: Path | None, **sizes: int) -> None:
     """Positional encodings: their tables, and how similar positions become.
@@ -166,13 +168,15 @@ def positions(names: tuple[str, ...], output: Path | None, **sizes: int) -> None
 @draw.command()
 @click.argument("names", metavar="SCHEDULE...", nargs=-1, required=True, type=VariantType("schedule"))
 @click.option(
-    "--steps", type=click.IntRange(1), default=300, show_default=True, help="Steps of the training."
+    "--steps", type=click.IntRange(1), default=300, show_default=True, help="Number of training steps."
 )
-@click.option("--warmup", type=click.IntRange(1), help="Of these, steps of the warm-up.  [default: a tenth]")
-@click.option("--lr", type=float, help="Highest rate; without it, shares of it are drawn.")
+@click.option(
+    "--warmup", type=click.IntRange(1), help="Number of warm-up steps.  [default: a tenth of the steps]"
+)
+@click.option("--lr", type=float, help="Highest learning rate (default: draw fractions of it).")
 @output_option
 def schedule(names: tuple[str, ...], output: Path | None, **given: Any) -> None:
-    """Learning rates over a training.
+    """Learning rate by training step.
 
     \b
     Examples:
@@ -192,7 +196,7 @@ def schedule(names: tuple[str, ...], output: Path | None, **given: Any) -> None:
 def model(output: Path | None, **given: Any) -> None:
     """A model as nested blocks, with its sizes and shapes.
 
-    What differs from the Transformer of Vaswani et al. 2017 is orange.
+    Differences from the Transformer of Vaswani et al. 2017 are orange.
 
     \b
     Examples:
@@ -208,13 +212,13 @@ def model(output: Path | None, **given: Any) -> None:
     )
 
 
-@draw.command()
+@draw.command(short_help="Loss, learning rate and scores of training runs.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=FOLDER)
 @output_option
 def training(runs: tuple[Path, ...], output: Path | None) -> None:
     """Training curves of several runs: loss, learning rate, validation score, gradient norms.
 
-    RUN is what `zoo train --save RUN` or `zoo train --task=translate RUN` wrote.
+    RUN is what `zoo train --save RUN` or `zoo train translate RUN` wrote.
 
     \b
     Examples:
@@ -233,11 +237,11 @@ def training(runs: tuple[Path, ...], output: Path | None) -> None:
     )
 
 
-@draw.command()
+@draw.command(short_help="Differences between two variants of an axis.")
 @click.argument("axis", metavar="AXIS", shell_complete=complete_axes)
 @click.argument("a", metavar="A", shell_complete=complete_names)
 @click.argument("b", metavar="B", shell_complete=complete_names)
-@click.option("--head", type=int, default=1, show_default=True, help="The head whose weights are shown.")
+@click.option("--head", type=int, default=1, show_default=True, help="Head whose weights are drawn.")
 @output_option
 def diff(axis: str, a: str, b: str, head: int, output: Path | None) -> None:
     """Differences between two variants of an axis: weights, outputs, masks or rates.

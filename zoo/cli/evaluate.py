@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import VariantType, device_option, json_option
+from zoo.cli.options import VariantType, accelerate_option, device_option, json_option
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import columns, print_json, wrapped
 from zoo.core.errors import ZooError
@@ -28,7 +28,7 @@ DECODING = (
 
 @dataclass(frozen=True)
 class Scores:
-    """How good the translations of a corpus are.
+    """The scores of a corpus's translations.
 
     Attributes:
         corpus: sentences and references.
@@ -45,10 +45,10 @@ class Scores:
     measures: tuple[Score, ...]
 
     def text(self) -> str:
-        """The measures with their signatures, and what they are of."""
+        """Return the scores with their signatures, as text."""
         lines = [f"Test text: {self.corpus.report} Decoding: {self.decoding}."]
         if self.cut:
-            lines.append(f"Of {self.cut:,} too long sentences only the beginning was translated.")
+            lines.append(f"{self.cut:,} sentences were too long for the model and were truncated.")
         for one in self.measures:
             lines += [f"{one.name} {one.value:.2f}", f"  {one.signature}"]
         return "\n".join(map(wrapped, lines))
@@ -78,16 +78,24 @@ def scores(
     *,
     tokenize: str = "13a",
     allow_code: bool = False,
+    accelerate: bool = False,
+    threads: int | None = None,
 ) -> Scores:
-    """What the best model of a run makes of a corpus. Raises ZooError as `load_translator`."""
+    """Translate a corpus with the best model of a run and score it. Raises ZooError as `load_translator`."""
     from zoo.models.builder import build_decoding
+    from zoo.training.trainer import steady
     from zoo.training.translation.run import load_translator
     from zoo.training.translation.scoring import bleu, chrf, lowercase_bleu
 
     translator, blueprint = load_translator(folder, device, allow_code=allow_code)
+    if accelerate:
+        from zoo.accelerate import accelerate as make_faster
+
+        make_faster(translator.model)
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)
-    found = translator([pair.src for pair in corpus.pairs], build_decoding(blueprint))
+    with steady(device, threads):
+        found = translator([pair.src for pair in corpus.pairs], build_decoding(blueprint))
     sides = found.texts, [pair.tgt for pair in corpus.pairs]
     measures = (bleu(*sides, tokenize), chrf(*sides), lowercase_bleu(*sides))
     return Scores(corpus, found.texts, len(found.cut), str(blueprint["decoding"]), measures)
@@ -108,6 +116,7 @@ def scores(
     "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
 )
 @device_option
+@accelerate_option
 @json_option
 def evaluate(
     folder: Path,
@@ -115,6 +124,7 @@ def evaluate(
     tokenize: str,
     allow_code: bool,
     device: str,
+    accelerate: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -136,8 +146,16 @@ def evaluate(
     where = resolve_device(device)
     corpus = read(files) if files else open_run(folder, allow_code=allow_code).sources.read().test
     if not corpus.pairs:
-        raise ZooError(f"The run in '{folder}' has no test text. Give one, with --test-src and --test-tgt.")
-    found = scores(folder, corpus, where, decoding, tokenize=tokenize, allow_code=allow_code)
+        raise ZooError(f"The run in '{folder}' has no test text. Use --test-src and --test-tgt.")
+    found = scores(
+        folder,
+        corpus,
+        where,
+        decoding,
+        tokenize=tokenize,
+        allow_code=allow_code,
+        accelerate=accelerate,
+    )
     if as_json:
         print_json(found.to_json())
     else:

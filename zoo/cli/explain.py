@@ -65,7 +65,7 @@ def _axis(report: AxisReport, broken: Mapping[str, str]) -> Iterator[str]:
 
 
 def _effect(one: Alternative, broken: Mapping[str, str]) -> str:
-    """What a variant that breaks nothing new would change."""
+    """Return what a variant that breaks nothing new would change."""
     if not one.broken:
         return FITS
     fixed = [rule for rule in broken if rule not in one.broken]
@@ -73,7 +73,7 @@ def _effect(one: Alternative, broken: Mapping[str, str]) -> str:
 
 
 def _why(one: Alternative, broken: Mapping[str, str]) -> Iterator[str]:
-    """What speaks against it, beyond what speaks against the combination as it is."""
+    """Return what speaks against it, beyond what speaks against the combination as it is."""
     return (f"{sentence} (rule {name})" for name, sentence in one.broken.items() if name not in broken)
 
 

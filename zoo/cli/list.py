@@ -88,9 +88,9 @@ def _variants(
     for axis in registry.axes:
         found = [variant for variant in variants if variant.axis == axis.name]
         if found:
-            rows = [(_marked(one, axis), _told(one), _details(one, axis) if more else ()) for one in found]
+            rows = [(_marked(one, axis), _summary(one), _details(one, axis) if more else ()) for one in found]
             blocks.append(f"{bold(axis.name)}: {axis.summary}\n{_entries(rows)}")
-    _say("\n\n".join(blocks))
+    _print("\n\n".join(blocks))
 
 
 def _named(
@@ -101,7 +101,7 @@ def _named(
         print_json([to_json(one) for one in found])
         return
     rows = [(one.name, one.summary, [text for text in (detail(one),) if more and text]) for one in found]
-    _say(_entries(rows))
+    _print(_entries(rows))
 
 
 def _matching(found: Iterable[N], like: Sequence[str], unlike: Sequence[str]) -> list[N]:
@@ -118,12 +118,12 @@ def _marked(variant: Variant, axis: Axis) -> str:
     return variant.name + (" *" if variant.name == axis.default else "")
 
 
-def _told(variant: Variant) -> str:
+def _summary(variant: Variant) -> str:
     return variant.summary + ("" if variant.origin in DEFAULT_PLUGINS else f" [plugin {variant.origin}]")
 
 
 def _details(variant: Variant, axis: Axis) -> list[str]:
-    """What --long adds: capabilities, options, paper."""
+    """Return what --long adds: capabilities, options, paper."""
     facts = (remarkable(variant, axis), options_text(variant), variant.paper)
     return [text for text in facts if text]
 
@@ -141,7 +141,7 @@ def _entries(rows: Sequence[tuple[str, str, Sequence[str]]]) -> str:
     return "\n".join(lines)
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     if text:
         click.echo(text)
     else:

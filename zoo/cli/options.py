@@ -74,7 +74,7 @@ class VariantType(_TextType):
 
 
 def _options_of(variants: Iterable[Variant], typed: str) -> list[tuple[str, str]]:
-    """What may follow "name:": each option that is not typed yet, as "name:typed:option="."""
+    """Return what may follow "name:": each option that is not typed yet, as "name:typed:option="."""
     done, colon, last = typed.rpartition(":")
     return [
         (f"{v.name}:{done}{colon}{o.name}=", o.help)
@@ -209,7 +209,7 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
     name, corrected = given.pop("preset", None), given.pop("corrected", False)
     if corrected and name is None:
         raise ZooError("--corrected fixes the pitfalls of a preset; name one with --preset.")
-    choices = _asked({axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes})
+    choices = _without_none({axis.name: given.pop(_argument(axis), None) for axis in get_registry().axes})
     sizes = sizes_from(given)
     preset = get_preset(name) if name is not None else default
     if preset is None:
@@ -219,10 +219,10 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
 
 def sizes_from(given: dict[str, Any]) -> dict[str, Any]:
     """Return the sizes that were asked for; takes them out of `given`."""
-    return _asked({one.name: given.pop(one.name, None) for one in fields(Sizes)})
+    return _without_none({one.name: given.pop(one.name, None) for one in fields(Sizes)})
 
 
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
+def _without_none(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 

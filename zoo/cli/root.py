@@ -130,7 +130,7 @@ class ZooGroup(click.Group):
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            report(ZooError(f"What there was to say could not be written: {error.strerror}."))
+            report(ZooError(f"The output could not be written: {error.strerror}."))
             leave_quietly()
         except Exception as error:
             told_of = None if strict() else of_plugin(error)

@@ -123,7 +123,7 @@ def _preset_page(preset: Preset) -> str:
             blocks.append(f"{bold(title)}\n{columns(rows)}")
     if preset.notes:
         blocks.append(f"{bold('Notes')}\n{columns([('-', note) for note in preset.notes])}")
-    blocks.append(wrapped(f"What is not said takes its default. Try `zoo build --preset {preset.name}`."))
+    blocks.append(wrapped(f"Everything else has its default. Try `zoo build --preset {preset.name}`."))
     return "\n\n".join(blocks)
 
 

@@ -22,7 +22,7 @@ def source_options(*parts: str) -> Callable[[F], F]:
         for part in reversed(parts):
             for kind, text in (
                 ("tsv", f"{WORDS[part]} pairs: sentence, tab, translation."),
-                ("tgt", f"{WORDS[part]} translations, line by line."),
+                ("tgt", f"{WORDS[part]} translations, one per line, in the same order."),
                 ("src", f"{WORDS[part]} sentences, one per line; or .gz."),
             ):
                 click.option(f"--{part}-{kind}", type=FILE, metavar="FILE", help=text)(command)
@@ -38,10 +38,8 @@ def source_files(given: dict[str, Any], part: str) -> tuple[Path, ...]:
     """
     src, tgt, tsv = (given.pop(f"{part}_{kind}", None) for kind in ("src", "tgt", "tsv"))
     if tsv is not None and (src is not None or tgt is not None):
-        raise ZooError(
-            f"--{part}-tsv holds both sides already: leave out --{part}-src and --{part}-tgt, or --{part}-tsv."
-        )
+        raise ZooError(f"--{part}-tsv has both sides: omit --{part}-src and --{part}-tgt, or --{part}-tsv.")
     if (src is None) != (tgt is None):
         there, absent = ("src", "tgt") if tgt is None else ("tgt", "src")
-        raise ZooError(f"--{part}-{there} is one side of the pairs: give the other with --{part}-{absent}.")
+        raise ZooError(f"--{part}-{there} needs --{part}-{absent} too.")
     return (tsv,) if tsv is not None else () if src is None else (src, tgt)

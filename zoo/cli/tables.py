@@ -40,7 +40,7 @@ def comparison(rows: Sequence[Row], columns: Sequence[str], conditions: Conditio
 
 
 def _note(row: Row) -> str:
-    """What is said about a row below the table."""
+    """Return what is said about a row below the table."""
     begin = {"refused": "Refused. ", "failed": "Failed. "}.get(row.outcome, "")
     return begin + row.note
 
@@ -117,7 +117,7 @@ def _scaled(value: float, unit: str, thousand: str) -> str:
 
 
 def _under(rows: Sequence[Row], conditions: Conditions) -> str:
-    """What the costs have in common."""
+    """Return what the costs have in common."""
     batch = f"Batch of {conditions.batch} x {conditions.length} tokens on {conditions.device.type}"
     if conditions.accelerated:
         batch += ", accelerated"
@@ -131,12 +131,12 @@ def _under(rows: Sequence[Row], conditions: Conditions) -> str:
             [f"{batch}.", *(f"{', '.join(names)}: {sizes}." for sizes, names in presets.items())]
         )
     if conditions.jobs > 1:
-        text += f"\nTimes were taken in one process, after the {conditions.jobs} others had ended."
+        text += f"\nTimes were measured in one process, after the other {conditions.jobs} had finished."
     groups = len({row.timing_group for row in rows} - {None})
     if groups > 1:
         text += (
-            f"\nMemory does not hold all models at once: times were taken in {groups} groups, one after the other, "
-            "from top to bottom."
+            f"\nThe models do not fit into memory at the same time: they were timed in {groups} groups, from top to "
+            "bottom."
         )
     return text
 
@@ -150,7 +150,7 @@ def _sizes(sizes: Sizes) -> str:
 
 
 def _under_training(conditions: Conditions) -> str:
-    """What the trainings have in common."""
+    """Return what the trainings have in common."""
     seeds = conditions.seeds
     text = (
         f"Score: unseen texts of task {conditions.task} answered exactly, after {counted(conditions.steps, 'step')}. "

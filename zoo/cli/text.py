@@ -28,7 +28,7 @@ def width(widest: int = WIDEST) -> int:
 
 
 def colour() -> bool:
-    """Whether standard output is a terminal that shows colour, and nobody asked for none (no-color.org)."""
+    """Return whether standard output is a terminal that shows colour, and nobody asked for none (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -88,7 +88,7 @@ def _joined(lines: Iterable[str]) -> list[str]:
 
 
 def _indent_of(line: str) -> int:
-    """How many spaces `line` begins with."""
+    """Return how many spaces `line` begins with."""
     return len(line) - len(line.lstrip())
 
 

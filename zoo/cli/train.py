@@ -76,7 +76,7 @@ class Run:
     saved: int = 0
     log: list[str] = field(default_factory=list)
 
-    def keep(self, model: Transformer, **extra: Any) -> None:
+    def save_model(self, model: Transformer, **extra: Any) -> None:
         """Save the model as it is, if it is to be saved and has learned anything."""
         if self.save is None or not self.losses:
             return
@@ -92,11 +92,13 @@ class Run:
             write_whole(self.save / LOG, "".join(self.log).encode())
         self.saved = len(self.losses)
 
-    def kept(self) -> str:
-        """Where the last checkpoint is, in words."""
+    def describe_save(self) -> str:
+        """Return where the last checkpoint is, in words."""
         if self.saved:
             return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}."
-        return " Nothing new is saved." if self.save else " Nothing is saved; --save DIR would have kept it."
+        return (
+            " Nothing new is saved." if self.save else " Nothing is saved; use --save DIR to save the model."
+        )
 
 
 @click.command(cls=TaskGroup)
@@ -182,7 +184,7 @@ def train(
         start = time.perf_counter()
         _train(run, model, data)
         seconds = time.perf_counter() - start
-        run.keep(model)
+        run.save_model(model)
         score = exact_match(
             model,
             data,
@@ -192,13 +194,15 @@ def train(
             threads=threads,
         )
     except DivergedError as error:
-        report(DivergedError(f"{error}{run.kept()}"))
+        report(DivergedError(f"{error}{run.describe_save()}"))
         ctx.exit(1)
     except KeyboardInterrupt:
-        run.keep(model)
-        click.echo(wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.kept()}"), err=True)
+        run.save_model(model)
+        click.echo(
+            wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.describe_save()}"), err=True
+        )
         ctx.exit(INTERRUPTED)
-    run.keep(model, correct=score.correct, total=score.total)
+    run.save_model(model, correct=score.correct, total=score.total)
     print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
 
 
@@ -230,9 +234,9 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
             bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
             bar.update()
             if step % SAVE_EVERY == 0:
-                run.keep(model)
+                run.save_model(model)
 
-        with memory_limit("Take a smaller --batch-size, or a smaller model."):
+        with memory_limit("Use a smaller --batch-size, or a smaller model."):
             train(
                 model,
                 data,
@@ -270,7 +274,7 @@ def _print(run: Run, score: Score, seconds: float) -> None:
     click.echo(columns([("text", "answer", ""), *map(marked, score.examples[:SHOWN])]))
     if run.save is not None:
         texts = " ".join(example.text for example in score.examples[:2])
-        click.echo(f"\nSaved in {run.save}. Go on with {bold(f'zoo predict {run.save} {texts}')}")
+        click.echo(f"\nSaved in {run.save}. Use it with {bold(f'zoo predict {run.save} {texts}')}")
 
 
 def marked(example: Example) -> tuple[str, str, str]:

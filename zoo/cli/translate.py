@@ -90,21 +90,21 @@ def _from_input() -> tuple[str, ...]:
     try:
         data = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ZooError(f"Standard input is no UTF-8 text: {error}.") from error
+        raise ZooError(f"Standard input is not valid UTF-8: {error}.") from error
     lines = data.removeprefix("\ufeff").split("\n")
     if not lines[-1]:
         lines.pop()
     if not lines:
         raise ZooError(
-            'No text was given: write some, as in `zoo translate RUN "Ein Hund rennt."`, or pipe it in.'
+            'No text: pass it as an argument, as in `zoo translate RUN "Ein Hund rennt."`, or on standard input.'
         )
     return tuple(line.removesuffix("\r") for line in lines)
 
 
 def _cut(cut: list[int], max_len: int) -> str:
-    """A sentence on those that were too long."""
+    """Return a warning about truncated sentences."""
     named = ", ".join(f"{index + 1}" for index in cut[:NAMED]) + (", ..." if len(cut) > NAMED else "")
     return (
-        f"{len(cut):,} of the sentences had more than {max_len} tokens, which is what the model takes, and only so "
-        f"many of them were translated: number {named}."
+        f"{len(cut):,} of the sentences had more than {max_len} tokens, the model's limit, and were truncated: "
+        f"number {named}."
     )

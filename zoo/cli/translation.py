@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zoo.cli.options import blueprint_from, blueprint_options, device_option, json_option, threads_option
+from zoo.cli.options import (
+    accelerate_option,
+    blueprint_from,
+    blueprint_options,
+    device_option,
+    json_option,
+    threads_option,
+)
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import bold, counted, print_json, wrapped
@@ -54,11 +61,16 @@ def settings_options(command: F) -> F:
 @click.option("--tokenizer", type=FILE, metavar="FILE", help="A `tokenizer.json` for both languages.")
 @settings_options
 @blueprint_options
-@click.option("--resume", is_flag=True, help="Go on with RUN, as it was begun; nothing else can be changed.")
 @click.option(
-    "--allow-code", is_flag=True, help="With --resume: run the files that parts of the model come from."
+    "--resume", is_flag=True, help="Continue the run in RUN with the settings that it was started with."
+)
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="With --resume: allow running the Python files that the model was built from.",
 )
 @device_option
+@accelerate_option
 @threads_option(default=None)
 @json_option
 @click.pass_context
@@ -69,19 +81,21 @@ def train_translate(
     resume: bool,
     allow_code: bool,
     device: str,
+    accelerate: bool,
     threads: int | None,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Train a Transformer to translate, into the new folder RUN.
 
-    Text is two files of which line n of one is the translation of line n of the other (UTF-8, or .gz), or a TSV.
-    Without any, two small made-up languages are learned. Subwords are learned from the training text, and saved in
-    RUN. After every epoch the validation text is translated greedily: RUN/best is the epoch with the highest BLEU,
-    and training stops when there was none for --patience epochs. At the end the best translates the test text.
+    A text is two line-aligned files (UTF-8, or .gz) or one TSV file. Without files, the model learns two small
+    made-up languages. A subword tokenizer is trained on the training text and saved in RUN. After each epoch the
+    validation text is translated greedily. RUN/best is the model of the epoch with the highest BLEU; training stops
+    if BLEU has not improved for --patience epochs. At the end, the best model translates the test text.
 
-    RUN/log.csv has the loss and rate of every step, RUN/epochs.csv a row an epoch. A training that was killed goes on
-    with --resume, from the last step saved; on the CPU it ends with the weights that it would have had.
+    RUN/log.csv has the loss and learning rate of each step, RUN/epochs.csv one row per epoch. An interrupted run
+    continues with --resume from the last saved step; on the CPU the final weights are the same as without the
+    interruption, given the same --accelerate and --threads.
 
     \b
     Examples:
@@ -94,7 +108,7 @@ def train_translate(
     if resume and asked:
         first = min(asked).replace("_", "-")
         raise ZooError(
-            f"--resume goes on with the run as it was begun: leave --{first} out, or begin a new run."
+            f"--resume continues with the settings of the run: omit --{first}, or start a new run."
         )
     from zoo.models.devices import resolve_device
     from zoo.training.trainer import DivergedError
@@ -103,20 +117,20 @@ def train_translate(
     where = resolve_device(device)
     if not resume:
         check_new(folder)
-    run = open_run(folder, allow_code=allow_code) if resume else _begun(folder, given)
+    run = open_run(folder, allow_code=allow_code) if resume else _new_run(folder, given)
     try:
-        _train(run, where, threads, as_json)
+        _train(run, where, accelerate, threads, as_json)
     except DivergedError as error:
         report(error)
         ctx.exit(1)
     except KeyboardInterrupt:
         again = f"`zoo train {TASK} {folder} --resume`"
-        click.echo(wrapped(f"\nInterrupted. {again} goes on from the last step saved."), err=True)
+        click.echo(wrapped(f"\nInterrupted. {again} continues from the last saved step."), err=True)
         ctx.exit(INTERRUPTED)
 
 
-def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Settings]:
-    """The blueprint and settings of a preset with what was asked for; takes its entries out of `given`.
+def blueprint_and_settings(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Settings]:
+    """Return a preset's blueprint and settings with the given values; takes its entries out of `given`.
 
     Raises:
         ZooError: a value out of range; a size of a vocabulary, which is the tokenizer's.
@@ -130,16 +144,16 @@ def asked_for(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Setting
 
 
 def check_sizes_asked(given: Mapping[str, Any]) -> None:
-    """Raises ZooError if a vocabulary's size was asked for as the model's."""
+    """Raise ZooError if --src-vocab or --tgt-vocab is given."""
     for name in ("src_vocab", "tgt_vocab"):
         if given.get(name) is not None:
             raise ZooError(
-                f"--{name.replace('_', '-')}: vocabularies are the tokenizer's here. Give --vocab-size."
+                f"--{name.replace('_', '-')}: the vocabulary size is that of the tokenizer. Use --vocab-size."
             )
 
 
-def _begun(folder: Path, given: dict[str, Any]) -> Run:
-    """A new run with its folder, as it was asked for."""
+def _new_run(folder: Path, given: dict[str, Any]) -> Run:
+    """Create a new run and its folder."""
     from zoo.core.plan import make_plan
     from zoo.core.rules import check
     from zoo.training.translation.run import Run, begin, check_vocabulary, make_tokenizers
@@ -148,7 +162,7 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     sources: Sources = Sources(*(source_files(given, part) for part in ("train", "valid", "test")))
     path = given.pop("tokenizer")
     preset = get_preset(given["preset"] or get_task(TASK).preset)
-    blueprint, settings = asked_for(given, preset)
+    blueprint, settings = blueprint_and_settings(given, preset)
     corpora = sources.read()
     tokenizers = make_tokenizers(corpora, settings, path)
     blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)
@@ -159,8 +173,8 @@ def _begun(folder: Path, given: dict[str, Any]) -> Run:
     return run
 
 
-def _train(run: Run, device: Any, threads: int | None, as_json: bool) -> None:
-    """Train what is left of the run, score the best, and say so."""
+def _train(run: Run, device: Any, accelerate: bool, threads: int | None, as_json: bool) -> None:
+    """Finish the training, score the best model on the test text, and print both."""
     from zoo.models.devices import memory_limit
     from zoo.models.trial import build_on
     from zoo.training.translation.dataset import datasets
@@ -174,10 +188,14 @@ def _train(run: Run, device: Any, threads: int | None, as_json: bool) -> None:
     for name, one in zip(("Training", "Validation"), data, strict=True):
         click.echo(f"{name} text: {one.corpus.report}", err=True)
     model = build_on(run.blueprint, device, run.settings.seed)
+    if accelerate:
+        from zoo.accelerate import accelerate as make_faster
+
+        make_faster(model)
     translator = Translator(model, run.tokenizers, run.blueprint.sizes.max_len, device)
     trainer = make_trainer(model, run.blueprint, run.settings, data, translator, threads)
     with (
-        memory_limit("Take a smaller --tokens, or a smaller model."),
+        memory_limit("Use a smaller --tokens, or a smaller model."),
         Keeper(run, trainer) as keeper,
         Bar(keeper, trainer) as bar,
     ):
@@ -186,7 +204,7 @@ def _train(run: Run, device: Any, threads: int | None, as_json: bool) -> None:
 
     found = None
     if corpora.test.pairs:
-        found = scores(run.folder, corpora.test, device, None)
+        found = scores(run.folder, corpora.test, device, None, accelerate=accelerate, threads=threads)
     if as_json:
         print_json({"run": str(run.folder), **progress.to_json(), "test": found and found.to_json()})
         return
@@ -199,14 +217,14 @@ def _train(run: Run, device: Any, threads: int | None, as_json: bool) -> None:
     if found:
         click.echo(found.text())
         click.echo("\n" + found.examples(SHOWN))
-    click.echo(f"\nGo on with {bold(f'zoo translate {run.folder} TEXT')}")
+    click.echo(f"\nUse it with {bold(f'zoo translate {run.folder} TEXT')}")
 
 
 class Bar:
     """An observer that hands on to another, with a progress bar where standard error is a terminal."""
 
     def __init__(self, inner: Any, trainer: Trainer[TranslationWork]) -> None:
-        """`inner` is told everything first."""
+        """Pass each event to `inner` first."""
         from tqdm import tqdm
 
         self.inner, self.quiet = inner, not sys.stderr.isatty()

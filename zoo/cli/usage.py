@@ -23,4 +23,4 @@ def format_usage_error(error: click.UsageError, called: str = "zoo") -> str:
         return f"There is no option '{error.option_name}'.{advice} `{command} --help` lists them all."
     message = error.format_message().replace("a valid integer range", "a whole number")
     end = "" if message.endswith((".", "?")) else "."
-    return f"{message}{end} `{command} --help` says more."
+    return f"{message}{end} See `{command} --help`."

@@ -47,7 +47,7 @@ AXES = (
         "zoo.parts.encoding.base).",
         (
             Capability(
-                "positional", True, "tells positions apart; without it a stack is permutation equivariant"
+                "positional", True, "distinguishes positions; without it a stack is permutation equivariant"
             ),
             Capability(
                 "acts_on",
@@ -111,7 +111,7 @@ AXES = (
     ),
     Axis(
         "mask",
-        "the form in which masks travel through the model",
+        "the format of masks inside the model",
         "bool",
         "Class(); encode(keep, dtype) -> mask; decode(mask, num_keys) -> keep, where keep is bool, True = may be "
         "attended to.",

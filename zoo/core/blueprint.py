@@ -1,4 +1,4 @@
-"""What a model is made of: one choice per axis, and sizes. Metadata only, no torch."""
+"""The blueprint of a model: one choice per axis, and sizes. Metadata only, no torch."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class Preset:
             ZooError: a value out of range, or there is nothing to correct.
         """
         if corrected and not self.corrected:
-            raise ZooError(f"Preset '{self.name}' has nothing to correct: leave --corrected out.")
+            raise ZooError(f"Preset '{self.name}' has nothing to correct: omit --corrected.")
         written = {axis.name.replace("-", "_"): axis.name for axis in get_registry().axes}
         layers = (self.choices, self.corrected if corrected else {}, choices or {})
         merged = {written.get(axis, axis): text for layer in layers for axis, text in layer.items()}

@@ -42,7 +42,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether there is no file of this name to replace: /dev/stdout is one, whatever it leads to."""
+    """Return whether there is no file of this name to replace: /dev/stdout is one, whatever it leads to."""
     return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
 
 

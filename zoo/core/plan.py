@@ -35,7 +35,7 @@ class PlannedPart:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the variant declares about itself."""
+        """Return what the variant declares about itself."""
         return self.variant.capabilities
 
 
@@ -78,7 +78,7 @@ class Plan:
 
     @property
     def cacheable(self) -> bool:
-        """Whether decoding can keep keys and values.
+        """Return whether decoding can keep keys and values.
 
         Every part of the decoder declares it, and no position sees a later one, as it does where its whole
         row is hidden and filled.
@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def packable(self) -> bool:
-        """Whether padding can be left out of all but the attention.
+        """Return whether padding can be left out of all but the attention.
 
         Both attentions declare it, every other part treats each position by itself, and no part is a user's
         own file.

@@ -83,7 +83,7 @@ class Plugins:
     def collect(
         self, hook: str, kind: type[_Named], check: Callable[[_Named], None] = lambda _one: None
     ) -> dict[str, _Named]:
-        """What `hook` offers on every plugin, by name. A plugin that breaks, repeats a name, or offers what
+        """Return what `hook` offers on every plugin, by name. A plugin that breaks, repeats a name, or offers what
         `check` raises for, is skipped whole."""
         found: dict[str, _Named] = {}
 
@@ -162,7 +162,7 @@ def _culprit(
 
 
 def strict() -> bool:
-    """Whether a broken plugin is to be an error: ZOO_STRICT_PLUGINS=1."""
+    """Return whether a broken plugin is to be an error: ZOO_STRICT_PLUGINS=1."""
     return os.environ.get("ZOO_STRICT_PLUGINS", "") not in ("", "0")
 
 

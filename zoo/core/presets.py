@@ -52,12 +52,12 @@ VASWANI = Preset(
         "weight_decay": 0.0,
     },
     notes=(
-        "Dropout falls on every sublayer's output and on the sum of embedding and position (section 5.4), and nowhere "
-        "else: not on the attention weights, not inside the feed-forward network.",
+        "Dropout is applied to every sublayer's output and to the sum of embedding and position (section 5.4), but "
+        "not to the attention weights or inside the feed-forward network.",
         "One table serves source, target and the head (section 3.4); the head then has no bias.",
         "The rate of section 5.3 reaches its height, (d_model * warmup)^-0.5, after the warm-up; that is the recipe's "
         "lr.",
-        "The paper's batches hold about 25,000 tokens a side; the recipe counts rows.",
+        "The paper's batches have about 25,000 tokens per side; the recipe counts rows.",
     ),
 )
 
@@ -108,9 +108,9 @@ FROM_SCRATCH = Preset(
         "Its scores are filled with -1e9 where the causal mask hides them; no row of it is fully hidden. Corrected, a "
         "row can be, and then attends to nothing.",
         "It mentions beam search beside greedy decoding: --decoding=beam.",
-        "Its vocabulary is that of a downloaded tokenizer; --src-vocab and --tgt-vocab say how large yours is. "
-        "`zoo train --task=translate` takes it by --tokenizer, and else makes one of both languages; the rate is ours, "
-        "the article does not train.",
+        "Its vocabulary is that of a downloaded tokenizer; --src-vocab and --tgt-vocab set the size of yours. "
+        "`zoo train translate` reads it with --tokenizer, or trains one on both languages. The learning rate is "
+        "ours; the article does not train.",
     ),
 )
 
@@ -217,13 +217,13 @@ WRITE_YOUR_OWN = Preset(
         "drowned on the encoder's. --corrected scales both, and starts them at the 1/sqrt(d_model) that the factor is "
         "for.",
         "Its recipe is not in the text. With that of `zoo train --preset write-your-own --task reverse` 31 of 1,000 "
-        "unseen words come out right, corrected 965.",
+        "unseen words are correct, with --corrected 965.",
         "Its masks of -inf make a fully masked row NaN; in the zoo such a row attends to nothing.",
-        "The attention keeps its weights, for pictures: attention=eager returns them.",
-        "Of its five branches only one drops (the encoder's attention), which the zoo's one number cannot say: it is 0 "
-        "here, and --dropout sets it for all branches and the embedding.",
+        "The attention stores its weights, for pictures: attention=eager returns them.",
+        "Of its five branches only one has dropout (the encoder's attention), which the zoo's single number cannot "
+        "express: it is 0 here, and --dropout sets it for all branches and the embedding.",
         "d_ff is d_model. The number of layers is not in the article's text. Its decoder keeps the vector of padding "
-        "at 0, which nothing real sees.",
+        "at 0, which no real position attends to.",
     ),
 )
 
@@ -274,7 +274,7 @@ DEEP_LEARNING = Preset(
         "layers start apart, as here.",
         "Its biases keep what nn.Linear draws; here they start at 0.",
         "It names Adam, batches of 32 and 68 epochs, but no rate: 1e-4 is ours.",
-        "`zoo train --task=translate` makes batches by tokens, 512 a side, which is about 32 sentences of Multi30k; "
+        "`zoo train translate` makes batches by tokens, 512 a side, which is about 32 sentences of Multi30k; "
         "and subwords where the article has spaCy's words, in a vocabulary for each language.",
     ),
 )

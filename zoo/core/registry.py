@@ -22,7 +22,7 @@ FILE_SPEC = re.compile(r"(?P<file>.+\.py):(?P<cls>[A-Za-z_]\w*)(?P<rest>(:.*)?)\
 
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-"""What an option can be, in words."""
+"""The types of options, in words."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words: "an int of at least 1"."""
+        """Return what a value must be, in words: "an int of at least 1"."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
         kind = KINDS[self.type]
@@ -98,7 +98,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Capability:
-    """What a variant of an axis can declare about itself; builder, listing and tests all read it.
+    """A property that a variant of an axis can declare; builder, listing and tests all read it.
 
     Attributes:
         default: what holds where a variant says nothing; what it says is of the same type.
@@ -204,7 +204,7 @@ class Variant:
 
     @property
     def is_file(self) -> bool:
-        """Whether it stands for a class in a user's own file."""
+        """Return whether it stands for a class in a user's own file."""
         return self.path.partition(":")[0].endswith(".py")
 
 
@@ -279,11 +279,11 @@ class Registry:
         return self._variants[axis][name]
 
     def knows(self, variant: Variant) -> bool:
-        """Whether `variant` is one of this registry's, or a user's own file, which needs no registration."""
+        """Return whether `variant` is one of this registry's, or a user's own file, which needs no registration."""
         return variant.is_file or self._variants.get(variant.axis, {}).get(variant.name) == variant
 
     def resolve(self, axis: str, text: str) -> tuple[Variant, dict[str, object]]:
-        """What a user typed: "name", "name:option=value:..." or "path/to/file.py:Class[:option=value...]".
+        """Return what a user typed: "name", "name:option=value:..." or "path/to/file.py:Class[:option=value...]".
 
         Returns:
             the variant and the options given.

@@ -27,11 +27,11 @@ def heads_divide_width(plan: Plan) -> str:
     ways = [f"num_heads {' or '.join(map(str, nearest))}"] * bool(nearest) + [
         f"d_model {' or '.join(widths)}"
     ]
-    return f"d_model={width} is not divisible by num_heads={heads}. Take {', or '.join(ways)}."
+    return f"d_model={width} is not divisible by num_heads={heads}. Use {', or '.join(ways)}."
 
 
 def width_multiple(plan: Plan) -> int:
-    """What the width of a head must be a multiple of, for attention and encoding."""
+    """Return what the width of a head must be a multiple of, for attention and encoding."""
     return math.prod(int(plan[axis].capabilities["head_multiple"]) for axis in ("attention", "encoding"))
 
 
@@ -42,7 +42,7 @@ def one_vocabulary(plan: Plan) -> str:
         return ""
     return (
         f"embedding={plan['embedding'].name} keeps one table for both sides, but src_vocab={sizes.src_vocab} "
-        f"and tgt_vocab={sizes.tgt_vocab}. Make them equal, or take embedding=scaled or embedding=unscaled."
+        f"and tgt_vocab={sizes.tgt_vocab}. Make them equal, or use embedding=scaled or embedding=unscaled."
     )
 
 
@@ -60,8 +60,8 @@ def head_width(plan: Plan) -> str:
     )
     step = needed * sizes.num_heads
     return (
-        f"{who} needs heads whose width is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
-        f"{sizes.num_heads} makes {width}. Take d_model={-(-sizes.d_model // step) * step}."
+        f"{who} needs a head_dim that is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
+        f"{sizes.num_heads} makes {width}. Use d_model={-(-sizes.d_model // step) * step}."
     )
 
 
@@ -72,7 +72,7 @@ def kv_heads(plan: Plan) -> str:
         return ""
     fits = [n for n in range(1, min(heads, MOST_HEADS) + 1) if heads % n == 0]
     return (
-        f"num_heads={heads} is not divisible by num_kv_heads={shared}. Take num_kv_heads "
+        f"num_heads={heads} is not divisible by num_kv_heads={shared}. Use num_kv_heads "
         f"{' or '.join(map(str, fits))}."
     )
 
@@ -83,8 +83,8 @@ def mask_form(plan: Plan) -> str:
         if plan.mask_form(attention) is None:
             forms = attention.capabilities["mask_forms"]
             return (
-                f"attention={attention.name} takes masks as {', '.join(forms) or 'nothing'}, and the zoo has no "
-                f"such mask to convert mask={plan['mask'].name} to. `zoo list mask` shows what there is; "
+                f"attention={attention.name} takes masks as {', '.join(forms) or 'nothing'}, to which "
+                f"mask={plan['mask'].name} cannot be converted (see `zoo list mask`). "
                 "attention=eager takes bool and additive."
             )
     return ""
@@ -113,7 +113,7 @@ def positions(plan: Plan) -> str:
     )
     return (
         f"encoding={plan['encoding'].name} acts on {where} inside self-attention, which attention="
-        f"{plan['attention'].name} does not let it. Take attention={good}, or encoding=sinusoidal, which acts "
+        f"{plan['attention'].name} does not support. Use attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )
 
@@ -128,13 +128,13 @@ def loss_and_head(plan: Plan) -> str:
     ways = [f"head={head}"] * bool(head) + [f"loss={loss}"] * bool(loss)
     why = {
         ("logits", "log-probs"): "the loss is unbounded below, so nothing would be learned",
-        ("log-probs", "logits"): "the softmax would be taken twice, for nothing",
+        ("log-probs", "logits"): "the softmax would be applied twice",
         ("probs", "log-probs"): "there would be next to no gradient, and training would stay on a plateau",
         ("probs", "logits"): "there would be next to no gradient, and training would stay on a plateau",
     }.get((given, taken), "they do not fit")
     return (
         f"loss={plan['loss'].name} takes {taken}, but head={plan['head'].name} gives {given}: {why}. "
-        f"Take {' or '.join(ways)}."
+        f"Use {' or '.join(ways)}."
     )
 
 
@@ -145,7 +145,7 @@ def length(plan: Plan) -> str:
         return ""
     return (
         f"attention={plan['attention'].name} takes at most {limit} positions, but "
-        f"max_len={plan.sizes.max_len}. Take max_len={limit} or less."
+        f"max_len={plan.sizes.max_len}. Use max_len={limit} or less."
     )
 
 

@@ -15,7 +15,7 @@ from zoo.core.registry import Variant
 
 @dataclass(frozen=True)
 class Source:
-    """Where a class stands.
+    """The place of a class in its file.
 
     Attributes:
         file: as a path from the current directory where that is shorter.

@@ -43,7 +43,7 @@ def brief(axis: str, choice: Choice) -> str:
 
 
 def differences(blueprint: Blueprint) -> dict[str, Difference]:
-    """What `blueprint` has on each axis, beside what the paper has."""
+    """Return what `blueprint` has on each axis, beside what the paper has."""
     paper, registry = get_preset(PAPER).blueprint(), get_registry()
     found = {}
     for axis, choice in blueprint.choices.items():
@@ -54,7 +54,7 @@ def differences(blueprint: Blueprint) -> dict[str, Difference]:
 
 
 def _alike(one: Variant, other: Variant) -> bool:
-    """Whether two variants compute the same: they are one, two exact attentions, or two ways of one norm or mask."""
+    """Return whether two variants compute the same: both are exact attentions, or the same norm or mask."""
     if one.axis == "mask" or one.name == other.name:
         return True
     if one.axis == "norm-type":
@@ -189,10 +189,10 @@ class _Assembly:
         if not self.variants["norm"].capabilities["final_norm"]:
             return y
         y = self._shape(x, y, f"[B, {length}, {self.sizes.d_model}]")
-        return self._block(x, y, "norm-type", ["once more, at the end of the stack"])
+        return self._block(x, y, "norm-type", ["again, at the end of the stack"])
 
     def _elsewhere(self) -> None:
-        """What is no block: masks and training below, and sizes that differ."""
+        """Return what is no block: masks and training below, and sizes that differ."""
         width = 2.85
         for number, axis in enumerate(ELSEWHERE):
             column, row = number % 3, number // 3

@@ -182,5 +182,5 @@ def limits_of(arrays: Sequence[Any], signed: bool) -> tuple[float, float]:
 
 
 def is_signed(values: Any) -> bool:
-    """Whether there are values below 0."""
+    """Return whether there are values below 0."""
     return bool((np.ma.masked_invalid(values) < 0).any())

@@ -80,7 +80,7 @@ def diff(axis: str, a: str, b: str, *, head: int = 1) -> Figure:
 
 
 def compared(axis: str, a: str, b: str, head: int = 1) -> list[Compared]:
-    """What is drawn for two variants. Raises ZooError."""
+    """Return what is drawn for two variants. Raises ZooError."""
     if axis == "schedule":
         shares = [rates(name, 300, 30) for name in (a, b)]
         return [Compared("share of the highest rate", shares, "", "step", range(1, 301))]

@@ -38,7 +38,7 @@ class Shown(NamedTuple):
 
 @torch.no_grad()
 def shown(name: str, length: int, d_model: int, num_heads: int, head: int = 1) -> Shown:
-    """What the encoding `name`, as a user types it, does. Raises ZooError."""
+    """Return what the encoding `name`, as a user types it, does. Raises ZooError."""
     variant, _ = get_registry().resolve("encoding", name)
     if d_model % num_heads:
         raise ZooError(f"d_model={d_model} is not divisible by num_heads={num_heads}.")

@@ -30,7 +30,7 @@ def tokens_of(lengths: Sequence[int]) -> Tensor:
 
 
 def keeps(masking: str, lengths: Sequence[int], target_lengths: Sequence[int]) -> dict[str, Any]:
-    """What each position may attend to, as bool arrays [B, Tq, Tk] of encoder, decoder and cross-attention.
+    """Return what each position may attend to, as bool arrays [B, Tq, Tk] of encoder, decoder and cross-attention.
 
     Args:
         masking: a policy, as a user types it.

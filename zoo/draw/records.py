@@ -44,7 +44,7 @@ def read_record(folder: Path, name: str = "") -> Record:
         missing = f"there is no {LOG} in it" if folder.is_dir() else "there is no such folder"
         raise ZooError(
             f"'{folder}' is not the folder of a training: {missing}. `zoo train --save DIR` and "
-            "`zoo train --task=translate RUN` write one."
+            "`zoo train translate RUN` write one."
         )
     record = Record(name or folder.name)
     try:

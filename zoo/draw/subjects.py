@@ -53,7 +53,7 @@ def describe(folder: Path) -> Described:
         missing = f"it has no {INDEX} or {RUN}" if folder.is_dir() else "there is no such folder"
         raise ZooError(
             f"'{folder}' is not a trained model: {missing}. `zoo train --save DIR` and "
-            "`zoo train --task=translate RUN` make one."
+            "`zoo train translate RUN` make one."
         )
     with reporting_os_errors(f"{path} cannot be read"):
         data = path.read_bytes()
@@ -94,7 +94,7 @@ def check_numbers(layers: dict[str, int], heads: int, layer: int | None, head: i
 
 
 def showing(variant: Variant) -> bool:
-    """Whether the weights of an attention can be shown: by itself, or by `eager` with the same parameters."""
+    """Return whether the weights of an attention can be shown: by itself, or by `eager` with the same parameters."""
     return bool(variant.capabilities["returns_weights"] or variant.capabilities["exact"])
 
 
@@ -180,7 +180,7 @@ def open_subject(
     """The model of a folder with `text`, and with what it writes for it, or with `target`.
 
     Args:
-        folder: of `zoo train --save DIR`, or of `zoo train --task=translate RUN`.
+        folder: of `zoo train --save DIR`, or of `zoo train translate RUN`.
         target: a text in place of the model's own answer.
         decoding: how the answer is chosen, as a user types it; the model's own decoding if None.
         allow_code: whether parts from files may be imported and run.
@@ -194,7 +194,7 @@ def open_subject(
 
     best = folder / BEST
     if (folder / RUN).is_file() and not best.is_dir():
-        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Let it go on with --resume.")
+        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Continue it with --resume.")
     model, blueprint, _ = load_checkpoint(best if (folder / RUN).is_file() else folder, allow_code=allow_code)
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)

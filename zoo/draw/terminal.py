@@ -33,7 +33,7 @@ def protocol() -> Protocol | None:
 
 
 def ask(stdin: int, stdout: int, patience: float = PATIENCE) -> bytes:
-    """What the terminal answers to `QUERY`; its modes are as before afterwards."""
+    """Return what the terminal answers to `QUERY`; its modes are as before afterwards."""
     import termios
     import tty
 
@@ -67,7 +67,7 @@ def chosen(answer: bytes) -> Protocol | None:
 
 
 def sequence(png: bytes, how: Protocol) -> str:
-    """What is written to the terminal to show a PNG."""
+    """Return what is written to the terminal to show a PNG."""
     if how == "sixel":
         return sixel(png)
     text = base64.b64encode(png).decode()

@@ -228,7 +228,7 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def shower_of(module: nn.Module) -> nn.Module:
-    """What shows the weights of an attention: itself, or `eager` with its parameters. Raises ZooError."""
+    """Return what shows the weights of an attention: itself, or `eager` with its parameters. Raises ZooError."""
     if hasattr(module, "forward_with_weights"):
         return module
     path = f"{type(module).__module__}:{type(module).__qualname__}"

@@ -1,1 +1,1 @@
-"""Models put together from parts."""
+"""Models assembled from parts."""

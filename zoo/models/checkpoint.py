@@ -97,8 +97,8 @@ def check_directory(directory: str | os.PathLike[str]) -> None:
     foreign = sorted(name for name in names if not WEIGHTS.match(name) and not PARTIAL.match(name))
     if foreign and INDEX not in names:
         raise ZooError(
-            f"'{folder}' exists and holds no checkpoint of the zoo (but {foreign[0]}, for one). "
-            "Name a new directory, an empty one, or one with a checkpoint to replace."
+            f"'{folder}' exists and is not a checkpoint (it contains {foreign[0]}). "
+            "Use a new or empty directory, or one with a checkpoint to replace."
         )
 
 
@@ -198,9 +198,7 @@ def _absent(index: Mapping[str, Any], names: Mapping[str, Any]) -> str:
     gone = sorted(lost - loaded)
     if not gone:
         return ""
-    return (
-        f" It came from plugin {' and '.join(gone)}, which is not loaded here; `zoo plugins` shows what is."
-    )
+    return f" It came from plugin {' and '.join(gone)}, which is not loaded; see `zoo plugins`."
 
 
 def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
@@ -219,7 +217,7 @@ def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
 
 
 def _kinds(value: Tensor) -> tuple[torch.dtype, ...]:
-    """What a value of the model may have been saved as."""
+    """Return what a value of the model may have been saved as."""
     return FLOATS if value.is_floating_point() else (value.dtype,)
 
 

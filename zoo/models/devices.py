@@ -1,4 +1,4 @@
-"""Where a model runs, and what it means to run out of memory there."""
+"""The device of a model, and errors for too little memory on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOO_MUCH = (
     "Overflow when unpacking",
     "integer multiplication overflow",
 )
-"""What torch says, in errors without a class of their own, when a tensor is larger than memory."""
+"""Texts of torch's errors, which have no class of their own, when a tensor does not fit into memory."""
 
 
 class MemoryLimitError(ZooError):

@@ -56,7 +56,7 @@ class ExternalLoss(SequenceLoss):
         self.inner, self.path = inner, path
 
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
-        """What the head gave, [B, L, V], and labels [B, L] -> scalar. Raises ZooError as `ExternalPart` does."""
+        """Return what the head gave, [B, L, V], and labels [B, L] -> scalar. Raises ZooError as `ExternalPart` does."""
         return _call(self.path, "forward", self.inner, (output, labels), ())
 
 
@@ -105,13 +105,13 @@ class ExternalMasking(Masking):
 
     def src(self, tokens: Tensor) -> Tensor | None:
         """tokens [B, S] -> [B, 1, 1, S] or None. Raises ZooError as `ExternalPart` does."""
-        return self._keep("src", tokens)
+        return self._mask("src", tokens)
 
     def tgt(self, tokens: Tensor, num_queries: int) -> Tensor | None:
         """tokens [B, L] -> [B, 1, num_queries, L] or None. Raises ZooError as `ExternalPart` does."""
-        return self._keep("tgt", tokens, num_queries)
+        return self._mask("tgt", tokens, num_queries)
 
-    def _keep(self, method: str, *args: Any) -> Tensor | None:
+    def _mask(self, method: str, *args: Any) -> Tensor | None:
         result = _raw_call(self.path, method, getattr(self.inner, method), args)
         return None if result is None else _checked(f"{self.path}, {method}", result, dtype=torch.bool)
 
@@ -124,7 +124,7 @@ class ExternalCallable:
         self.inner, self.path = inner, path
 
     def __call__(self, *args: Any) -> Any:
-        """What the part gives. Raises ZooError if it raises."""
+        """Return what the part gives. Raises ZooError if it raises."""
         return _raw_call(self.path, "__call__", self.inner, args)
 
     def __getattr__(self, name: str) -> Any:
@@ -157,7 +157,7 @@ METHODS = {
     "schedule": ("__call__",),
     "decoding": ("__call__",),
 }
-"""What a part that is no function of one tensor must offer."""
+"""The methods that a part must have if it is not a function of one tensor."""
 PLAIN = ("mask", "masking", "init", "schedule", "decoding")
 """Axes whose parts are no modules."""
 
@@ -166,15 +166,15 @@ def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any
     """Construct `cls(*args)` and wrap it. Raises ZooError with a sentence if that fails."""
     if missing := missing_methods(cls):
         raise ZooError(f"{path} cannot be constructed: {missing}.")
-    called = f"{path.rpartition(':')[2]}({', '.join(map(_shown, args))})"
+    called = f"{path.rpartition(':')[2]}({', '.join(map(_describe_argument, args))})"
     try:
         positional, named = _fitted(cls, args)
         part = cls(*positional, **named)
     except (Exception, SystemExit) as error:
-        raise ZooError(f"{path} cannot be constructed as {called}: {_told(error, path)}") from error
+        raise ZooError(f"{path} cannot be constructed as {called}: {_format_error(error, path)}") from error
     for method in METHODS.get(axis, ()):
         if not callable(getattr(part, method, None)):
-            raise ZooError(f"{path}: expected a method '{method}', as `zoo list {axis}` says; there is none.")
+            raise ZooError(f"{path}: expected a method '{method}' (see `zoo list {axis}`).")
     if axis not in PLAIN and not isinstance(part, nn.Module):
         raise ZooError(f"{path}: expected a class derived from nn.Module, got {type(part).__name__}.")
     return _wrapped(part, axis, path, args)
@@ -194,7 +194,7 @@ def _wrapped(part: Any, axis: str, path: str, args: tuple[Any, ...]) -> Any:
     return last[axis](part, path, args[-1]) if axis in last else ExternalPart(part, path)
 
 
-def _shown(argument: object) -> str:
+def _describe_argument(argument: object) -> str:
     return repr(argument) if isinstance(argument, (int, float)) else "..."
 
 
@@ -231,7 +231,7 @@ def _raw_call(path: str, method: str, function: Callable[..., Any], args: tuple[
     except ZooError:
         raise
     except (Exception, SystemExit) as error:
-        raise ZooError(f"{path}, {method}: {_told(error, path)}") from error
+        raise ZooError(f"{path}, {method}: {_format_error(error, path)}") from error
 
 
 def _fitted(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -249,7 +249,7 @@ def _fitted(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[tuple[
     return args[:count], dict(zip(keywords, args[count:], strict=False))
 
 
-def _told(error: BaseException, path: str) -> str:
+def _format_error(error: BaseException, path: str) -> str:
     file = path.rpartition(":")[0]
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(file)

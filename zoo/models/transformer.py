@@ -221,7 +221,7 @@ class Transformer(nn.Module):
         return [LayerCache() for _ in self.decoder.layers]
 
     def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
-        """Who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
+        """Return who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
 
         None where nothing is hidden; with `elide`, that is looked for on the CPU, where looking costs
         next to nothing.
@@ -231,7 +231,7 @@ class Transformer(nn.Module):
     def tgt_mask(
         self, tgt: Tensor, x: Tensor, num_queries: int | None = None, elide: bool = False
     ) -> Tensor | None:
-        """Who may attend to a target position, for all queries or the last few: [B, 1, Tq, L] as bool."""
+        """Return who may attend to a target position, for all queries or the last few: [B, 1, Tq, L] as bool."""
         keep = self.masking.tgt(tgt, tgt.size(1) if num_queries is None else num_queries)
         return self._encoded(keep, x, elide)
 

@@ -20,7 +20,7 @@ from zoo.models.transformer import Transformer
 ROWS, LENGTH = 4, 16
 LARGE = 10**8
 """Parameters from which it is worth knowing, before any is made, whether there is memory for them."""
-SMALLER = "Take a smaller d_model, d_ff or vocabulary, or fewer layers."
+SMALLER = "Use a smaller d_model, d_ff or vocabulary, or fewer layers."
 
 
 class Tokens(NamedTuple):
@@ -33,7 +33,7 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one forward and backward pass.
+    """The result of one forward and backward pass.
 
     Attributes:
         output_shape: of the logits.
@@ -53,7 +53,7 @@ class Trial:
 
     @property
     def good(self) -> bool:
-        """Whether loss and gradient are finite."""
+        """Return whether loss and gradient are finite."""
         return math.isfinite(self.loss) and not self.not_finite
 
 
@@ -64,10 +64,10 @@ def padded_tokens(sizes: Sizes, rows: int, length: int, seed: int) -> Tokens:
         CombinationError: `length` is over max_len, or a vocabulary holds nothing but padding.
     """
     if length > sizes.max_len:
-        raise CombinationError(f"length={length} is over max_len={sizes.max_len}. Take one or the other.")
+        raise CombinationError(f"length={length} is over max_len={sizes.max_len}. Change one of them.")
     if min(sizes.src_vocab, sizes.tgt_vocab) < 2:
         raise CombinationError(
-            "A vocabulary of 1 holds nothing but padding: expected src_vocab and tgt_vocab >= 2."
+            "A vocabulary of 1 contains only padding: expected src_vocab and tgt_vocab >= 2."
         )
     generator = torch.Generator().manual_seed(seed)
     keep = torch.tensor([length - row * length // (2 * rows) for row in range(rows)])

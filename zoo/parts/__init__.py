@@ -1,1 +1,1 @@
-"""The parts, one folder an axis."""
+"""The parts, one folder per axis."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def has_memory(tensor: Tensor) -> bool:
-    """Whether a tensor has memory of its own; what `torch.vmap` and `torch.func.grad` work on has none."""
+    """Return whether a tensor has memory of its own; what `torch.vmap` and `torch.func.grad` work on has none."""
     try:
         tensor.data_ptr()
     except RuntimeError:
@@ -16,12 +16,12 @@ def has_memory(tensor: Tensor) -> bool:
 
 
 def within_func(tensor: Tensor) -> bool:
-    """Whether `torch.vmap` or `torch.func.grad` is at work; not asked while a model is compiled or exported."""
+    """Return whether `torch.vmap` or `torch.func.grad` is at work; not asked while a model is compiled or exported."""
     return not (torch.compiler.is_compiling() or has_memory(tensor))
 
 
 def readable(tensor: Tensor) -> bool:
-    """Whether code may depend on the values of a tensor: not while a model is compiled or exported, nor in `vmap`."""
+    """Return whether code may read tensor values: not while a model is compiled or exported, nor in `vmap`."""
     return not torch.compiler.is_compiling() and has_memory(tensor)
 
 

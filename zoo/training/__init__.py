@@ -1,1 +1,1 @@
-"""Training."""
+"""Training, tasks and translation."""

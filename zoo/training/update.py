@@ -120,7 +120,7 @@ class Updater:
 
     @property
     def advice(self) -> str:
-        """What may help against a loss that is not finite."""
+        """Return what may help against a loss that is not finite."""
         return f"A lower learning rate (now at most {self.recipe.lr:g}) or a longer warm-up may help"
 
 

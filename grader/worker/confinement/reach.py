@@ -90,7 +90,7 @@ def _without(folder: Path, hidden: set[Path]) -> Iterator[Path]:
 
 
 def _folders_of_libraries() -> set[Path]:
-    """Where the libraries lie that this process has loaded; others of the system lie there as well."""
+    """Return where the libraries lie that this process has loaded; others of the system lie there as well."""
     lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     loaded = {Path(line.split(maxsplit=5)[5]) for line in lines if ".so" in line}
     return {one.parent for one in loaded if ".so" in one.name and _LIBRARIES.intersection(one.parts)}
@@ -124,7 +124,7 @@ def _name(requirement: str) -> str:
 
 
 def _tops(found: importlib.metadata.Distribution) -> set[str]:
-    """What a distribution puts into the folder of packages. Told by two files, of which one is very long."""
+    """Return what a distribution puts into the folder of packages. Told by two files, of which one is very long."""
     tops = set((found.read_text("top_level.txt") or "").split())
     if not tops:
         lines = (found.read_text("RECORD") or "").splitlines()

@@ -61,5 +61,5 @@ PARTS: dict[str, type[nn.Module]] = {
 
 
 def handed(module: nn.Module) -> Any:
-    """What a submission is given when this module is an argument: a part may stand for something else."""
+    """Return what a submission is given when this module is an argument: a part may stand for something else."""
     return module.handed() if isinstance(module, Part) else module

@@ -33,10 +33,10 @@ class Part(nn.Module):
             self._calls.append(kept)
 
     def recorded(self) -> list[dict[str, Tensor]]:
-        """What was noted since the last time, call by call."""
+        """Return what was noted since the last time, call by call."""
         calls, self._calls = self._calls, []
         return calls
 
     def handed(self) -> Any:
-        """What the submission is given in its place."""
+        """Return what the submission is given in its place."""
         return self

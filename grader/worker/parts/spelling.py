@@ -42,7 +42,7 @@ class Speller(Part):
         return logits
 
     def rows(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        """Which row of the table speaks at each place, [B, L]; arguments as in `decode`."""
+        """Return which row of the table speaks at each place, [B, L]; arguments as in `decode`."""
         rows = self.judge_table.size(0)
         places = torch.arange(1, src.size(1) + 1, device=src.device)
         told = memory.detach().double().round().long().sum(-1)  # [B, S]
@@ -136,7 +136,7 @@ class Descent(Part):
         return self._optimizer
 
     def steps(self) -> int:
-        """How many were made, so far."""
+        """Return how many were made, so far."""
         return self._steps
 
     def rate(self) -> float:

@@ -12,7 +12,7 @@ from .base import Part
 
 
 def numbers_in(value: Any, depth: int = 0) -> int:
-    """How many numbers the tensors in a cache hold: tuples, lists, dicts and objects are looked into."""
+    """Return how many numbers the tensors in a cache hold: tuples, lists, dicts and objects are looked into."""
     if isinstance(value, Tensor):
         return value.numel()
     if depth > 6 or value is None or isinstance(value, (str, bytes, int, float, type)):
@@ -75,7 +75,7 @@ class Stepper(Part):
         return out
 
     def growth(self, x: Tensor) -> str:
-        """Whether the cache grows over the steps of x [B, T, D]: "no" if it holds one position, and then no more.
+        """Return whether the cache grows over the steps of x [B, T, D]: "no" if it has one position, then no more.
 
         A cache with room for more from the start, or of a form that cannot be looked into, counts as growing.
         """

@@ -92,7 +92,7 @@ def test_a_mask_is_said_and_drawn() -> None:
     seen = [Observation({"output": x, "looks of sentence 1": x}) for x in (right, got)]
     said, picture = contrast(scenario, ["output", "looks of sentence 1"], *seen)
     assert "expected [True, False] [True, True]" in said
-    assert picture.splitlines()[0].endswith("x where the query (row) may look at the key (column)")
+    assert picture.splitlines()[0].endswith("x where the query (row) may attend to the key (column)")
     assert picture.splitlines()[2:] == ["x .      x x", "x x      x x"]
 
 

@@ -98,40 +98,42 @@ class FeedForward(Own):
 
 ANSWERS = {
     "lying-subclass": _masks(
-        "give a Tensor of a class that lies",
+        "return a Tensor subclass with forged results",
         SUBCLASS + each("return torch.ones(1).as_subclass(Lying)"),
         SUBCLASS + RIGHT,
     ),
-    "equal-to-all": _masks("give an object that equals everything", EQUAL + each("return Equal()"), EQUAL + RIGHT),
+    "equal-to-all": _masks("return an object that equals everything", EQUAL + each("return Equal()"), EQUAL + RIGHT),
     "unpickling": _masks(
-        "give an object that harms who unpickles it", BOMB + each("return [Bomb(), {Bomb(): 1}]"), BOMB + RIGHT
+        "return an object with a malicious pickle", BOMB + each("return [Bomb(), {Bomb(): 1}]"), BOMB + RIGHT
     ),
-    "unpickling-error": _masks("raise an error that harms who unpickles it", BOMB + each("raise BombError(Bomb())")),
-    "deep": _masks("give lists 60,000 deep", DEEP + each("return deep()"), DEEP + RIGHT),
-    "cyclic": _masks("give a list that holds itself", each("a = []; a.append(a); return a")),
+    "unpickling-error": _masks("raise an error with a malicious pickle", BOMB + each("raise BombError(Bomb())")),
+    "deep": _masks("return lists nested 60,000 levels deep", DEEP + each("return deep()"), DEEP + RIGHT),
+    "cyclic": _masks("return a list that contains itself", each("a = []; a.append(a); return a")),
     "huge": _masks(
-        "give a shape of a terabyte", "import torch\n" + each("return torch.zeros(1).expand(2**40)")
+        "return a shape of one terabyte", "import torch\n" + each("return torch.zeros(1).expand(2**40)")
     ),
-    "many": _masks("give a million values", each("return [0] * 10**6")),
-    "text": _masks("give a text of ten megabytes", each("return 'passed' * 2 * 10**6")),
-    "nothing": _masks("give nothing", each("return None")),
-    "truth": _masks("give True", each("return True")),
-    "meta": _masks("give tensors without values", "import torch\n" + each("return torch.ones(1, device='meta')")),
-    "sparse": _masks("give sparse tensors", RIGHT + "padding = padding_mask\n"
+    "many": _masks("return a million values", each("return [0] * 10**6")),
+    "text": _masks("return a string of ten megabytes", each("return 'passed' * 2 * 10**6")),
+    "nothing": _masks("return None", each("return None")),
+    "truth": _masks("return True", each("return True")),
+    "meta": _masks("return meta tensors", "import torch\n" + each("return torch.ones(1, device='meta')")),
+    "sparse": _masks("return sparse tensors", RIGHT + "padding = padding_mask\n"
                      "def padding_mask(tokens, pad=0): return padding(tokens, pad).to_sparse()\n"),
-    "dtype": _masks("give another dtype", RIGHT + "padding = padding_mask\n"
+    "dtype": _masks("return another dtype", RIGHT + "padding = padding_mask\n"
                     "def padding_mask(tokens, pad=0): return padding(tokens, pad).double()\n"),
-    "shape": _masks("give another shape of the same numbers", RIGHT + "padding = padding_mask\n"
+    "shape": _masks("return the values in another shape", RIGHT + "padding = padding_mask\n"
                     "def padding_mask(tokens, pad=0): return padding(tokens, pad).flatten()\n"),
-    "first-only": _masks("be right at first", FIRST_ONLY),
-    "small-only": _masks("be right for small inputs", SMALL_ONLY),
-    "by-the-caller": _masks("be right where the caller is a test", FRAME_READER),
+    "first-only": _masks("be correct in the first calls only", FIRST_ONLY),
+    "small-only": _masks("be correct for small inputs only", SMALL_ONLY),
+    "by-the-caller": _masks("be correct only if the caller is a test", FRAME_READER),
     "changed-input": _masks("change its input in place", IN_PLACE),
-    "not-a-number": _layer("give NaN", "return super().forward(x) * float('nan')"),
-    "double": _layer("give float64", "return super().forward(x).double()"),
+    "not-a-number": _layer("return NaN", "return super().forward(x) * float('nan')"),
+    "double": _layer("return float64", "return super().forward(x).double()"),
     "detached": _layer("cut the gradient", "return super().forward(x).detach()"),
-    "no-gradient": _layer("give the right numbers by a copy", "return torch.tensor(super().forward(x).tolist())"),
-    "mode": _layer("be right in evaluation only", "return super().forward(x) * (0.5 if self.training else 1)"),
-    "batch": _layer("be right for one size of batch", "return super().forward(x) if x.size(0) < 3 else x"),
-    "wrong": _masks("be wrong", WRONG),
+    "no-gradient": _layer(
+        "return correct values without a gradient", "return torch.tensor(super().forward(x).tolist())"
+    ),
+    "mode": _layer("be correct in eval mode only", "return super().forward(x) * (0.5 if self.training else 1)"),
+    "batch": _layer("be correct for one batch size only", "return super().forward(x) if x.size(0) < 3 else x"),
+    "wrong": _masks("be wrong everywhere", WRONG),
 }  # fmt: skip

@@ -66,22 +66,22 @@ FILES = {
         "read the hidden tests", "def act(t): return 'def ' in open(t['suite']).read()", STRICT
     ),
     "list-packages": Hostile(
-        "see what is installed beside torch",
+        "list the installed packages",
         "import os\ndef act(t): return len(os.listdir(t['packages'])) > 1",
         STRICT,
     ),
     "symlink": Hostile(
-        "read by a symbolic link",
+        "read through a symbolic link",
         "import os\ndef act(t):\n    os.symlink(t['secret'], 'link')\n    return open('link').read()",
         STRICT,
     ),
     "dotdot": Hostile(
-        "read by way of `..`",
+        "read through `..`",
         "def act(t): return open('../' * 30 + t['secret'].lstrip('/')).read()",
         STRICT,
     ),
     "hard-link": Hostile(
-        "read by a hard link",
+        "read through a hard link",
         "import os\ndef act(t):\n    os.link(t['secret'], 'link')\n    return open('link').read()",
         STRICT,
     ),
@@ -89,7 +89,7 @@ FILES = {
         "read another submission's folder", "def act(t): return open(t['other']).read()", STRICT
     ),
     "list-temporary": Hostile(
-        "look for others' folders",
+        "list other submissions' folders",
         "import os\ndef act(t): return any(n.startswith('zoo-') for n in os.listdir(t['temporary']))",
         STRICT,
     ),
@@ -103,13 +103,13 @@ FILES = {
         "file",
     ),
     "write-progress": Hostile(
-        "note itself as solved",
+        "mark itself as solved in progress.txt",
         "def act(t): open(t['progress'], 'a').write('masks: solved; points 20/20\\n')",
         STRICT,
         "changed",
     ),
     "delete-progress": Hostile(
-        "remove a file of the learner's", "import os\ndef act(t): os.remove(t['progress'])", STRICT, "changed"
+        "delete a file of the learner", "import os\ndef act(t): os.remove(t['progress'])", STRICT, "changed"
     ),
     "truncate": Hostile(
         "empty a file without opening it",
@@ -126,7 +126,7 @@ FILES = {
     "utime": Hostile(
         "change a file's times", "import os\ndef act(t): os.utime(t['progress'], (5, 5))", STRICT, "changed"
     ),
-    "descriptors": Hostile("read descriptors that the judge has open", READ_DESCRIPTORS, BOTH),
+    "descriptors": Hostile("read the grader's open file descriptors", READ_DESCRIPTORS, BOTH),
     "many-descriptors": Hostile(
         "open hundreds of files",
         "def act(t):\n    kept = [open('/dev/null') for _ in range(200)]\n    return len(kept) == 200",
@@ -138,14 +138,14 @@ FILES = {
         "    file.close()\n    return True",
         BOTH,
     ),
-    "hidden-file": Hostile("fill memory by files without a name", HIDE, STRICT),
-    "many-files": Hostile("make thousands of files", MANY, BOTH, slow=True),
+    "hidden-file": Hostile("fill memory with unnamed files", HIDE, STRICT),
+    "many-files": Hostile("create thousands of files", MANY, BOTH, slow=True),
     "many-large-files": Hostile("fill the disk with many files", LARGE, BOTH, slow=True),
     "endless-output": Hostile(
-        "print without an end",
+        "print endlessly",
         "def act(t):\n    while True: print('x' * 2**20, flush=True)",
         BOTH,
         "end",
     ),
-    "deep-folder": Hostile("leave folders too deep to remove", DEEP, BOTH, "left"),
+    "deep-folder": Hostile("create folders too deep to remove", DEEP, BOTH, "left"),
 }

@@ -133,27 +133,27 @@ def _file(what: str, source: str, control: str = RIGHT, stopped_by: frozenset[st
 
 FORGERIES = {
     "patched-comparisons": _file(
-        "patch `torch.allclose` and its like", PATCHES + WRONG, "import torch\n" + RIGHT
+        "patch `torch.allclose` and similar functions", PATCHES + WRONG, "import torch\n" + RIGHT
     ),
-    "patched-pytest": _file("put its own pytest in place", PYTEST + WRONG, PYTEST + RIGHT),
+    "patched-pytest": _file("replace pytest by its own", PYTEST + WRONG, PYTEST + RIGHT),
     "printed-report": _file("print a report", PRINTED + WRONG, PRINTED + RIGHT),
     "printed-report-exit": _file(
-        "print a report, and end with code 0", PRINTED + "os._exit(0)\n", PRINTED + RIGHT
+        "print a report and exit with code 0", PRINTED + "os._exit(0)\n", PRINTED + RIGHT
     ),
     "written-report": _file("write a report into a file", WRITTEN + WRONG, WRITTEN + RIGHT),
-    "report-at-exit": _file("report at its end", AT_EXIT + WRONG, AT_EXIT + RIGHT),
-    "forged-frames": _file("answer before it is asked", FRAMES + WRONG),
-    "nonsense-frames": _file("answer with brackets, 60,000 deep", NONSENSE + WRONG),
-    "taken-over": _file("replace the loop that answers", TAKEN_OVER + WRONG, TAKEN_OVER + RIGHT),
+    "report-at-exit": _file("print a report at exit", AT_EXIT + WRONG, AT_EXIT + RIGHT),
+    "forged-frames": _file("send a response before the request", FRAMES + WRONG),
+    "nonsense-frames": _file("send JSON nested 60,000 levels deep", NONSENSE + WRONG),
+    "taken-over": _file("replace the request loop", TAKEN_OVER + WRONG, TAKEN_OVER + RIGHT),
     "copied-solution": _file("run the solution's file", COPIED, stopped_by=STRICT),
     "imported-solution": _file("import the solution as its own", IMPORTED),
-    "exit-import": _file("end with code 0 at import", "import os\nos._exit(0)\n" + RIGHT),
+    "exit-import": _file("exit with code 0 at import", "import os\nos._exit(0)\n" + RIGHT),
     "leave-import": _file("`sys.exit(0)` at import", "import sys\nsys.exit(0)\n" + RIGHT),
-    "exit-call": _file("end with code 0 in a call", EXIT),
+    "exit-call": _file("exit with code 0 in a call", EXIT),
     "leave-call": _file("`sys.exit(0)` in a call", LEAVE),
     "interrupt": _file("raise KeyboardInterrupt", INTERRUPT),
     "close-descriptors": _file("close all descriptors", CLOSE),
-    "crash": _file("crash by a bad address", CRASH),
+    "crash": _file("crash with a segmentation fault", CRASH),
     "die": _file("kill itself", DIE),
     "overflow": _file("overflow the stack", OVERFLOW),
 }

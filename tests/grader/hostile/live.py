@@ -74,29 +74,29 @@ def _two_faced(what: str, live: str, rule: str) -> Hostile:
 
 LIVE = {
     "backwards": Hostile(
-        "hand on the source backwards in a model that is trained", ATTENTION + BACKWARDS, BOTH,
+        "copy the reversed source in a model that is trained", ATTENTION + BACKWARDS, BOTH,
         control=ATTENTION + BACKWARDS.replace("return self.out_proj", "self.out_proj") + "        return right\n",
         exercise="attention", slow=True,
     ),
-    "live-by-size": _two_faced("follow another rule for batches of training", "size == 64", "1.05 * y"),
-    "live-by-step": _two_faced("follow another rule after a hundred steps", "calls > 250", "1.05 * y"),
+    "live-by-size": _two_faced("compute something else for training batches", "size == 64", "1.05 * y"),
+    "live-by-step": _two_faced("compute something else after a hundred steps", "calls > 250", "1.05 * y"),
     "live-by-mode": _two_faced(
-        "follow another rule where gradients are recorded of large batches",
+        "compute something else for large batches with gradients",
         "training and x.requires_grad and size > 16", "y + 0.1 * y.detach()",
     ),
-    "live-gradient": _two_faced("give half the gradient in a model that is trained", "size == 64 and training", HALF),
+    "live-gradient": _two_faced("return half the gradient in a model that is trained", "size == 64 and training", HALF),
     "live-not-again": Hostile(
-        "be right where it is asked again what it had answered",
+        "be correct when a call is repeated as a check",
         ENCODER + NOT_AGAIN.format(name="Encoder", rule="1.05 * y"), BOTH,
         control=ENCODER + NOT_AGAIN.format(name="Encoder", rule="1.0 * y"), exercise="encoder", slow=True,
     ),
     "live-stack": Hostile(
-        "follow another rule as a whole encoder that is trained",
+        "compute something else as an encoder that is trained",
         ENCODER + WHOLE.format(rule="1.05 * y"), BOTH, control=ENCODER + WHOLE.format(rule="1.0 * y"),
         exercise="encoder", slow=True,
     ),
     "live-loss": Hostile(
-        "give a larger loss in a model that is trained", LOSS + LOSS_BY_SIZE.format(rule="1.5 * loss"), BOTH,
+        "return a larger loss in a model that is trained", LOSS + LOSS_BY_SIZE.format(rule="1.5 * loss"), BOTH,
         control=LOSS + LOSS_BY_SIZE.format(rule="1.0 * loss"), exercise="loss", slow=True,
     ),
 }  # fmt: skip

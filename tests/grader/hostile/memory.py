@@ -83,37 +83,37 @@ def _reads(name: str) -> str:
 
 
 MEMORY = {
-    "environ": Hostile("read the judge's environment", _reads("environ"), STRICT, rights="trace"),
-    "cmdline": Hostile("read the judge's command line", _reads("cmdline"), STRICT),
+    "environ": Hostile("read the grader's environment variables", _reads("environ"), STRICT, rights="trace"),
+    "cmdline": Hostile("read the grader's command line", _reads("cmdline"), STRICT),
     "mem": Hostile(
-        "open the judge's memory",
+        "open the grader's memory",
         "def act(t):\n    file = open(f'/proc/{t[\"judge\"]}/mem', 'rb', 0)\n    file.seek(t['address'])\n"
         "    return file.read(64).decode('latin-1')",
         STRICT,
         rights="trace",
     ),
     "fd": Hostile(
-        "open a file of the judge's through /proc",
+        "open a file of the grader through /proc",
         'def act(t): return open(f\'/proc/{t["judge"]}/fd/{t["open"]}\').read()',
         STRICT,
         rights="trace",
     ),
-    "vm-read": Hostile("read the judge's memory by process_vm_readv", VM_READ, STRICT, rights="trace"),
+    "vm-read": Hostile("read the grader's memory with process_vm_readv", VM_READ, STRICT, rights="trace"),
     "trace": Hostile("trace another process", TRACE, STRICT, rights="trace"),
-    "steal-descriptor": Hostile("take a descriptor of the judge's", STEAL, STRICT, rights="trace"),
+    "steal-descriptor": Hostile("copy a file descriptor of the grader", STEAL, STRICT, rights="trace"),
     "own-environ": Hostile(
-        "look for secrets in its environment",
+        "search its environment variables for secrets",
         "import os\ndef act(t): return ' '.join(os.environ.values())",
         BOTH,
     ),
-    "objects": Hostile("search all objects for the judge's", OBJECTS, BOTH),
-    "frames": Hostile("search the frames of its callers", FRAMES, BOTH),
+    "objects": Hostile("search all Python objects for the grader's", OBJECTS, BOTH),
+    "frames": Hostile("search the stack frames of its callers", FRAMES, BOTH),
     "main": Hostile(
-        "look into `__main__`",
+        "inspect `__main__`",
         "import __main__\ndef act(t): return ' '.join(x for x in vars(__main__).values() if type(x) is str)",
         BOTH,
     ),
-    "scan": Hostile("search its own memory for the judge's", SCAN, BOTH),
+    "scan": Hostile("search its own memory for the grader's data", SCAN, BOTH),
     "import": Hostile(
         "import the solutions",
         "def act(t):\n    import grader.exercises\n    return len(grader.exercises.__path__) > 0",
@@ -124,5 +124,5 @@ MEMORY = {
         "def act(t):\n    import grader.engine\n    return len(grader.engine.__path__) > 0",
         BOTH,
     ),
-    "forced-import": Hostile("import the solutions past the refusal", FORCED, STRICT),
+    "forced-import": Hostile("import the solutions despite the import hook", FORCED, STRICT),
 }

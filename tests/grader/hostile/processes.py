@@ -92,10 +92,10 @@ def _connects(family: str, kind: str, address: str) -> str:
 
 PROCESSES = {
     "fork": Hostile("start a process", FORK, STRICT),
-    "fork-bomb": Hostile("start processes without an end", BOMB, STRICT),
+    "fork-bomb": Hostile("start processes endlessly (fork bomb)", BOMB, STRICT),
     "threads": Hostile("start a hundred threads", THREADS, STRICT),
     "preload": Hostile("run a program with LD_PRELOAD", PRELOAD, STRICT),
-    "replace": Hostile("become another program", REPLACE, STRICT, "file"),
+    "replace": Hostile("replace itself by another program (exec)", REPLACE, STRICT, "file"),
     "daemon": Hostile("leave a daemon behind", DAEMON, BOTH, "left"),
     "new-session": Hostile("leave its process group", SESSION, STRICT),
     "kill": Hostile(
@@ -111,8 +111,8 @@ PROCESSES = {
     "signal-all": Hostile(
         "signal every process: kill(-1)", "import os\ndef act(t): return os.kill(-1, 0) is None", STRICT
     ),
-    "outlive": Hostile("live longer than the judge", OUTLIVE, STRICT),
-    "more-time": Hostile("raise its own limits", MORE_TIME, STRICT, rights="limits"),
+    "outlive": Hostile("outlive the grader", OUTLIVE, STRICT),
+    "more-time": Hostile("raise its own resource limits", MORE_TIME, STRICT, rights="limits"),
     "tcp": Hostile(
         "connect by TCP", _connects("AF_INET", "SOCK_STREAM", "('127.0.0.1', t['tcp'])"), STRICT, "knock"
     ),
@@ -120,10 +120,10 @@ PROCESSES = {
         "send by UDP", _connects("AF_INET", "SOCK_DGRAM", "('127.0.0.1', t['udp'])"), STRICT, "knock"
     ),
     "unix": Hostile(
-        "connect to a socket in a folder", _connects("AF_UNIX", "SOCK_STREAM", "t['unix']"), STRICT, "knock"
+        "connect to a Unix socket", _connects("AF_UNIX", "SOCK_STREAM", "t['unix']"), STRICT, "knock"
     ),
     "abstract": Hostile(
-        "connect to a socket without a file",
+        "connect to an abstract Unix socket",
         _connects("AF_UNIX", "SOCK_STREAM", "chr(0) + t['abstract']"),
         STRICT,
         "knock",
@@ -134,7 +134,7 @@ PROCESSES = {
         STRICT,
     ),
     "netlink": Hostile(
-        "ask the kernel about the network",
+        "query the network configuration (netlink)",
         "import socket\ndef act(t): return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).fileno() > 0",
         STRICT,
     ),

@@ -45,7 +45,7 @@ MIXED = graded(
     result("failed", mistakes=(NAMED,), picture="x . x"),
     result("failed"),
     result("skipped", message="same cause as 'a test that failed': missing-scale"),
-    result("error", message="The grader itself broke in this test"),
+    result("error", message="Internal error of the grader in this test"),
 )
 FINE = graded(result("passed"))
 FORMATS = ("json", "junit", "markdown", "gradescope", "github-classroom", "exercism")
@@ -235,5 +235,5 @@ def test_where_tests_are_hidden_the_line_for_all_tells_no_points(
 def test_what_broke_in_the_grader_is_not_told_to_learners(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken = result("error", message="The grader itself broke: AssertionError: tensor(0.625)")
+    broken = result("error", message="Internal error of the grader: AssertionError: tensor(0.625)")
     assert "0.625" not in report(name, graded(broken), capsys=capsys)

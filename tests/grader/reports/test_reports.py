@@ -37,7 +37,7 @@ FAILED = Result(
 SKIPPED = Result(
     "class.test_numbers", "heads too", "numerics", "skipped", 0, 3, "same cause as 'equals the reference'"
 )
-BROKEN = Result("class.test_x", "grader's own", "behaviour", "error", 0, 1, "The grader itself broke")
+BROKEN = Result("class.test_x", "grader's own", "behaviour", "error", 0, 1, "Internal error of the grader")
 
 
 def make(*results: Result, **changes: object) -> Grade:

@@ -165,7 +165,7 @@ def test_what_cannot_be_imported_ends_its_worker(source: str, kind: str, message
     ("raw", "message"),
     [
         (b"\\xff" * 64, "claims"),
-        (b"\\x02\\0\\0\\0\\0\\0\\0\\0{}", "not asked"),
+        (b"\\x02\\0\\0\\0\\0\\0\\0\\0{}", "another request"),
     ],
 )
 def test_a_forged_answer_ends_its_worker(raw: bytes, message: str) -> None:

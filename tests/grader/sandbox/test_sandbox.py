@@ -98,8 +98,8 @@ def test_strict_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("", "ended before it could say"),
-        ("[]", "ended before it could say"),
+        ("", "ended before it could report"),
+        ("[]", "ended before it could report"),
         ('{"refused": "Landlock: Function not implemented"}', "Landlock: Function not implemented"),
         ('{"done": ["fork", "run a program"]}', "a trial process could fork, run a program"),
     ],

@@ -84,7 +84,7 @@ def test_what_depends_on_inputs_and_weights_alone_passes(sandbox: Sandbox, rule:
     ],
 )
 def test_what_depends_on_the_calls_before_is_caught(sandbox: Sandbox, rule: str) -> None:
-    with pytest.raises(Failed, match="in a fresh process it gave") as caught:
+    with pytest.raises(Failed, match="in a new process it returned") as caught:
         trained(sandbox, rule)
     assert [mistake.id for mistake in caught.value.mistakes] == ["depends-on-earlier-calls"]
 
@@ -107,7 +107,7 @@ def test_without_a_way_to_open_the_file_again_nothing_is_replayed() -> None:
 )
 def test_what_depends_on_the_batch_is_caught(sandbox: Sandbox, rule: str) -> None:
     with pytest.raises(
-        Failed, match=r"was asked for 1 of the 2 rows of .* alone: it gave another out"
+        Failed, match=r"was called with 1 of the 2 rows of .*: it returned another out"
     ) as caught:
         trained(sandbox, rule)
     assert [mistake.id for mistake in caught.value.mistakes] == ["depends-on-the-batch"]

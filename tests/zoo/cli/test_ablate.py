@@ -1,4 +1,4 @@
-"""`zoo compare --task=translate`: trainings side by side, and what is refused."""
+"""`zoo compare translate`: trainings side by side, and what is refused."""
 
 from __future__ import annotations
 

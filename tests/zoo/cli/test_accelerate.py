@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +13,11 @@ from tests.zoo.cli.conftest import Zoo
 from tests.zoo.cli.test_build import small
 from tests.zoo.cli.test_compare import SMALL
 from tests.zoo.cli.test_train import QUICK
+from tests.zoo.cli.test_translate import QUICK as QUICK_TRANSLATION
+from tests.zoo.cli.test_translate import write
 from zoo.accelerate import tricks
 from zoo.models.checkpoint import load_checkpoint
+from zoo.training.translation.translator import Translator
 
 
 def test_build_says_what_was_accelerated_and_saves_a_plain_model(zoo: Zoo, tmp_path: Path) -> None:
@@ -67,3 +71,24 @@ def test_training_is_accelerated_and_what_is_saved_is_plain(
     assert done.code == 0
     assert tricks(given[0])
     assert tricks(load_checkpoint(tmp_path / "model")[0]) == []
+
+
+def test_a_translator_is_trained_and_scored_accelerated_and_saved_plain(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[list[str], int]] = []
+    call = Translator.__call__
+
+    def noted(self: Translator, *args: Any) -> Any:
+        found.append((tricks(self.model), torch.get_num_threads()))
+        return call(self, *args)
+
+    monkeypatch.setattr(Translator, "__call__", noted)
+    run = str(tmp_path / "run")
+    line = ("train", "translate", run, *QUICK_TRANSLATION, *write(tmp_path))
+    assert zoo(*line, "--accelerate", "--threads=2").code == 0
+    assert len(found) == 2  # the validation text, then the test text
+    assert all(names and threads == 2 for names, threads in found)
+    assert tricks(load_checkpoint(tmp_path / "run" / "best")[0]) == []
+    assert zoo("evaluate", run, "--accelerate", "--device=cpu").code == 0
+    assert found[-1][0]

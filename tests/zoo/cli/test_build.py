@@ -99,7 +99,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, zoo: Zoo) -> No
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--d-model=100", "--num-heads=8"), "d_model=100 is not divisible by num_heads=8. Take num_heads"),
+        (("--d-model=100", "--num-heads=8"), "d_model=100 is not divisible by num_heads=8. Use num_heads"),
         (("--attention=fuse",), "There is no attention 'fuse'. Did you mean fused"),
         (("--attention=eager:bia=true",), "Did you mean bias?"),
         (("--attention=eager:bias=maybe",), "Option bias=maybe: expected true or false."),
@@ -110,8 +110,8 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, zoo: Zoo) -> No
         (("--dropout=1.5",), "expected a probability below 1"),
         (("--num-heads=0",), "expected at least 1"),
         (("--d-model=1000000", "--num-heads=10"), "and gradients take" ),
-        (("--d-model=100000000000000000000",), "does not fit into memory. Take a smaller d_model"),
-        (("--num-encoder-layers=1000000000000",), "free on cpu. Take a smaller d_model"),
+        (("--d-model=100000000000000000000",), "does not fit into memory. Use a smaller d_model"),
+        (("--num-encoder-layers=1000000000000",), "free on cpu. Use a smaller d_model"),
         (("--seed=-1",), "expected a whole number from 0 to 2^63 - 1"),
         ((f"--seed={2**63}",), "expected a whole number from 0 to 2^63 - 1"),
     ],
@@ -140,7 +140,7 @@ def test_a_refusal_comes_before_torch_and_names_the_rule_and_the_way_to_more(she
     done = shell(*small("--head=log-softmax"), start=start)
     assert (done.code, done.out) == (2, "")
     words = " ".join(done.err.split())
-    assert "Take head=logits or loss=kl. (rule loss-and-head)" in words
+    assert "Use head=logits or loss=kl. (rule loss-and-head)" in words
     assert words.count("--explain") == 1
 
 

@@ -67,7 +67,7 @@ def test_a_wrong_part_of_ones_own(zoo: Zoo, mine: Path) -> None:
     mine.write_text(LEAKY.format(line="x = x - x.mean(1, keepdim=True)"))
     done = zoo("check", "mine.py:Mine", "--axis=feedforward")
     assert done.code == 1
-    assert "failed treats every vector independently -> A vector alone gives something else" in words(
+    assert "failed treats every vector independently -> A vector alone gives another result" in words(
         done.out
     )
     assert "failed in a model: no later target token changes earlier logits" in words(done.out)

@@ -146,9 +146,9 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
     [
         (("--attention=eager,fuse",), "There is no attention 'fuse'. Did you mean fused"),
         (("--norm=,",), "--norm=,: expected one or more variants, separated by commas."),
-        (("--steps=5",), "give --train or --task too"),
-        (("--seed=1,2",), "give --train or --task too"),
-        (("--train", "--seed=1,2", "--seeds=2"), "--seeds counts on from one --seed"),
+        (("--steps=5",), "add --train or --task"),
+        (("--seed=1,2",), "add --train or --task"),
+        (("--train", "--seed=1,2", "--seeds=2"), "--seeds counts up from one --seed"),
         (("--seed=1,x",), "expected whole numbers from 0 to 2^63 - 1, separated by commas"),
         (("--seed=-1",), "expected whole numbers"),
         (("--seeds=0",), "0 is not in the range x>=1"),
@@ -206,7 +206,7 @@ class TestJobs:
         assert "(1) Failed. The process in which it ran was killed, perhaps for want of memory." in done.out
         relu = next(line for line in done.out.splitlines() if line.startswith("relu"))
         assert relu.split()[-1] == "equal"
-        assert "Times were taken in one process, after the 2 others had ended." in done.out
+        assert "Times were measured in one process, after the other 2 had finished." in done.out
 
     def test_ctrl_c_ends_all_processes_and_exits_with_130(self) -> None:
         # Where tests run in the background, SIGINT may come ignored, and Python then leaves it so.
@@ -299,8 +299,8 @@ class TestTable:
         first, second = (Row(self.FULL.candidate, "measured", 7, 7, 1, 1, 7, 0, group) for group in (0, 1))
         jobs = Conditions(8, 32, (0,), torch.device("cpu"), jobs=3)
         text = " ".join(self.lines(first, second, conditions=jobs))
-        assert "Times were taken in one process, after the 3 others had ended." in text
-        assert "times were taken in 2 groups" in text
+        assert "Times were measured in one process, after the other 3 had finished." in text
+        assert "they were timed in 2 groups" in text
         alone = " ".join(self.lines(first, first, conditions=Conditions(8, 32, (0,), torch.device("cpu"))))
         assert "Times" not in alone
         assert "groups" not in alone

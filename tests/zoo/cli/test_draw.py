@@ -64,7 +64,7 @@ def test_a_file_that_is_named_is_replaced(zoo: Zoo, saved: Path) -> None:
         (["attention", "model", "Hello"], "Write it in small letters"),
         (["attention", "model", "helloooooooo"], "has 12 letters: expected 3 to 10"),
         (["attention", "model", "hello", "--decoding=bream"], "Did you mean beam"),
-        (["attention", "model", "hello", "--decoding=beam", "--target=abc"], "leave --decoding out"),
+        (["attention", "model", "hello", "--decoding=beam", "--target=abc"], "omit --decoding"),
         (["mask", "--masking=ful"], "Did you mean full"),
         (["mask", "--lengths=3,x"], "expected whole numbers separated by commas"),
         (["positions", "rotry"], "Did you mean rotary"),

@@ -35,7 +35,7 @@ def test_what_cannot_be_scored_is_told(zoo: Zoo, tmp_path: Path) -> None:
     tsv = f"--test-tsv={tmp_path / 'test.tsv'}"
     for given, words in (
         ([tsv, "--tokenize=klingon"], "no way of splitting"),
-        ([tsv, "--test-src=a"], "holds both sides"),
+        ([tsv, "--test-src=a"], "has both sides"),
         (["--test-src=a"], "--test-tgt"),
         (["--test-tsv=none"], "cannot be read"),
         ([tsv, "--decoding=beem"], "Did you mean beam"),

@@ -87,18 +87,18 @@ def test_an_unknown_command_and_an_unknown_option_get_the_nearest_names(zoo: Zoo
     [
         (["--nope"], "Error: There is no option '--nope'. `zoo --help` lists them all.\n"),
         (["grade", "--devise"], "Error: There is no option '--devise'. Did you mean --device"),
-        (["start"], "Error: Missing argument 'DIR'. `zoo start --help` says more.\n"),
-        (["hint", "a", "b"], "Error: Got unexpected extra argument (b). `zoo hint --help` says more.\n"),
+        (["start"], "Error: Missing argument 'DIR'. See `zoo start --help`.\n"),
+        (["hint", "a", "b"], "Error: Got unexpected extra argument (b). See `zoo hint --help`.\n"),
         (["grade", "--seed", "x"], "Error: Invalid value for '--seed': 'x' is not a whole number."),
         (
             ["grade", "--format"],
-            "Error: Option '--format' requires an argument. `zoo grade --help` says more.\n",
+            "Error: Option '--format' requires an argument. See `zoo grade --help`.\n",
         ),
         (["grade", "--sandbox=strikt"], "Error: Invalid value for '--sandbox': 'strikt' is not one of"),
         (["dev", "chek"], "Error: No such command 'chek'."),
         (
             ["dev", "new-exercise"],
-            "Error: Missing argument 'NAME'. `zoo dev new-exercise --help` says more.\n",
+            "Error: Missing argument 'NAME'. See `zoo dev new-exercise --help`.\n",
         ),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",

@@ -104,7 +104,7 @@ def test_a_comparison_on_a_task_can_be_a_subcommand_too(zoo: Zoo) -> None:
             "--steps is in front of the task: write `zoo train reverse --steps ...`.",
         ),
         (("train", "reverse", "--stepps=2"), "There is no option '--stepps'. Did you mean --steps?"),
-        (("train", "translate"), "Missing argument 'RUN'. `zoo train translate --help` says more."),
+        (("train", "translate"), "Missing argument 'RUN'. See `zoo train translate --help`."),
         (("train", "--task=translate"), "Missing argument 'RUN'."),
         (("train", "reverse", "--threads=0"), "0 is not in the range x>=1"),
     ],

@@ -111,7 +111,7 @@ def test_a_loss_that_is_not_finite_is_said(zoo: Zoo, tmp_path: Path, monkeypatch
         (["--max-len=5"], "max_len=5 is too small for the task"),
         (["--lr=-1"], "lr=-1.0: expected a number above 0"),
         (["--steps=0"], "'--steps': 0 is not in the range x>=1"),
-        (["--batch-size=100000000000"], "does not fit into memory. Take a smaller --batch-size"),
+        (["--batch-size=100000000000"], "does not fit into memory. Use a smaller --batch-size"),
         (["--attention=gone.py:Mine"], "there is no file 'gone.py'"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_training(
     monkeypatch.setattr("zoo.training.trainer.train", lambda *_, **__: pytest.fail("trained"))
     done = zoo(*QUICK, "--save", str(tmp_path))
     assert done.code == 2
-    assert "holds no checkpoint of the zoo" in " ".join(done.err.split())
+    assert "is not a checkpoint" in " ".join(done.err.split())
 
 
 def test_a_stub_of_ones_own_is_named(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

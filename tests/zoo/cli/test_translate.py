@@ -1,4 +1,4 @@
-"""`zoo train --task=translate` and `zoo translate`: what they print, and every bad input."""
+"""`zoo train translate` and `zoo translate`: what they print, and every bad input."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_finished_run_resumes_to_nothing_and_takes_no_other_options(zoo: Zoo, 
     assert zoo("train", "--task=translate", run, "--resume", "--device=cpu").code == 0
     assert (trained / "run" / "log.csv").read_text() == before
     done = zoo("train", "--task=translate", run, "--resume", "--epochs=3")
-    assert (done.code, "leave --epochs out" in done.err) == (2, True)
+    assert (done.code, "omit --epochs" in done.err) == (2, True)
     done = zoo("train", "--task=translate", run, *QUICK)
     assert (done.code, "--resume" in done.err) == (2, True)
 
@@ -162,7 +162,7 @@ def test_bad_utf8_is_told_by_line(zoo: Zoo, tmp_path: Path) -> None:
     ("given", "words"),
     [
         (["--train-src=a"], "--train-tgt"),
-        (["--train-tsv=a", "--train-src=b", "--train-tgt=c"], "holds both sides"),
+        (["--train-tsv=a", "--train-src=b", "--train-tgt=c"], "has both sides"),
         (["--train-tsv=a"], "no validation text"),
         (["--test-tsv=a"], "no training text"),
         (["--train-tsv=a", "--valid-tsv=b"], "cannot be read"),

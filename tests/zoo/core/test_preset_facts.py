@@ -313,5 +313,5 @@ def test_modern_is_what_it_says() -> None:
 
 @pytest.mark.parametrize("name", ["reverse", "vaswani2017", "modern"])
 def test_what_has_no_trap_has_nothing_to_correct(name: str) -> None:
-    with pytest.raises(Exception, match="nothing to correct: leave --corrected out"):
+    with pytest.raises(Exception, match="nothing to correct: omit --corrected"):
         get_preset(name).blueprint(corrected=True)

@@ -44,25 +44,25 @@ KV_HEADS = Option("num_kv_heads", int, None, "key and value heads", minimum=1)
 BROKEN = {
     "heads-divide-width": Broken(
         {"d_model": 10, "num_heads": 3},
-        "d_model=10 is not divisible by num_heads=3. Take num_heads 1 or 2 or 5, or d_model 9 or 12.",
+        "d_model=10 is not divisible by num_heads=3. Use num_heads 1 or 2 or 5, or d_model 9 or 12.",
         {"num_heads": 5},
     ),
     "head-width": Broken(
         {"encoding": "odd", "d_model": 12, "num_heads": 2},
-        "encoding=odd needs heads whose width is a multiple of 4, but d_model=12 over num_heads=2 makes 6. "
-        "Take d_model=16.",
+        "encoding=odd needs a head_dim that is a multiple of 4, but d_model=12 over num_heads=2 makes 6. "
+        "Use d_model=16.",
         {"d_model": 16},
         registry_with("encoding", head_multiple=4),
     ),
     "kv-heads": Broken(
         {"attention": "odd:num_kv_heads=3", "num_heads": 4, "d_model": 16},
-        "num_heads=4 is not divisible by num_kv_heads=3. Take num_kv_heads 1 or 2 or 4.",
+        "num_heads=4 is not divisible by num_kv_heads=3. Use num_kv_heads 1 or 2 or 4.",
         {"attention": "odd:num_kv_heads=2"},
         registry_with("attention", KV_HEADS),
     ),
     "one-vocabulary": Broken(
         {"embedding": "shared", "src_vocab": 5, "tgt_vocab": 6},
-        "embedding=shared keeps one table for both sides, but src_vocab=5 and tgt_vocab=6. Make them equal, or take "
+        "embedding=shared keeps one table for both sides, but src_vocab=5 and tgt_vocab=6. Make them equal, or use "
         "embedding=scaled or embedding=unscaled.",
         {"embedding": "scaled"},
     ),
@@ -80,7 +80,7 @@ BROKEN = {
     ),
     "positions": Broken(
         {"encoding": "odd", "attention": "torch"},
-        "encoding=odd acts on scores inside self-attention, which attention=torch does not let it. Take "
+        "encoding=odd acts on scores inside self-attention, which attention=torch does not support. Use "
         "attention=eager, or encoding=sinusoidal, which acts on the embedding.",
         {"attention": "eager"},
         registry_with("encoding", acts_on="scores"),
@@ -88,13 +88,13 @@ BROKEN = {
     "loss-and-head": Broken(
         {"loss": "odd"},
         "loss=odd takes log-probs, but head=logits gives logits: the loss is unbounded below, so nothing "
-        "would be learned. Take head=log-softmax or loss=cross-entropy.",
+        "would be learned. Use head=log-softmax or loss=cross-entropy.",
         {"head": "log-softmax"},
         registry_with("loss", takes="log-probs"),
     ),
     "length": Broken(
         {"attention": "odd", "max_len": 100},
-        "attention=odd takes at most 64 positions, but max_len=100. Take max_len=64 or less.",
+        "attention=odd takes at most 64 positions, but max_len=100. Use max_len=64 or less.",
         {"max_len": 64},
         registry_with(max_length=64),
     ),
@@ -180,9 +180,9 @@ def heads_advice(blueprint: Blueprint) -> str:
 @pytest.mark.parametrize(
     ("width", "heads", "advice"),
     [
-        (7, 2, "Take num_heads 1 or 7, or d_model 6 or 8."),
-        (4, 8, "Take num_heads 1 or 2 or 4, or d_model 8."),
-        (10**15, 3, "Take num_heads 1 or 2 or 4, or d_model"),
+        (7, 2, "Use num_heads 1 or 7, or d_model 6 or 8."),
+        (4, 8, "Use num_heads 1 or 2 or 4, or d_model 8."),
+        (10**15, 3, "Use num_heads 1 or 2 or 4, or d_model"),
     ],
 )
 def test_the_advice_on_heads_works(width: int, heads: int, advice: str) -> None:

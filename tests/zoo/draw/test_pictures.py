@@ -96,7 +96,7 @@ class TestPositions:
             (["alibi"], {"num_heads": 5}, "d_model=64 is not divisible by num_heads=5"),
             (["alibi"], {"head": 5}, "There is no head 5"),
             (["alibi"], {"length": 1}, "length=1 cannot be drawn"),
-            (["rotary"], {"d_model": 12}, "expected an even width"),
+            (["rotary"], {"d_model": 12}, "expected an even head_dim"),
         ],
     )
     def test_what_cannot_be_drawn(self, names: list[str], given: dict[str, int], reason: str) -> None:

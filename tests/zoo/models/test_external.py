@@ -140,7 +140,7 @@ class Mine:
 @pytest.mark.parametrize(
     ("axis", "code", "message"),
     [
-        ("mask", "class Mine: pass", "expected a method 'encode', as `zoo list mask` says"),
+        ("mask", "class Mine: pass", "expected a method 'encode' (see `zoo list mask`)"),
         ("mask", MASK.format("None", "mask"), "encode: expected a tensor, got NoneType."),
         (
             "masking",
@@ -153,7 +153,7 @@ class Mine:
             HEAD + "class Mine(nn.Linear):\n    def forward(self, x): return x",
             "forward: expected shape [2, 4, 11], got [2, 4, 8].",
         ),
-        ("init", "class Mine: pass", "expected a method 'matrix', as `zoo list init` says"),
+        ("init", "class Mine: pass", "expected a method 'matrix' (see `zoo list init`)"),
         (
             "init",
             "class Mine:\n    def matrix(self, *args): 1 / 0\n    bias = table = matrix",

@@ -118,9 +118,7 @@ class TestMemory:
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: needed)
         check_memory(blueprint, CPU)
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: needed - 1)
-        with pytest.raises(
-            MemoryLimitError, match=r"take \d+ GB, and \d+ GB is free on cpu\. Take a smaller"
-        ):
+        with pytest.raises(MemoryLimitError, match=r"take \d+ GB, and \d+ GB is free on cpu\. Use a smaller"):
             check_memory(blueprint, CPU)
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: None)
         check_memory(blueprint, CPU)
@@ -133,5 +131,5 @@ class TestMemory:
         "sizes", [{"d_model": 10**7, "num_heads": 1}, {"d_model": 10**20, "num_heads": 1}]
     )
     def test_no_size_ends_in_a_traceback(self, sizes: dict[str, int]) -> None:
-        with pytest.raises(MemoryLimitError, match="Take a smaller d_model"):
+        with pytest.raises(MemoryLimitError, match="Use a smaller d_model"):
             build_on(make_blueprint(**sizes), CPU, seed=0)

@@ -96,7 +96,7 @@ def rows(part: Part) -> None:
     for row in range(BATCH):
         one = torch.tensor([row])
         got = run(part, attention, each(given, partial(torch.index_select, dim=0, index=one)), keep[one])
-        same(got, together[one], "A row alone gives something else than in a batch")
+        same(got, together[one], "A row alone gives another result than in a batch")
 
 
 @holds("the order of the keys does not matter")

@@ -68,7 +68,7 @@ def cached_self(part: Part) -> None:
     """In self-attention, keys and values of earlier positions come from the cache; with and without a mask."""
     part.must("cacheable")
     if "self" not in part.can("roles"):
-        raise DoesNotApply("It does not stand in self-attention.")
+        raise DoesNotApply("It is not used for self-attention.")
     attention, length = part.module().eval(), 6
     x = part.randn(BATCH, length, part.sizes.d_model)
     lengths = torch.tensor([[length], [4], [2]])
@@ -114,7 +114,7 @@ def packed(part: Part) -> None:
         if role == "self":
             whole, packing, given = layout.pack(whole), Packing(layout, layout), [short, short, short]
         got = tensor(attention(*given, masked(part, keep), packing=packing), part)
-        same(got, whole, f"Packed, it gives something else in {role}-attention")
+        same(got, whole, f"The packed result differs in {role}-attention")
 
 
 class _Turned(Positions):

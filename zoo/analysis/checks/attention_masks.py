@@ -14,7 +14,7 @@ PROPERTIES = holds = Properties()
 
 
 def queries_of(part: Part) -> int:
-    """How many queries `inputs` makes."""
+    """Return how many queries `inputs` makes."""
     return QUERIES if "cross" in part.can("roles") else KEYS
 
 
@@ -85,7 +85,7 @@ def causality(part: Part) -> None:
     """In self-attention: a position depends on itself, on some earlier one, and on no later one."""
     _must_be_causal(part)
     if "self" not in part.can("roles"):
-        raise DoesNotApply("It does not stand in self-attention.")
+        raise DoesNotApply("It is not used for self-attention.")
     attention = part.module().eval()
     x = part.randn(BATCH, KEYS, part.sizes.d_model).requires_grad_()
     out = run(part, attention, [x, x, x], causal())
@@ -108,14 +108,16 @@ def broadcast(part: Part) -> None:
     for keep in (padding(), padding()[1:2], some(part))[: 3 if part.can("causal") else 2]:
         full = run(part, attention, given, keep.expand(whole).contiguous())
         short = run(part, attention, given, keep)
-        same(short, full, f"A mask {list(keep.shape)} gives something else than the same as {list(whole)}")
+        same(
+            short, full, f"A mask {list(keep.shape)} gives another result than the same mask as {list(whole)}"
+        )
     if part.can("causal"):
         flat = some(part)[0, 0]  # [Tq, Tk]
         full = run(part, attention, given, flat.expand(whole))
         same(
             run(part, attention, given, flat),
             full,
-            "A mask [Tq, Tk] gives something else than as [B, H, Tq, Tk]",
+            "A mask [Tq, Tk] gives another result than as [B, H, Tq, Tk]",
         )
 
 

@@ -73,7 +73,7 @@ class Finding:
 
 
 def look(one: Property, part: Part) -> Finding:
-    """What came of it. Nothing that the part raises gets out; random numbers start from one seed."""
+    """Return what came of it. Nothing that the part raises gets out; random numbers start from one seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         try:
@@ -101,7 +101,7 @@ def describe_error(error: BaseException, file: str = "") -> str:
 
 
 def _text_of(error: BaseException) -> str:
-    """What it says, on one line, without the full stop."""
+    """Return what it says, on one line, without the full stop."""
     try:
         text = " ".join(str(error).split()).rstrip(".")
     except Exception:  # noqa: BLE001 - a stranger's code, here too
@@ -110,7 +110,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def look_at_all(properties: Iterable[Property], part: Part) -> list[Finding]:
-    """What came of each; where the first (that the part can be made) does not hold, the others do not apply."""
+    """Return what came of each; where the first (that the part can be made) does not hold, the others do not apply."""
     first, *others = properties
     made = look(first, part)
     if made.status == FAILS:

@@ -42,7 +42,7 @@ def finite(got: Tensor, what: str) -> Tensor:
     """`got` itself, if all its numbers are finite; `what` is the subject of the sentence."""
     if not torch.isfinite(got).all():
         kind = "NaN" if torch.isnan(got).any() else "infinity"
-        raise DoesNotHold(f"{what} holds {kind}.")
+        raise DoesNotHold(f"{what} contains {kind}.")
     return got
 
 
@@ -57,7 +57,7 @@ def same(got: Tensor, expected: Tensor, sentence: str) -> None:
 
 
 def moved(got: Tensor, expected: Tensor) -> bool:
-    """Whether they differ by more than rounding explains."""
+    """Return whether they differ by more than rounding explains."""
     if got.shape != expected.shape:
         return True
     return not distance(got, expected) <= TOLERANCE.get(expected.dtype, 0) * 1e-2
@@ -152,7 +152,7 @@ def vectors_alone(part: Part, module: Any, x: Tensor) -> None:
         for place in range(x.size(1)):
             one = tensor(module(x[row : row + 1, place : place + 1]), part)
             there = together[row : row + 1, place : place + 1]
-            same(one, there, "A vector alone gives something else than among others")
+            same(one, there, "A vector alone gives another result than among others")
 
 
 def refuses(attempt: Callable[[], object], what: str) -> None:

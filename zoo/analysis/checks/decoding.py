@@ -127,7 +127,7 @@ def cached(part: Part) -> None:
     for seed in SEEDS:
         src = ragged(words(4, 5))
         if not part.model(seed).cacheable:
-            raise DoesNotApply("The model in which it stands cannot work with a cache.")
+            raise DoesNotApply("The model that uses it does not support a cache.")
         both = [answers_of(part, src, seed, cached=cached) for cached in (True, False)]
         if not torch.equal(*both):
             raise DoesNotHold("With cached keys and values, the answers are others.")
@@ -149,7 +149,7 @@ def rows(part: Part) -> None:
 
 
 def _draws(part: Part, src: Tensor) -> bool:
-    """Whether answers depend on the random generator."""
+    """Return whether answers depend on the random generator."""
     for seed in SEEDS:
         model, results = speaking(part, seed), []
         for draw in range(3):

@@ -131,7 +131,7 @@ def place(part: Part) -> None:
 
 @holds("works in float32, float64 and bfloat16")
 def dtypes(part: Part) -> None:
-    """What positions() gives has the dtype of the queries."""
+    """Return what positions() gives has the dtype of the queries."""
 
     if part.can("acts_on") == "embedding":
         raise DoesNotApply("It acts on the embedding.")
@@ -162,7 +162,7 @@ def start(part: Part) -> None:
         one, all_ = inside(part, encoding, 1, LENGTH), inside(part, encoding, LENGTH, LENGTH)
         q, k = queries(part, LENGTH)
         for got, expected in zip(one.rotate(q[:, :, -1:], k[:, :, -1:]), all_.rotate(q, k), strict=True):
-            same(got, expected[:, :, -1:], "The last position alone is turned otherwise")
+            same(got, expected[:, :, -1:], "The last position alone is rotated differently")
         bias, last = all_.bias(q), one.bias(q[:, :, -1:])
         if bias is not None and last is not None:
             shape = (*q.shape[:2], LENGTH, LENGTH)
@@ -181,7 +181,7 @@ def rows(part: Part) -> None:
     for row in range(BATCH):
         one = slice(row, row + 1)
         same(
-            tensor(encoding(x[one]), part), together[one], "A row alone gives something else than in a batch"
+            tensor(encoding(x[one]), part), together[one], "A row alone gives another result than in a batch"
         )
 
 

@@ -84,7 +84,7 @@ def each_once(part: Part) -> None:
 
 @NORM("has a residual path around the sublayers")
 def residual(part: Part) -> None:
-    """Where sublayers give 0, the input still reaches the output."""
+    """Return where sublayers give 0, the input still reaches the output."""
     norm, x = part.module(), hidden(part).requires_grad_()
     out = tensor(norm(x, *[torch.zeros_like] * 2), part)
     (gradient,) = torch.autograd.grad((out**3).sum(), x, allow_unused=True) if out.requires_grad else (None,)
@@ -166,7 +166,7 @@ def _rows(part: Part, module: Any, x: Tensor) -> None:
     together = tensor(module(x), part)
     for row in range(BATCH):
         one = slice(row, row + 1)
-        same(tensor(module(x[one]), part), together[one], "A row alone gives something else than in a batch")
+        same(tensor(module(x[one]), part), together[one], "A row alone gives another result than in a batch")
 
 
 def reach(part: Part) -> None:
@@ -206,7 +206,7 @@ FEEDFORWARD("dropout is active in train mode only")(dropout)
 
 @NORM_TYPE("small, constant and zero vectors give finite outputs and gradients")
 def degenerate(part: Part) -> None:
-    """Where there is nothing to divide by."""
+    """Return where there is nothing to divide by."""
     norm = part.module()
     for what, x in (
         ("zeros", torch.zeros(1, 2, part.sizes.d_model)),

@@ -66,7 +66,7 @@ def no_future(part: Part) -> None:
 
 @MASKING("a token may attend to itself and to earlier tokens")
 def sees_words(part: Part) -> None:
-    """What is no padding is hidden from no later word, and in the source from nobody."""
+    """Return what is no padding is hidden from no later word, and in the source from nobody."""
     tokens = _tokens()
     word = tokens != PAD  # [B, T]
     if not _src(part, tokens)[:, 0, 0][word].all():
@@ -88,7 +88,7 @@ def hides_padding(part: Part) -> None:
 
 @MASKING("the last queries get the last rows of the whole mask")
 def last_rows(part: Part) -> None:
-    """What decoding with a cache asks for."""
+    """Return what decoding with a cache asks for."""
     tokens = _tokens()
     whole = _tgt(part, tokens, LENGTH)
     for queries in range(1, LENGTH):
@@ -157,7 +157,7 @@ def any_mask(part: Part) -> None:
     except ValueError:
         return
     if not torch.equal(_keep(back, tuple(keep.shape), "decode"), keep):
-        raise DoesNotHold("A mask with holes is another after encoding and decoding, and nothing was said.")
+        raise DoesNotHold("Encoding and decoding changes a mask with holes, without an error.")
 
 
 @MASK("does not modify its input masks")

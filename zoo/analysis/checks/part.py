@@ -62,7 +62,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
+        """Return what it is called in a report."""
         return self.text if self.variant.is_file else f"{self.axis}/{self.text}"
 
     @cached_property
@@ -79,7 +79,7 @@ class Part:
             return ""
 
     def can(self, capability: str) -> Any:
-        """What it declares."""
+        """Return what it declares."""
         return self.variant.capabilities[capability]
 
     def must(self, capability: str) -> None:
@@ -144,7 +144,7 @@ class Part:
             if not problems(make_plan(other, self.registry)):
                 return other
         reasons = " ".join(problems(make_plan(blueprint, self.registry)).values())
-        raise DoesNotApply(f"It stands in no model that the zoo can build. {reasons}")
+        raise DoesNotApply(f"No model with it can be built. {reasons}")
 
     def model(self, seed: int = 0) -> Transformer:
         """A small model with it, in eval mode, in the dtype that is worked in."""
@@ -154,7 +154,7 @@ class Part:
 
     @cached_property
     def dtype(self) -> torch.dtype:
-        """What is worked in: float64 if a model with this part runs in it, else float32."""
+        """Return what is worked in: float64 if a model with this part runs in it, else float32."""
         try:
             model = build(self.blueprint, seed=0, registry=self.registry).double().eval()
             tokens = words(2, 4)
@@ -200,5 +200,5 @@ def part_of(registry: Registry, axis: str, text: str) -> Part:
     variant, options = registry.resolve(axis, text)
     part = Part(variant, text, options, registry)
     if not callable(part.cls):  # imports it: what is wrong with the file is said once, here
-        raise ZooError(f"{text} is no class: expected what `zoo list {axis}` says.")
+        raise ZooError(f"{text} is not a class (see `zoo list {axis}`).")
     return part

@@ -51,5 +51,5 @@ def properties_of(axis: str) -> tuple[Property, ...]:
 
 
 def check(part: Part) -> list[Finding]:
-    """What came of looking at every property of `part`. Nothing that the part raises gets out."""
+    """Return what came of looking at every property of `part`. Nothing that the part raises gets out."""
     return look_at_all(properties_of(part.axis), part)

@@ -22,7 +22,7 @@ NAMES = (
 
 
 def _filled(part: Part, method: str, name: str, shape: tuple[int, ...], seed: int) -> Tensor:
-    """What a method makes of a tensor of sevens."""
+    """Return what a method makes of a tensor of sevens."""
     value, more = torch.full(shape, 7.0), (24,) * (method == "bias")
     torch.manual_seed(seed)
     with torch.no_grad():
@@ -67,7 +67,7 @@ def size(part: Part) -> None:
 
 
 def _outputs(part: Part, shape: tuple[int, int], dtype: torch.dtype | None = None) -> Tensor:
-    """What a head gives that goes with the loss: logits or log-probabilities [B, L, V]."""
+    """Return what a head gives that goes with the loss: logits or log-probabilities [B, L, V]."""
     logits = part.randn(*shape, VOCAB)
     if part.can("takes") == "log-probs":
         logits = logits.log_softmax(-1)
@@ -98,7 +98,7 @@ def scalar(part: Part) -> None:
 
 @LOSS("the gradient is finite, reaches every token, and is 0 at padding")
 def loss_gradient(part: Part) -> None:
-    """What is answered where the label is padding does not count."""
+    """Return what is answered where the label is padding does not count."""
     labels = _labels()
     output = _outputs(part, (3, 4)).requires_grad_()
     (gradient,) = torch.autograd.grad(_loss(part, output, labels), output)
@@ -174,4 +174,4 @@ def stateless(part: Part) -> None:
     schedule = part.make(steps=10, warmup=3)
     forwards = [schedule(step) for step in range(10)]
     if [schedule(step) for step in reversed(range(10))][::-1] != forwards:
-        raise DoesNotHold("Asked in another order, it gives other shares.")
+        raise DoesNotHold("Called in another order, it returns other values.")

@@ -107,7 +107,7 @@ def axis_of(registry: Registry, text: str) -> str:
             return axis
     shown = f"{text.rpartition(':')[2]}({', '.join(given)})"
     raise ZooError(
-        f"{text}: it cannot be told from {shown} for which axis it is made. Give --axis: one of {', '.join(HANDED)}."
+        f"{text}: its axis cannot be inferred from {shown}. Use --axis with one of {', '.join(HANDED)}."
     )
 
 

@@ -164,7 +164,7 @@ def _check_same(expected: StacksSpec, got: StacksSpec) -> None:
 
 
 def _facts(stack: StackSpec) -> dict[str, str]:
-    """What a stack computes, in words."""
+    """Return what a stack computes, in words."""
     final, layers = stack.final_norm, [_facts_of_layer(layer) for layer in stack.layers]
     return {
         "layers": str(len(layers)),

@@ -1,4 +1,4 @@
-"""What torch's parts and the zoo's have in common, apart from the weights: read on one side, built on the other."""
+"""Specifications of parts without weights: read from torch's modules and built as the zoo's, or vice versa."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ACTIVATIONS: dict[str, Any] = {"relu": F.relu, "gelu": F.gelu}
 
 
 def read(module: nn.Module) -> Spec:
-    """What one of the `PARTS` computes, apart from its weights.
+    """Return what one of the `PARTS` computes, apart from its weights.
 
     Raises:
         ZooError: it is none of them, or has something to which the zoo has no counterpart.

@@ -59,7 +59,7 @@ def _kind_of(part: object, kinds: dict[str, Any], what: str) -> str:
 
 
 def read(part: nn.Module) -> Spec:
-    """What a part of the zoo computes, apart from its weights.
+    """Return what a part of the zoo computes, apart from its weights.
 
     Raises:
         ZooError: torch has no counterpart to it, or to something in it.

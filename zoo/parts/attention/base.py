@@ -1,4 +1,4 @@
-"""What the attentions of the zoo have in common: projections, heads, masks and fully masked rows."""
+"""The base class of all attentions: projections, heads, masks and fully masked rows."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class MultiHeadAttention(nn.Module, ABC):
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """What `attend` takes, from what `forward` takes."""
+        """Return what `attend` takes, from what `forward` takes."""
         if cache is not None and cache.complete:
             q = self.project_query(query)
             return q, *cache.all(), in_type(mask, q.dtype)

@@ -19,14 +19,14 @@ class KeyValueCache:
     """
 
     def __init__(self, grows: bool) -> None:
-        """Whether later steps add to it."""
+        """Return whether later steps add to it."""
         self.grows, self.length = grows, 0
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether it holds all keys and values there will be, so that none need be computed."""
+        """Return whether it holds all keys and values there will be, so that none need be computed."""
         return not self.grows and self._keys is not None
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:

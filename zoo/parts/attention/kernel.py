@@ -46,7 +46,7 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: n
 def written_out(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: nn.Dropout
 ) -> tuple[Tensor, Tensor]:
-    """What `fused_heads` computes, step by step: heads [B, H, Tq, d], and weights [B, H, Tq, Tk]."""
+    """Return what `fused_heads` computes, step by step: heads [B, H, Tq, d], and weights [B, H, Tq, Tk]."""
     k, v = repeat_heads(k, q.size(1)), repeat_heads(v, q.size(1))
     weights = masked_softmax(q @ k.transpose(-2, -1) * q.size(-1) ** -0.5, mask)  # [B, H, Tq, Tk]
     return dropout(weights) @ v, weights

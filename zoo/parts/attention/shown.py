@@ -26,6 +26,6 @@ class ShownAttention(WeightedAttention):
         *,
         positions: Positions | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """What `forward` gives, and the weights [B, H, Tq, Tk] behind it (before dropout in train mode)."""
+        """Return what `forward` gives, and the weights [B, H, Tq, Tk] behind it (before dropout in train mode)."""
         heads, weights = self.attend_shown(*self.prepare(query, key, value, mask, positions=positions))
         return self.out_proj(self.merge(heads)), weights

@@ -65,7 +65,7 @@ class SlidingAttention(ShownAttention):
         return written_out(q, k, v, mask, self.dropout)
 
     def near(self, start: int, stop: int, first: int, last: int, device: torch.device) -> Tensor | None:
-        """Which positions start .. stop - 1 see which of first .. last - 1: bool; None for all of them."""
+        """Return which positions start .. stop - 1 see which of first .. last - 1: bool; None for all of them."""
         if max(stop - 1 - first, last - 1 - start) <= self.window:
             return None
         i, j = torch.arange(start, stop, device=device), torch.arange(first, last, device=device)

@@ -27,8 +27,10 @@ VARIANTS = (
         formula="argmax_y sum_t log p(y[t] | y[<t], x) / ((5 + n) / 6)^length_penalty over the beam, n tokens in y",
         paper="Wu et al. 2016, section 7, arXiv:1609.08144",
         options=(
-            Option("size", int, 4, "answers that are kept at each step; 1 is greedy", minimum=1),
-            Option("length_penalty", float, 0.6, "0 favours short answers, 1 nearly means", minimum=0),
+            Option("size", int, 4, "hypotheses kept at each step; 1 is greedy", minimum=1),
+            Option(
+                "length_penalty", float, 0.6, "0 favours short answers; 1 is close to the mean", minimum=0
+            ),
         ),
     ),
     Variant(

@@ -1,4 +1,4 @@
-"""What a decoding strategy is."""
+"""The base class of decoding strategies."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class BeamDecoding(Decoding):
         return sums / ((5 + lengths.to(sums.dtype)) / 6) ** self.length_penalty
 
     def decided(self, beam: _Beam, max_len: int) -> Tensor:
-        """Which sources have their winner, whatever follows: [B].
+        """Return which sources have their winner, whatever follows: [B].
 
         A sum only falls, and the penalty divides it by most at max_len: what is there now, divided by that, is
         the most that an unfinished answer can come to. If that is less than the best finished answer has, so

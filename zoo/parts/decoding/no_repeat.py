@@ -27,7 +27,7 @@ class NoRepeatDecoding(GreedyDecoding):
         self.n = n
 
     def allowed(self, output: Tensor, so_far: Tensor, eos: int) -> Tensor:
-        """Where the last n - 1 tokens stood before, what followed them then may not follow now."""
+        """Return where the last n - 1 tokens stood before, what followed them then may not follow now."""
         if so_far.size(1) < self.n:
             return output
         runs = so_far.unfold(1, self.n, 1)  # [B, L] -> [B, L - n + 1, n]

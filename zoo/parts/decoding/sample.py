@@ -33,8 +33,8 @@ class SampleDecoding(TokenwiseDecoding):
         """
         if not temperature >= MIN_TEMPERATURE:
             raise ValueError(
-                f"temperature={temperature}: expected at least {MIN_TEMPERATURE:g}. decoding=greedy is what "
-                "sampling comes to at 0."
+                f"temperature={temperature}: expected at least {MIN_TEMPERATURE:g}. Use decoding=greedy for "
+                "temperature 0."
             )
         self.temperature = temperature
 
@@ -46,7 +46,7 @@ class SampleDecoding(TokenwiseDecoding):
         return torch.multinomial(probabilities, num_samples=1).squeeze(-1)  # [B, 1] -> [B]
 
     def keep(self, scores: Tensor) -> Tensor:
-        """Which tokens may be drawn, at least one in every row.
+        """Return which tokens may be drawn, at least one in every row.
 
         scores [B, V] -> bool [B, V]. Scores are log-probabilities at this temperature, less the highest: that
         one is 0.

@@ -1,4 +1,4 @@
-"""What decodings have in common that settle one token a step and never take it back."""
+"""The base class of decodings that choose one token per step for good."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TokenwiseDecoding(Decoding):
         """The next tokens: what the model's head gives, [B, V], logits or log-probabilities -> [B]."""
 
     def allowed(self, output: Tensor, so_far: Tensor, eos: int) -> Tensor:
-        """What may be chosen from: output [B, V], with -inf for what may not come after the tokens so far [B, L]."""
+        """Return the allowed scores: output [B, V], with -inf for ids that must not follow the tokens [B, L]."""
         return output
 
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:

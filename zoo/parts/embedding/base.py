@@ -1,4 +1,4 @@
-"""What embeddings are."""
+"""The base class of embeddings."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ VARIANTS = (
         "encoding",
         "none",
         "zoo.parts.encoding.none:NoPositions",
-        "nothing: only the causal mask tells positions apart",
+        "none: only the causal mask distinguishes positions",
         formula="x",
         paper="Kazemnejad et al. 2023, arXiv:2305.19466",
         capabilities={"positional": False, "cacheable": True},
@@ -47,8 +47,8 @@ VARIANTS = (
         "encoding",
         "rotary",
         "zoo.parts.encoding.rotary:RotaryPositions",
-        "queries and keys turned by their position; scores depend on distance",
-        formula="(q R^t) . (k R^s), pair i turned by t / base^(2i/d)",
+        "queries and keys rotated by their position; scores depend on distance",
+        formula="(q R^t) . (k R^s), pair i rotated by t / base^(2i/d)",
         paper="Su et al. 2021 (RoFormer), section 3.2.2, arXiv:2104.09864",
         options=(Option("base", float, 10000.0, "wavelengths run from 2 pi to base * 2 pi", minimum=1),),
         capabilities={
@@ -75,7 +75,7 @@ VARIANTS = (
         formula="scores[i, j] + table[bucket(j - i), h]",
         paper="Raffel et al. 2020 (T5), section 2.1, arXiv:1910.10683",
         options=(
-            Option("buckets", int, 32, "distances told apart; even", minimum=4),
+            Option("buckets", int, 32, "number of distance buckets; even", minimum=4),
             Option("max_distance", int, 128, "from which on all share a bucket", minimum=5),
             Option("std", float, 0.02, "standard deviation of the initial table", minimum=0),
         ),

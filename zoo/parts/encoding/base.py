@@ -1,4 +1,4 @@
-"""What the positional encodings have in common, and how they act inside the attention."""
+"""The interface of positional encodings, and of those that act inside the attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Positions:
         return q, k
 
     def bias(self, q: Tensor) -> Tensor | None:
-        """What is added to the scores of queries [B, H, Tq, d]: broadcasts to [B, H, Tq, Tk]; None for nothing."""
+        """Return the bias on the scores of queries [B, H, Tq, d]: broadcasts to [B, H, Tq, Tk]; None for no bias."""
         return None
 
 

@@ -34,7 +34,7 @@ class RotaryPositions(Encoding):
         super().__init__(max_len)
         width = d_model // num_heads
         if width % 2:
-            raise ValueError(f"heads are {width} wide, and pairs are turned: expected an even width.")
+            raise ValueError(f"head_dim={width}, but pairs are rotated: expected an even head_dim.")
         even = torch.arange(0, width, 2, dtype=torch.float64)
         position = torch.arange(max_len, dtype=torch.float64)[:, None]  # [T] -> [T, 1]
         angle = position / base ** (even / width)  # [T, 1] / [d/2] -> [T, d/2]

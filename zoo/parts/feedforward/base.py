@@ -1,4 +1,4 @@
-"""What the two-matrix feed-forward networks have in common."""
+"""The base class of feed-forward networks with two matrices."""
 
 from __future__ import annotations
 

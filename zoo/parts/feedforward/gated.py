@@ -1,4 +1,4 @@
-"""What the gated feed-forward networks have in common."""
+"""The base class of gated feed-forward networks."""
 
 from __future__ import annotations
 

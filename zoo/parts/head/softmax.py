@@ -12,8 +12,8 @@ class SoftmaxHead(LogitsHead):
 
     A trap, kept to be looked at. A loss that takes these for logits or log-probabilities has next to no gradient:
     they are all near 0 for a large vocabulary, whatever is right, and training stays on a plateau. So the zoo
-    refuses to build it with any loss, unless asked to (`build(..., allow=["loss-and-head"])`, `zoo compare
-    --task=translate --allow-mismatch`). Greedy decoding chooses the same tokens as ever; a beam and a draw take its
+    rejects it with any loss, unless `build(..., allow=["loss-and-head"])` or `zoo compare translate
+    --allow-mismatch` is used. Greedy decoding chooses the same tokens as ever; a beam and a draw take its
     probabilities for logits, and choose others.
     """
 

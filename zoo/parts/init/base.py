@@ -1,4 +1,4 @@
-"""What an initialisation is, and what it is applied to."""
+"""The base class of initializations, and the tensors that they apply to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 BRANCHES = ("v_proj.weight", "out_proj.weight", "up_proj.weight", "gate_proj.weight", "down_proj.weight")
-"""What a norm placement's `gain` applies to: all that a sublayer's output is proportional to."""
+"""The parameters that a norm placement's `gain` applies to: all that a sublayer's output is proportional to."""
 
 
 class Init(ABC):

@@ -1,4 +1,4 @@
-"""What torch does by itself."""
+"""The initialization of torch's own modules."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ class XavierInit(Init):
     """U(-a, a) with a = sqrt(6 / (fan_in + fan_out)): Glorot and Bengio 2010, AISTATS."""
 
     def __init__(self, tables: bool = False) -> None:
-        """Whether embedding tables are drawn so too, or keep what their variant drew."""
+        """Return whether embedding tables are drawn so too, or keep what their variant drew."""
         self.tables = tables
 
     def matrix(self, name: str, value: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""What a loss is."""
+"""The base class of losses."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ class SequenceLoss(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, output: Tensor, labels: Tensor) -> Tensor:
-        """What the head gave, [B, L, V], and labels [B, L] -> scalar."""
+        """Return what the head gave, [B, L, V], and labels [B, L] -> scalar."""

@@ -1,4 +1,4 @@
-"""What losses with smoothed labels have in common."""
+"""The base class of losses with smoothed labels."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ VARIANTS = (
         "mask",
         "drop",
         "zoo.parts.mask.drop:DropMask",
-        "bool the other way round, True = may NOT be attended to, as in nn.MultiheadAttention",
+        "inverted bool, True = may NOT be attended to, as in nn.MultiheadAttention",
         formula="not keep",
     ),
     Variant(

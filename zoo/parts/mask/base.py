@@ -1,4 +1,4 @@
-"""What a mask form is, and the canonical masks of an encoder-decoder."""
+"""The base class of mask formats, and the canonical masks of an encoder-decoder."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from zoo.parts.mask.base import MaskForm
 from zoo.parts.values import require
 
 NO_PREFIX = (
-    "mask=lengths counts visible keys from the first, but a hidden one stands before a visible one "
-    "(padding in front or in the middle, say). Put padding at the end, or take mask=bool."
+    "mask=lengths counts visible keys from the first, but a hidden one comes before a visible one "
+    "(such as padding at the start or in the middle). Put padding at the end, or use mask=bool."
 )
 
 

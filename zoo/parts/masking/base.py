@@ -1,4 +1,4 @@
-"""What a masking policy is, and the canonical masks of an encoder-decoder."""
+"""The base class of masking policies, and the canonical masks of an encoder-decoder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class Masking(ABC):
-    """Which positions are hidden from which. Masks are bool, True = may be attended to."""
+    """A masking policy: which positions are hidden from which. Masks are bool, True = may be attended to."""
 
     def __init__(self, pad: int = 0) -> None:
         """`pad` is the token id of padding, on both sides."""
@@ -17,17 +17,17 @@ class Masking(ABC):
 
     @abstractmethod
     def src(self, tokens: Tensor) -> Tensor | None:
-        """Which source positions may be attended to: tokens [B, S] -> [B, 1, 1, S], or None for all."""
+        """Return which source positions may be attended to: tokens [B, S] -> [B, 1, 1, S], or None for all."""
 
     @abstractmethod
     def tgt(self, tokens: Tensor, num_queries: int) -> Tensor | None:
-        """Which target positions the last `num_queries` of them may attend to.
+        """Return which target positions the last `num_queries` of them may attend to.
 
         tokens [B, L] -> broadcasts to [B, 1, num_queries, L], or None for all.
         """
 
     def real(self, tokens: Tensor) -> Tensor | None:
-        """Which positions of tokens [B, T] are seen by others, or used: [B, T]; None for all.
+        """Return which positions of tokens [B, T] are seen by others, or used: [B, T]; None for all.
 
         What is computed at the rest may be left out.
         """
@@ -35,7 +35,7 @@ class Masking(ABC):
 
 
 def padding_keep(tokens: Tensor, pad: int) -> Tensor:
-    """Which keys are no padding: tokens [B, T] -> bool [B, 1, 1, T], True = may be attended to."""
+    """Return which keys are no padding: tokens [B, T] -> bool [B, 1, 1, T], True = may be attended to."""
     return (tokens != pad)[:, None, None, :]  # [B, T] -> [B, 1, 1, T]
 
 

@@ -17,7 +17,7 @@ VARIANTS = (
         "norm",
         "pre",
         "zoo.parts.norm.pre:PreNorm",
-        "before the sublayer, and once more at the end of a stack",
+        "before each sublayer, and at the end of a stack",
         formula="x = x + dropout(f(norm(x)))",
         paper="Xiong et al. 2020, arXiv:2002.04745",
         capabilities={"final_norm": True, "cacheable": True},

@@ -1,4 +1,4 @@
-"""What a norm placement is."""
+"""The base class of norm placements."""
 
 from __future__ import annotations
 

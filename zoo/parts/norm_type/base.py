@@ -1,4 +1,4 @@
-"""What the norms have in common."""
+"""The base class of the norms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a schedule of the learning rate is. Numbers only, no torch."""
+"""The base class of learning rate schedules. Imports no torch."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class Schedule(ABC):
         """The share at a step after the warm-up."""
 
     def left(self, step: int) -> float:
-        """How much of what follows the warm-up is left at a step: 1 at its end, 0 from `steps` on."""
+        """Return how much of what follows the warm-up is left at a step: 1 at its end, 0 from `steps` on."""
         return max(self.steps - step, 0) / max(self.steps - self.warmup, 1)

@@ -44,7 +44,7 @@ class TaskData(ABC):
 
     @abstractmethod
     def answer(self, text: str) -> str:
-        """What a model should make of `text`."""
+        """Return what a model should make of `text`."""
 
     @abstractmethod
     def encode_answer(self, answer: str) -> list[int]:

@@ -67,7 +67,7 @@ def prepare(
 
     Raises ZooError where the parts do not go together, or the text cannot be trained on.
     """
-    with memory_limit("Take a smaller model."):
+    with memory_limit("Use a smaller model."):
         model = build(blueprint, seed=settings.seed, allow=allow).to(device)
     max_len = blueprint.sizes.max_len
     translator = Translator(model, tokenizers, max_len, device)
@@ -79,7 +79,7 @@ def outcome(trainer: Trainer[TranslationWork], blueprint: Blueprint, on_step: Ca
     """Train to the end; nothing is saved. A loss that is not finite ends it, and is noted."""
     listener, note = _Listener(on_step), ""
     try:
-        with memory_limit("Take a smaller --tokens, or a smaller model."):
+        with memory_limit("Use a smaller --tokens, or a smaller model."):
             trainer.run(listener)
     except DivergedError as error:
         note = str(error)

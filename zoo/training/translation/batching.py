@@ -27,8 +27,8 @@ def epoch_batches(lengths: Sequence[tuple[int, int]], tokens: int, seed: int, ep
     longest = max(map(max, lengths), default=0)
     if longest > tokens:
         raise ZooError(
-            f"A batch may have {tokens:,} tokens, and one sentence alone has {longest:,}. "
-            "Allow more tokens a batch, or leave out such sentences with a smaller limit on length."
+            f"A batch may have {tokens:,} tokens, but the longest sentence has {longest:,}. "
+            "Use a larger --tokens, or a smaller --max-len to leave out such sentences."
         )
     draw = random.Random(f"{seed} {epoch}")
     order = list(range(len(lengths)))
@@ -47,7 +47,7 @@ def epoch_batches(lengths: Sequence[tuple[int, int]], tokens: int, seed: int, ep
 
 
 def _bucket(sides: tuple[int, int]) -> tuple[int, int]:
-    """What pairs of one bucket share: the longer side, and the shorter one roughly."""
+    """Return what pairs of one bucket share: the longer side, and the shorter one roughly."""
     return max(sides), min(sides) // 4
 
 

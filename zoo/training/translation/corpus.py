@@ -133,8 +133,8 @@ def read_lines(path: Path) -> list[str]:
         text = data.decode("utf-8").removeprefix(BOM)
     except UnicodeDecodeError as error:
         raise ZooError(
-            f"'{path}', line {_line_at(data, error.start)}: the byte 0x{data[error.start]:02X} cannot stand there "
-            "in UTF-8. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8`."
+            f"'{path}', line {_line_at(data, error.start)}: the byte 0x{data[error.start]:02X} is not valid "
+            "UTF-8. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8`."
         ) from None
     if "\0" in text:
         raise ZooError(

@@ -58,5 +58,5 @@ def encoded(corpus: Corpus, tokenizers: Tokenizers, max_len: int) -> Dataset:
 
 
 def datasets(corpora: Corpora, tokenizers: Tokenizers, max_len: int) -> Datasets:
-    """What training needs of the corpora."""
+    """Return what training needs of the corpora."""
     return Datasets(*(encoded(one, tokenizers, max_len) for one in (corpora.train, corpora.valid)))

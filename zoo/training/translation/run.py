@@ -55,8 +55,8 @@ class Run:
         """Raises ZooError unless this is the text that the run was begun with."""
         if digest(corpora) != self.digest:
             raise ZooError(
-                f"The training or validation text has changed since '{self.folder}' was begun. Put the old text back, "
-                "or begin another run."
+                f"The training or validation text has changed since the run '{self.folder}' was started. Restore the "
+                "old text, or start another run."
             )
 
 
@@ -92,10 +92,10 @@ def check_new(folder: Path) -> None:
     with reporting_os_errors(f"The run cannot be saved in '{folder}'"):
         if (folder / INDEX).is_file():
             raise ZooError(
-                f"There is a run in '{folder}' already. Go on with it by --resume, or name another folder."
+                f"'{folder}' already contains a run. Continue it with --resume, or use another folder."
             )
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ZooError(f"'{folder}' is there already, and no run. Name a new folder, or an empty one.")
+            raise ZooError(f"'{folder}' exists and is not a run. Use a new or empty folder.")
 
 
 def begin(run: Run) -> None:
@@ -162,6 +162,6 @@ def load_translator(
     """
     run = open_run(folder, allow_code=allow_code)
     if not (folder / BEST).is_dir():
-        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Let it go on with --resume.")
+        raise ZooError(f"The run in '{folder}' has no finished epoch yet. Continue it with --resume.")
     model, blueprint, _ = load_checkpoint(folder / BEST, allow_code=allow_code, device=device)
     return Translator(model, run.tokenizers, blueprint.sizes.max_len, device), blueprint

@@ -127,11 +127,11 @@ class Subwords:
         return self._tokenizer.decode([i - SPECIAL for i in said if i >= SPECIAL], skip_special_tokens=False)
 
     def length(self, text: str) -> int:
-        """How many tokens a text has, without SOS and EOS."""
+        """Return how many tokens a text has, without SOS and EOS."""
         return len(self.encode(text))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same file."""
+        """Return whether both have the same file."""
         return isinstance(other, Subwords) and self.content == other.content
 
     __hash__ = None  # type: ignore[assignment]
@@ -143,7 +143,7 @@ def _checked(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise ZooError(
-            f"{text[:60]!r} is no Unicode text: the character at {error.start} is half of a surrogate pair. "
-            "Was it read as something else than UTF-8?"
+            f"{text[:60]!r} is not valid Unicode: the character at {error.start} is half of a surrogate pair. "
+            "Was it decoded with another encoding than UTF-8?"
         ) from None
     return text

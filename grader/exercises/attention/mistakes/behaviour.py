@@ -13,8 +13,8 @@ from grader.exercises.attention.reference import Call, Steps
 
 @mistake(
     "input-changed-in-place",
-    "An input tensor is changed in place (`/=`, `*=`, `mul_`, ...): the caller's own tensor is different afterwards, "
-    "and so is everything that uses it later (the residual connection, say).",
+    "An input tensor is modified in place (`/=`, `*=`, `mul_`, ...): the caller's tensor has changed, and so "
+    "has everything that uses it later, such as the residual connection.",
     hint="Use q = q / n, not q /= n; functions that end in an underscore work in place.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:
@@ -46,7 +46,7 @@ def input_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-changed-in-place",
-    "The mask that was handed in is changed in place: the next layer gets another mask than this one did.",
+    "The mask argument is modified in place: the next layer gets a different mask.",
     hint="Make a new tensor; functions that end in an underscore work in place.",
 )
 def mask_changed_in_place(steps: Steps) -> list[Steps]:
@@ -67,7 +67,7 @@ def mask_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "remembers-first-mask",
-    "The mask of an earlier call is kept and used again: a call must depend on its own arguments only.",
+    "The mask of an earlier call is stored and reused: a call must depend on its own arguments only.",
     hint="Look for things stored on self, or in a global, during forward.",
     parts=CLASS,
 )
@@ -86,7 +86,7 @@ def remembers_first_mask(steps: Steps) -> list[Steps]:
 
 @mistake(
     "remembers-keys",
-    "Keys and values of an earlier call are kept and used again: a call must depend on its own arguments only.",
+    "Keys and values of an earlier call are stored and reused: a call must depend on its own arguments only.",
     hint="Look for things stored on self, or in a global, during forward.",
     parts=CLASS,
 )
@@ -105,7 +105,7 @@ def remembers_keys(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parameters-not-registered",
-    "PyTorch does not know all parameters of the module: layers kept in a plain Python list or dict are "
+    "PyTorch does not know all parameters of the module: layers stored in a plain Python list or dict are "
     "invisible to the optimizer, to `.to(device)` and to `state_dict()`.",
     hint="nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
     source="acids-ircam/ddsp_pytorch#37",
@@ -117,9 +117,8 @@ def parameters_not_registered(steps: Steps) -> Steps:
 
 @mistake(
     "random-result",
-    "The same input and the same weights give a different result every time, although nothing asks for "
-    "chance: noise is "
-    "added, or layers are made anew in forward.",
+    "The same input and the same weights give a different result every time, although nothing should be "
+    "random: noise is added, or layers are created in forward.",
     hint="Make layers in __init__; look for rand and randn in forward.",
     parts=CLASS,
 )

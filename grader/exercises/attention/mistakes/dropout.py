@@ -36,7 +36,7 @@ def dropout_never(steps: Steps) -> Steps:
     "Dropout layer made "
     "in __init__ follows train() and eval(); F.dropout needs training=self.training.",
     formula=WHERE,
-    hint="Who tells your dropout that the model is in eval mode?",
+    hint="How does your dropout know that the model is in eval mode?",
     source="karpathy/nanoGPT#240; pytorch/pytorch#124464",
     parts=CLASS,
 )
@@ -139,10 +139,10 @@ def dropout_unscaled(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-renormalised",
-    "After dropout the weights are normalised again (or the dropped keys are hidden before the softmax), so a row sums "
-    "to 1 in training: kept weights are only scaled by 1/(1-p).",
+    "After dropout the weights are normalised again (or the dropped keys are hidden before the softmax), so "
+    "a row sums to 1 in training: the remaining weights are only scaled by 1/(1-p).",
     formula=WHERE,
-    hint="Nothing happens between dropout and the values.",
+    hint="There is no step between dropout and the product with the values.",
     parts=CLASS,
 )
 def dropout_renormalised(steps: Steps) -> Steps:
@@ -176,7 +176,7 @@ def dropout_whole_heads(steps: Steps) -> list[Steps]:
     "The plain function drops weights at random: it has no dropout argument and must give the same result every time. "
     "Dropout belongs to the class.",
     formula="softmax(Q K^T / sqrt(d_k)) V",
-    hint="F.dropout is active by default; nothing tells a plain function about eval mode.",
+    hint="F.dropout is active by default; a plain function does not know about eval mode.",
     source="karpathy/nanoGPT#240",
     parts=FUNCTION,
 )

@@ -25,7 +25,7 @@ def _reshaped(_call: Call, x: Tensor) -> Tensor:
     "The heads are merged without moving them next to their position first: [B, H, T, d] goes straight into "
     f"[B, T, D]. {MIXES}",
     formula=HEADS,
-    hint="Which two dimensions must stand next to each other before they become one?",
+    hint="Which two dimensions must be adjacent before they are merged?",
     source="jsbaan/transformer-from-scratch#6; xieenze/Trans2Seg#4",
     parts=CLASS,
 )
@@ -90,8 +90,9 @@ def split_without_transpose(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-interleaved",
-    "The heads are split as (d, H): the channels of all heads are interleaved. Head h must get the contiguous columns "
-    "h*d .. (h+1)*d. Harmless when trained from scratch, wrong with anybody else's weights.",
+    "The heads are split as (d, H): the channels of all heads are interleaved. Head h must get the "
+    "contiguous columns h*d .. (h+1)*d. Harmless when trained from scratch, wrong with weights from "
+    "elsewhere.",
     formula=HEADS,
     hint="view(B, T, H, d) or view(B, T, d, H)?",
     parts=CLASS,
@@ -168,7 +169,7 @@ def one_head_kept(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-averaged",
-    "The heads are averaged or summed, not put side by side: what the heads found separately is blurred into one.",
+    "The heads are averaged or summed, not concatenated, so their separate results are lost.",
     formula=HEADS,
     hint="What does Concat do?",
     source="awf/functional-transformer#8",
@@ -197,7 +198,7 @@ def heads_share_weights(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-reversed",
-    "The heads are put together in the wrong order.",
+    "The heads are concatenated in the wrong order.",
     formula=HEADS,
     hint="Head 1 belongs first.",
     parts=CLASS,

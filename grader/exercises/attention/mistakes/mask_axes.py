@@ -26,9 +26,10 @@ ASKEW: tuple[tuple[Callable[[Tensor], Tensor], tuple[int, ...]], ...] = (
 
 @mistake(
     "mask-axis-misplaced",
-    "A dimension is put into the mask (or moved) at the wrong place, so that its axes meet other axes of the scores "
-    "[B, H, Tq, Tk]: counted from the right, [Tq, 1, Tk] lays the mask's queries on the heads, [T, 1, 1, Tk] on the "
-    "batch. That raises an error, or, where the sizes happen to agree, hides the wrong things in silence.",
+    "A dimension of the mask is inserted or moved to the wrong place, so that it broadcasts along the wrong "
+    "axes of the scores [B, H, Tq, Tk]. Counted from the right, [Tq, 1, Tk] aligns the mask's queries with "
+    "the heads, [T, 1, 1, Tk] with the batch. That raises an error or, where the sizes happen to agree, "
+    "silently hides the wrong keys.",
     formula="mask[..., query, key], broadcast against scores[b, h, query, key]",
     hint="Write the mask's shape under that of the scores, both flush right.",
     source="PyTorch, broadcasting semantics",

@@ -75,8 +75,9 @@ def mask_added_as_number(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-fill-too-weak",
-    "The number put in for hidden scores is not negative enough: where the visible scores are low, the hidden keys "
-    "still get weight. A model can learn to drive its scores below it, and then sees what it must not see.",
+    "The number used for hidden scores is not negative enough: where the visible scores are low, the hidden "
+    "keys still get weight. A model can learn to drive its scores below it, and then sees what it must not "
+    "see.",
     formula=FILL,
     hint="Use -inf, or the smallest number of the dtype.",
     source="karpathy/minGPT#75; huggingface/transformers#17121",
@@ -117,7 +118,7 @@ def mask_after_softmax(steps: Steps) -> list[Steps]:
     "The mask is applied to the values (a hidden key's value is set to 0), not to the scores: the hidden keys still "
     "take their share of the weight.",
     formula="softmax(scores + mask) V",
-    hint="Where in the formula does the mask stand?",
+    hint="Where in the formula is the mask applied?",
 )
 def mask_hides_values_only(steps: Steps) -> Steps:
     def zeroed(call: Call, weights: Tensor) -> Tensor:
@@ -172,7 +173,7 @@ def infinity_times_mask(steps: Steps) -> list[Steps]:
     "A query that may attend to nothing gives NaN: the softmax of a row of only -inf is 0/0. One such row (a padded "
     "sentence) makes the loss, and then every weight of the model, NaN.",
     formula=FINITE,
-    hint="What should a row give that has nothing to attend to? Zeros will do.",
+    hint="What should the output be for a row without keys to attend to? Zeros will do.",
     source="pytorch/pytorch#103963",
 )
 def fully_masked_row_nan(steps: Steps) -> list[Steps]:
@@ -193,7 +194,7 @@ def fully_masked_row_nan(steps: Steps) -> list[Steps]:
     "A query that may attend to nothing gives finite output but a NaN gradient: cleaning up after the softmax "
     "(nan_to_num, torch.where) comes too late, because the backward pass still goes through 0/0.",
     formula=FINITE,
-    hint="Keep the softmax itself from ever seeing a row of only -inf.",
+    hint="Make sure that the softmax never gets a row of only -inf.",
     source="pytorch/pytorch#103963",
 )
 def fully_masked_gradient_nan(steps: Steps) -> list[Steps]:

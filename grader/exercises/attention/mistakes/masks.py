@@ -14,7 +14,7 @@ from grader.exercises.attention.reference import Call, Steps
 
 CONVENTION = (
     "Here True means MAY be attended to (as in F.scaled_dot_product_attention); "
-    "nn.MultiheadAttention reads it the other way round."
+    "nn.MultiheadAttention uses the opposite convention."
 )
 
 
@@ -76,8 +76,7 @@ def mask_additive_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "mask-inverted",
-    "The bool mask is read the wrong way round: the keys that may be attended to are hidden, and those that may not "
-    f"are used. {CONVENTION}",
+    f"The bool mask is inverted: keys that may be attended to are hidden, and the others are used. {CONVENTION}",
     formula="scores.masked_fill(~mask, -inf)",
     hint="What does True mean in this exercise?",
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#170415",
@@ -187,8 +186,8 @@ def mask_first_head(steps: Steps) -> Steps:
 
 @mistake(
     "mask-heads-and-batch-mixed",
-    "The mask is repeated for the heads in another order than the tensors: sentence b gets the mask of another "
-    "sentence (`repeat` for `repeat_interleave`, or the other way round).",
+    "The mask is repeated for the heads in another order than the tensors: sentence b gets the mask of "
+    "another sentence (`repeat` for `repeat_interleave`, or vice versa).",
     formula="mask[b, h, query, key]",
     hint="After folding batch and heads into one dimension, which of the two runs faster?",
     source="lsdefine/attention-is-all-you-need-keras#36",
@@ -211,8 +210,8 @@ def _causal(scores: Tensor, diagonal: int = 0) -> Tensor:
 
 @mistake(
     "always-causal",
-    "A causal mask is applied that nobody asked for: a query never sees the keys after it, even without a mask. "
-    "Causality comes in through the mask argument.",
+    "A causal mask is always applied: a query never sees the keys after it, even without a mask. Causality "
+    "is the job of the mask argument.",
     hint="Is there a `tril`, `triu` or `is_causal=True`?",
 )
 def always_causal(steps: Steps) -> list[Steps]:
@@ -234,7 +233,7 @@ def always_causal(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-replaced-by-causal",
-    "Whatever the mask says, a causal mask is applied in its place.",
+    "The mask is ignored; a causal mask is applied instead.",
     formula="scores + mask",
     hint="Use the mask you are given; do not make one.",
 )

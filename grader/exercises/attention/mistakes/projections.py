@@ -48,8 +48,8 @@ def reading(steps: Steps, inputs: dict[str, str]) -> Steps:
 
 @mistake(
     "no-output-projection",
-    "There is no output projection: the heads are put side by side and handed out as they are, so they cannot exchange "
-    "anything. W_O comes after the concatenation.",
+    "There is no output projection: the concatenated heads are returned as they are, so they cannot exchange "
+    "information. W_O comes after the concatenation.",
     formula=HEADS,
     hint="What happens after Concat?",
     source=PAPER_HEADS,
@@ -165,7 +165,7 @@ def key_and_value_inputs_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "query-and-key-inputs-swapped",
-    "The inputs query and key are swapped: the keys ask and the queries answer.",
+    "The inputs query and key are swapped: keys take the role of queries.",
     formula=HEAD,
     hint="Check the order of the arguments, also where one function calls another.",
     parts=CLASS,
@@ -176,7 +176,7 @@ def query_and_key_inputs_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "cross-attention-ignored",
-    "Keys and values are made from the query input: the module attends to its own sequence whatever it is given, so a "
+    "Keys and values are made from the query input: the module always attends to its own sequence, so a "
     "decoder never sees the encoder's memory.",
     formula=HEAD,
     hint="Which of the three inputs does each projection take?",

@@ -82,7 +82,7 @@ def scores_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "inputs-returned",
-    "One of the inputs comes back unchanged in place of the output.",
+    "One of the inputs is returned in place of the output.",
     formula=RETURNS,
     hint="Which variable do you return?",
 )
@@ -125,7 +125,7 @@ def output_transposed(steps: Steps) -> Steps:
 
 @mistake(
     "heads-not-merged",
-    "The result still has a dimension for the heads: they have to be put side by side, and go through W_O.",
+    "The result still has a dimension for the heads: they must be concatenated and multiplied by W_O.",
     formula="Concat(head_1, ..., head_h) W_O",
     hint="What is the shape of the result, and what should it be?",
     parts=CLASS,
@@ -137,7 +137,8 @@ def heads_not_merged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "gradient-blocked",
-    "No gradient flows back through the result (torch.no_grad, .detach() or .data): nothing in front of it can learn.",
+    "No gradient flows back through the result (torch.no_grad, .detach() or .data): no layer before it can "
+    "learn.",
     hint="Search for no_grad, inference_mode, detach, .data, .item, numpy.",
 )
 def gradient_blocked(steps: Steps) -> Steps:

@@ -25,8 +25,8 @@ def times(factor: Callable[[Call, Tensor, Tensor], float]) -> Score:
 
 @mistake(
     "missing-scale",
-    "The scores are not divided by sqrt(d_k) before the softmax. The larger d_k, the sharper the weights get, "
-    "until one key takes everything and the gradient dies.",
+    "The scores are not divided by sqrt(d_k) before the softmax. For large d_k the weights saturate: one key "
+    "gets all the weight, and the gradient vanishes.",
     formula=SOFTMAX,
     hint="Compare your scores with the formula: what is Q K^T divided by?",
     source=f"{PAPER}, footnote 4",
@@ -51,7 +51,7 @@ def scale_by_d_model(steps: Steps) -> Steps:
 @mistake(
     "scale-by-d-k",
     "The scores are divided by d_k, not by its square root: either the root is missing or the division by "
-    "sqrt(d_k) happens twice. The weights come out too even.",
+    "sqrt(d_k) happens twice. The weights become too uniform.",
     formula=SOFTMAX,
     hint="Count the divisions, and look for the square root.",
     source="thegregyang/NTK4A#3",

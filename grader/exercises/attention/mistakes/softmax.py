@@ -61,8 +61,8 @@ def softmax_over_batch(steps: Steps) -> Steps:
 
 @mistake(
     "softmax-without-dim",
-    "The softmax is called without `dim`: PyTorch then picks dimension 0 or 1, by the number of dimensions, and "
-    f"neither holds the keys. {KEYS}",
+    "The softmax is called without `dim`: PyTorch then picks dimension 0 or 1, by the number of dimensions, "
+    f"and neither is that of the keys. {KEYS}",
     formula=SOFTMAX,
     hint="Give the softmax its `dim`.",
     source="jadore801120/attention-is-all-you-need-pytorch#19",

@@ -16,7 +16,7 @@ from grader.exercises.attention.suite.parameters import (
 from grader.exercises.attention.suite.scenarios import grading
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="class: d_model must divide by num_heads")
+@pytest.mark.grade(category="behaviour", points=1, title="class: d_model % num_heads must be 0")
 def test_arguments(component: Submission) -> None:
     check_arguments(component)
 
@@ -26,12 +26,12 @@ def test_parameters(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "parameters")
 
 
-@pytest.mark.grade(category="shape", points=1, title="class: gives [batch, queries, d_model]")
+@pytest.mark.grade(category="shape", points=1, title="class: returns [batch, queries, d_model]")
 def test_shapes(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "numbers", only=is_shape)
 
 
-@pytest.mark.grade(category="numerics", points=4, title="class: is multi-head attention")
+@pytest.mark.grade(category="numerics", points=4, title="class: computes multi-head attention")
 def test_numbers(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "numbers", only=content)
 
@@ -41,17 +41,17 @@ def test_large_scores(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "large scores", only=content, beside="numbers")
 
 
-@pytest.mark.grade(category="masking", points=2, title="class: honours bool masks")
+@pytest.mark.grade(category="masking", points=2, title="class: applies bool masks")
 def test_bool_masks(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "bool masks", only=content)
 
 
-@pytest.mark.grade(category="masking", points=1, title="class: honours additive masks")
+@pytest.mark.grade(category="masking", points=1, title="class: applies additive masks")
 def test_additive_masks(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "additive masks", only=content)
 
 
-@pytest.mark.grade(category="masking", points=1, title="class: nothing leaks past the mask")
+@pytest.mark.grade(category="masking", points=1, title="class: masked keys have no influence")
 def test_leaks(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "leaks", only=content)
 
@@ -61,17 +61,17 @@ def test_empty_rows(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "empty rows", only=content, beside="numbers")
 
 
-@pytest.mark.grade(category="gradients", points=2, title="class: right gradients, parameters too")
+@pytest.mark.grade(category="gradients", points=2, title="class: gradients of inputs and parameters")
 def test_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "gradients", only=is_gradient)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="class: does not drop in eval mode")
+@pytest.mark.grade(category="behaviour", points=1, title="class: no dropout in eval mode")
 def test_eval_mode(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "dropout in eval", only=content, beside="numbers", errors=False)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="class: drops weights in train mode")
+@pytest.mark.grade(category="behaviour", points=1, title="class: dropout of weights in train mode")
 def test_dropout(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "dropout", only=content, beside="numbers")
 
@@ -81,13 +81,13 @@ def test_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(CLASS, "dtypes", only=content, beside="numbers")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="class: same result, inputs left alone")
+@pytest.mark.grade(category="behaviour", points=1, title="class: deterministic, inputs not modified")
 def test_same_every_time(component: Submission, seed: int) -> None:
     one = grading(component, seed)
     one.check(CLASS, only=is_change, errors=False)
     one.check(CLASS, "state", only=content, beside="numbers", errors=False)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="class: tensors on its inputs' device")
+@pytest.mark.grade(category="behaviour", points=1, title="class: works on the device of its inputs")
 def test_devices(component: Submission, seed: int) -> None:
     grading(component, seed).check_devices(CLASS, "bool masks")

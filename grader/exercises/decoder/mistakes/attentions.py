@@ -23,10 +23,10 @@ def _asking(steps: Steps, cross: Callable[[Call, Tensor, Tensor], Tensor]) -> St
 
 @mistake(
     "keys-and-values-from-decoder",
-    "Cross-attention takes keys and values from the decoder's own states: it is self-attention once more, and nothing "
-    "of the source reaches the decoder. Both come from memory.",
+    "Cross-attention takes keys and values from the decoder's own states: it is a second self-attention, and "
+    "the decoder gets no information about the source. Both must come from memory.",
     formula=CROSS,
-    hint="Who is asked in cross-attention?",
+    hint="Where do the keys and values of cross-attention come from?",
     source=PAPER,
     parts=LAYER,
 )
@@ -46,8 +46,8 @@ def keys_and_values_from_decoder(steps: Steps) -> list[Steps]:
 
 @mistake(
     "keys-from-decoder",
-    "Cross-attention takes its keys from the decoder's own states, and only its values from memory; both come from "
-    "memory.",
+    "Cross-attention takes its keys from the decoder's own states, and only its values from memory; both "
+    "must come from memory.",
     formula=CROSS,
     hint="Which three arguments does cross_attention get, one by one?",
     source=PAPER,
@@ -59,8 +59,8 @@ def keys_from_decoder(steps: Steps) -> Steps:
 
 @mistake(
     "values-from-decoder",
-    "Cross-attention takes its values from the decoder's own states, and only its keys from memory; both come from "
-    "memory.",
+    "Cross-attention takes its values from the decoder's own states, and only its keys from memory; both "
+    "must come from memory.",
     formula=CROSS,
     hint="Which three arguments does cross_attention get, one by one?",
     source=PAPER,
@@ -72,8 +72,8 @@ def values_from_decoder(steps: Steps) -> Steps:
 
 @mistake(
     "query-from-memory",
-    "Cross-attention asks with memory. The query comes from the decoder: it has a row for each position of the "
-    "target, and so has the result.",
+    "The query of cross-attention is memory. The query comes from the decoder: it has one row per position "
+    "of the target, and so has the result.",
     formula=CROSS,
     hint="How many rows has the output of cross-attention, and how many has x? Which argument comes first?",
     source=PAPER,
@@ -171,7 +171,7 @@ def self_attention_over_memory(steps: Steps) -> list[Steps]:
 
 @mistake(
     "attentions-exchanged",
-    "The part handed in as self_attention does the cross-attention, and the other way round.",
+    "The part passed as self_attention is used for cross-attention, and vice versa.",
     formula=ORDER,
     hint="Follow both arguments from __init__ to forward.",
     parts=LAYER,
@@ -187,7 +187,7 @@ def attentions_exchanged(steps: Steps) -> Steps:
 
 @mistake(
     "one-attention-for-both",
-    "One of the two attentions is called twice, and the other one never. Each has weights of its own.",
+    "One of the two attentions is called twice, and the other one never. Each has its own weights.",
     formula=ORDER,
     hint="Which part is called in the second sublayer?",
     parts=LAYER,

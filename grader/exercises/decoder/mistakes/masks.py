@@ -105,8 +105,8 @@ def _turned(steps: Steps, *turns: Turn) -> list[Steps]:
 
 @mistake(
     "cross-mask-inverted",
-    "Cross-attention, or both attentions, get their mask the wrong way round. True means: may be attended to. Masks "
-    "are passed on as they are.",
+    "Cross-attention, or both attentions, get an inverted mask. True means: may be attended to. Masks are "
+    "passed on as they are.",
     formula=f"{SELF}; {CROSS}",
     hint="Is there a ~ or a `== 0` around a mask?",
     source=INVERTED,
@@ -118,8 +118,8 @@ def cross_mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cross-mask-converted",
-    "Cross-attention, or both attentions, get their mask as numbers of 1 and 0, or in another shape. Masks are passed "
-    "on as they are, whatever their form.",
+    "Cross-attention, or both attentions, get their mask as numbers of 1 and 0, or in another shape. Pass "
+    "masks on unchanged, whatever their form.",
     formula=f"{SELF}; {CROSS}",
     hint="What does your layer do to the masks on their way?",
     source="pytorch/pytorch#29546",
@@ -169,8 +169,8 @@ def cross_attention_causal(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-mask-of-its-own",
-    "The layer makes a causal mask by itself. What self-attention may look at is said by tgt_mask alone, which is None "
-    "where nothing is hidden.",
+    "The layer creates a causal mask itself. Only tgt_mask determines what self-attention may attend to; "
+    "None hides nothing.",
     formula=SELF,
     hint="Masks are made by the caller, and passed on unchanged.",
     parts=LAYER,

@@ -33,7 +33,8 @@ def _crossing(steps: Steps, *, pre: Place | None = None, post: Place | None = No
 
 @mistake(
     "query-from-layer-input",
-    "Cross-attention asks with the layer's input; it asks with what self-attention, its sum and norm have left.",
+    "The query of cross-attention is the layer's input; it must be the result of self-attention, its sum and "
+    "norm.",
     formula=BOTH,
     hint="Which x is the first argument of cross_attention?",
     source=FROM_MLX,
@@ -92,7 +93,8 @@ def _two(steps: Steps, query: Callable[[Tensor, Tensor], Tensor], *, pre: bool, 
 
 @mistake(
     "query-before-add-and-norm",
-    "Cross-attention asks with what self-attention gave, before x was added to it or before the norm.",
+    "The query of cross-attention is the output of self-attention, before x is added to it or before the "
+    "norm.",
     formula=f"{POST}: one line after the other",
     hint="What lies between self-attention and cross-attention in figure 1 of the paper?",
     source=FROM_MLX,
@@ -109,7 +111,7 @@ def query_before_add_and_norm(steps: Steps) -> list[Steps]:
 
 @mistake(
     "query-not-normed",
-    "In pre-norm, cross-attention asks with x itself; its query goes through the sublayer's norm.",
+    "In pre-norm, the query of cross-attention is x itself; it must go through the sublayer's norm.",
     formula=f"{PRE}, with f: {CROSS}",
     hint="Every sublayer of a pre-norm layer has its input normed. Which one has not?",
     parts=LAYER,
@@ -120,7 +122,7 @@ def query_not_normed(steps: Steps) -> Steps:
 
 @mistake(
     "residual-from-memory",
-    "memory is added to cross-attention's output; the sum is with the decoder's own x.",
+    "memory is added to the output of cross-attention; add the decoder's x.",
     formula=BOTH,
     hint="Which x does the sum keep? How long is memory, and how long is x?",
     parts=LAYER,

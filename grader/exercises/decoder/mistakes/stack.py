@@ -28,10 +28,10 @@ def calling(steps: Steps, arguments: Arguments) -> Steps:
 
 @mistake(
     "memory-replaced",
-    "Only the first layer gets memory; the later ones get a layer's output in its place. All layers look at the same "
-    "memory.",
+    "Only the first layer gets memory; the later ones get a layer's output in its place. All layers must get "
+    "the same memory.",
     formula=LOOP,
-    hint="Which variables does the loop change? Which may it change?",
+    hint="Which variables does the loop change, and which should it change?",
     source=PAPER,
     parts=STACK,
 )
@@ -41,7 +41,7 @@ def memory_replaced(steps: Steps) -> Steps:
 
 @mistake(
     "memory-is-x",
-    "The layers get x as memory: nothing of the source reaches them.",
+    "The layers get x as memory: they get no information about the source.",
     formula=LOOP,
     hint="What is the second argument of a decoder's layer?",
     source=PAPER,

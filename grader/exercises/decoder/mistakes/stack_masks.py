@@ -24,7 +24,7 @@ def _masks(steps: Steps, choose: Callable[[int, Mask, Mask], tuple[Mask, Mask]])
 
 @mistake(
     "stack-masks-exchanged",
-    "The layers get tgt_mask as src_mask, and the other way round.",
+    "The layers get tgt_mask as src_mask, and vice versa.",
     formula=LOOP,
     hint="Compare the order of the arguments with the layer's forward.",
     source=SOURCE_MASK,
@@ -51,7 +51,7 @@ def stack_one_mask_for_both(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-mask-in-wrong-place",
-    "One mask is handed on, as the other one: layer(x, memory, tgt_mask) makes it src_mask.",
+    "One mask is passed on as the other one: layer(x, memory, tgt_mask) makes it src_mask.",
     formula=LOOP,
     hint="Which argument of the layer's forward is the third?",
     parts=STACK,
@@ -82,7 +82,7 @@ def stack_source_mask_not_passed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-source-mask-inverted",
-    "The layers get src_mask, or both masks, the wrong way round. True means: may be attended to. Masks are passed on "
+    "The layers get src_mask, or both masks, inverted. True means: may be attended to. Masks are passed on "
     "as they are.",
     formula=LOOP,
     hint="Is there a ~ or a `== 0` around a mask?",
@@ -95,8 +95,8 @@ def stack_source_mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-masks-converted",
-    "The layers get a mask as numbers of 1 and 0, or in another shape. Masks are passed on as they are, whatever their "
-    "form.",
+    "The layers get a mask as numbers of 1 and 0, or in another shape. Pass masks on unchanged, whatever "
+    "their form.",
     formula=LOOP,
     hint="What does the stack do to the masks on their way?",
     source="pytorch/pytorch#29546",
@@ -132,8 +132,8 @@ def _turned(steps: Steps, *turns: Callable[[Tensor], Tensor]) -> list[Steps]:
 
 @mistake(
     "stack-causal-mask-of-its-own",
-    "The stack makes a causal mask by itself. What self-attention may look at is said by tgt_mask alone, which is None "
-    "where nothing is hidden.",
+    "The stack creates a causal mask itself. Only tgt_mask determines what self-attention may attend to; "
+    "None hides nothing.",
     formula=LOOP,
     hint="Masks are made by the caller, and passed on unchanged.",
     parts=STACK,

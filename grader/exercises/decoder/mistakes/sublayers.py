@@ -40,7 +40,8 @@ def feed_forward_before_cross(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cross-attention-missing",
-    "Cross-attention, with its residual sum and norm, is left out: nothing of the source reaches the decoder.",
+    "Cross-attention, with its residual sum and norm, is missing: the decoder gets no information about the "
+    "source.",
     formula=ORDER,
     hint="How many sublayers has a decoder's layer?",
     source=PAPER,
@@ -65,8 +66,8 @@ def cross_attention_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "attentions-parallel",
-    "Self-attention and cross-attention share one sum: x, and what both give, are added at once. They are two "
-    "sublayers, each with a sum of its own, and cross-attention asks with what the first sum gave.",
+    "Self-attention and cross-attention share one sum: x, and what both give, are added at once. They are "
+    "two sublayers, each with its own sum; the query of cross-attention is the result of the first sum.",
     formula=ORDER,
     hint="How many residual sums has a decoder's layer?",
     source=PAPER,

@@ -12,12 +12,12 @@ from grader.exercises.layers.suite.kinds import DECODER
 NAME = DECODER.layer
 
 
-@pytest.mark.grade(category="parameters", points=2, title="DecoderLayer registers its parts, uncopied")
+@pytest.mark.grade(category="parameters", points=2, title="DecoderLayer registers its parts, not copies")
 def test_layer_parts(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "parts")
 
 
-@pytest.mark.grade(category="parameters", points=1, title="DecoderLayer: a norm of its own a sublayer")
+@pytest.mark.grade(category="parameters", points=1, title="DecoderLayer: one norm per sublayer")
 def test_layer_norms(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "norms")
 
@@ -47,42 +47,42 @@ def test_layer_calls(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", "pre", only=looks.calls)
 
 
-@pytest.mark.grade(category="masking", points=3, title="DecoderLayer: which mask is whose")
+@pytest.mark.grade(category="masking", points=3, title="DecoderLayer: the mask of each attention")
 def test_layer_masks(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", "pre", "memory", "masks", only=looks.masks)
 
 
-@pytest.mark.grade(category="numerics", points=1, title="DecoderLayer: rows that hardly vary")
+@pytest.mark.grade(category="numerics", points=1, title="DecoderLayer: almost constant rows")
 def test_layer_eps(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "eps", only=looks.values)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer keeps dtype and input")
+@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer preserves dtype and input")
 def test_layer_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", "pre", "default", "memory", "masks", "eps", "dtypes")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer does not drop in eval mode")
+@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer: no dropout in eval mode")
 def test_layer_eval(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "eval")
 
 
-@pytest.mark.grade(category="behaviour", points=2, title="DecoderLayer drops each sublayer's output")
+@pytest.mark.grade(category="behaviour", points=2, title="DecoderLayer: dropout on sublayer outputs")
 def test_layer_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "train")
 
 
-@pytest.mark.grade(category="gradients", points=2, title="DecoderLayer lets every gradient through")
+@pytest.mark.grade(category="gradients", points=2, title="DecoderLayer: gradients")
 def test_layer_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "gradients")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer takes arguments by name")
+@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer accepts keyword arguments")
 def test_layer_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer: on its input's device")
+@pytest.mark.grade(category="behaviour", points=1, title="DecoderLayer works on its input's device")
 def test_layer_devices(component: Submission, seed: int) -> None:
     for group in ("masks", "train"):
         grading(component, seed).check_devices(NAME, group)

@@ -119,8 +119,8 @@ def whole(_request: Request, ids: Sequence[int]) -> list[int]:
 
 @mistake(
     "finished-hypotheses-extended",
-    "A hypothesis that has ended with EOS is extended like the others, or its score goes on changing. It keeps its "
-    "ids and its score.",
+    "A hypothesis that has ended with EOS is extended like the others, or its score keeps changing. It keeps "
+    "its ids and its score.",
     formula="a finished hypothesis keeps its place and its score",
     hint="What may follow EOS, and with which probability?",
 )
@@ -139,10 +139,10 @@ def finished_extended(steps: Steps) -> list[Steps]:
 
 @mistake(
     "finished-hypotheses-lost",
-    "A finished hypothesis drops out of the beam: it is forgotten, or its score goes on falling (by the "
+    "A finished hypothesis drops out of the beam: it is forgotten, or its score keeps falling (by the "
     "log-probability of PAD). The result never ends, or later than it should.",
     formula="a finished hypothesis keeps its place in the beam",
-    hint="Where is a hypothesis kept once it has ended?",
+    hint="Where do you store a hypothesis that has ended?",
 )
 def finished_lost(steps: Steps) -> list[Steps]:
     def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
@@ -164,8 +164,8 @@ def finished_lost(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stops-at-first-finished",
-    "A sentence's search stops as soon as one hypothesis has ended. A longer one may still beat it: the search goes on "
-    "until all are finished, or to max_len.",
+    "A sentence's search stops as soon as one hypothesis has ended. A longer one may still beat it: the "
+    "search continues until all are finished, or to max_len.",
     formula="stop when all hypotheses have ended, or at max_len",
     hint="any or all?",
 )

@@ -17,7 +17,7 @@ RESULT = "result: the generated ids without SOS, with EOS, then PAD"
 
 @mistake(
     "sos-in-result",
-    "SOS stands at the head of the result. It was the start of the input and was not generated, so it is left out.",
+    "The result starts with SOS. It was the start of the input and was not generated, so it is left out.",
     formula=RESULT,
     hint="Which of the columns did the model not choose?",
 )
@@ -82,8 +82,8 @@ def special_ids_hard_coded(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logits-of-first-position",
-    "The next id is read from the logits of the first position, or the model is given SOS alone at every step. The "
-    "logits of position t say what follows position t: the last position says what comes next.",
+    "The next id is read from the logits of the first position, or the model is given SOS alone at every "
+    "step. The logits of position t predict the token after t: the last position predicts the next token.",
     formula="next id from logits[:, -1]",
     hint="Of the L rows of logits, which one has seen the whole prefix?",
 )
@@ -125,8 +125,8 @@ def source_and_target_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "gradients-recorded",
-    "Gradients are recorded while decoding. Nothing is trained here: it costs memory and time at every step, and the "
-    "whole call belongs under torch.no_grad().",
+    "Gradients are recorded while decoding. Decoding needs no gradients: recording them costs memory and "
+    "time at every step. Use torch.no_grad() for the whole call.",
     hint="encode runs the model as well.",
 )
 def gradients_recorded(steps: Steps) -> Steps:
@@ -135,8 +135,8 @@ def gradients_recorded(steps: Steps) -> Steps:
 
 @mistake(
     "mode-left-changed",
-    "The model is in train mode afterwards, although it came in eval mode: what is decoded or measured next runs with "
-    "dropout.",
+    "The model is in train mode afterwards, although it was in eval mode before: further decoding or "
+    "evaluation runs with dropout.",
     hint="Note model.training before, and restore that.",
     source="ipolharvard/ethos-ares#20",
 )
@@ -165,7 +165,7 @@ def one_sentence_only(steps: Steps) -> Steps:
     "Only the first sentence of the batch is decoded: the result has one row, or every row is that of the first "
     "sentence.",
     formula="src [B, S] -> ids [B, <= max_len]",
-    hint="Which index stands in the place of the batch?",
+    hint="Which index do you use for the batch?",
 )
 def first_sentence_only(steps: Steps) -> list[Steps]:
     return [
@@ -178,7 +178,7 @@ def first_sentence_only(steps: Steps) -> list[Steps]:
 
 @mistake(
     "list-returned",
-    "A Python list comes back; it should be one tensor of ids [B, <= max_len].",
+    "A Python list is returned; return one tensor of ids [B, <= max_len].",
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="Rows of different lengths are filled up with PAD; then they fit into one tensor.",
 )
@@ -202,7 +202,7 @@ def result_transposed(steps: Steps) -> Steps:
 
 @mistake(
     "ids-not-int64",
-    "The ids come back as floats or as another kind of integer; ids are int64, like src.",
+    "The ids are floats or another integer dtype; they must be int64, like src.",
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="torch.zeros and torch.ones make floats unless a dtype is given.",
 )

@@ -22,8 +22,8 @@ def whole(_request: Request, ids: Sequence[int]) -> list[int]:
 
 @mistake(
     "eos-not-obeyed",
-    "EOS does not end anything: every row goes on to max_len, with ids after its EOS (or until all rows happen to "
-    "bring EOS in the same step).",
+    "EOS is ignored: every row continues to max_len, with ids after its EOS (or until all rows happen to "
+    "produce EOS in the same step).",
     formula=RESULT,
     hint="What must be remembered about a row that has brought EOS?",
 )
@@ -39,10 +39,10 @@ def eos_not_obeyed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "ids-after-eos",
-    "The batch stops when all rows have ended, but a row that ended before the others goes on in the meantime: there "
-    "are ids after its EOS, where PAD should be.",
+    "The batch stops when all rows have ended, but a row that ended before the others continues until then: "
+    "its EOS is followed by ids, where PAD should be.",
     formula=RESULT,
-    hint="What is appended to a row that has ended, while others go on?",
+    hint="What is appended to a row that has ended while others continue?",
 )
 def ids_after_eos(steps: Steps) -> Steps:
     return replace(steps, cut=whole)
@@ -50,8 +50,8 @@ def ids_after_eos(steps: Steps) -> Steps:
 
 @mistake(
     "ended-flag-forgotten",
-    "A row counts as ended for one step only: the flag is set anew from the newest ids, and the row goes on after a "
-    "single PAD. Once ended, a row stays ended.",
+    "A row counts as ended for one step only: the flag is computed from the newest ids only, and the row "
+    "continues after a single PAD. Once ended, a row stays ended.",
     formula="ended = ended | (chosen == eos)",
     hint="What happens to the flag in the step after EOS?",
 )
@@ -116,7 +116,7 @@ def second_best(steps: Steps) -> Steps:
     "pad-excluded-wrongly",
     "An id is found in logits from which the first columns were cut off, so that every id is too small.",
     formula="next id = argmax over V of logits[:, -1]",
-    hint="If column 0 is cut off, which id does index 0 stand for?",
+    hint="If column 0 is cut off, which id does index 0 refer to?",
 )
 def pad_excluded(steps: Steps) -> list[Steps]:
     return [

@@ -63,8 +63,8 @@ def length_penalty_missing(steps: Steps) -> Steps:
 
 @mistake(
     "length-penalty-multiplied",
-    "The sum is multiplied by the length penalty (or divided by it with the sign of the exponent turned), which "
-    "favours short results still more.",
+    "The sum is multiplied by the length penalty (or divided by it with the opposite exponent), which "
+    "favours short results even more.",
     formula=SCORE,
     hint="Is a longer result to gain or to lose?",
     source=PAPER,
@@ -75,9 +75,9 @@ def length_penalty_multiplied(steps: Steps) -> Steps:
 
 @mistake(
     "length-penalty-fixed",
-    "The argument length_penalty is not used: 0.6 (or 1) stands in the code.",
+    "The argument length_penalty is not used: it is fixed in the code (0.6 or 1).",
     formula=SCORE,
-    hint="What changes when length_penalty=2 is asked for?",
+    hint="What changes with length_penalty=2?",
     source=PAPER,
 )
 def length_penalty_fixed(steps: Steps) -> list[Steps]:
@@ -122,7 +122,7 @@ def other_length_penalty(steps: Steps) -> list[Steps]:
 
 @mistake(
     "worst-returned",
-    "The worst hypothesis of the beam comes back; it should be the one with the highest score.",
+    "The worst hypothesis of the beam is returned; return the one with the highest score.",
     formula=SCORE,
     hint="Log-probabilities are negative: is the best the largest or the smallest?",
 )
@@ -149,7 +149,7 @@ def worst_kept(steps: Steps) -> Steps:
 
 @mistake(
     "all-hypotheses-returned",
-    "The whole beam of each sentence comes back; only the best hypothesis is asked for.",
+    "The whole beam of each sentence is returned; return only the best hypothesis.",
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="How many rows does the result have for a batch of one?",
 )

@@ -163,7 +163,7 @@ def _greedy(seed: int) -> list[Scenario]:
         ),
         Scenario("three sentences that end together", GREEDY, "plain", _ask(GREEDY, even, 8)),
         Scenario(
-            "arguments by keyword",
+            "accepts keyword arguments",
             GREEDY,
             "plain",
             _ask(GREEDY, even, 8, called="keywords"),

@@ -39,7 +39,7 @@ def test_beam_special(component: Submission, seed: int) -> None:
     grading(component, seed).check(BEAM, "ids", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="beam_search: no gradients, mode as found")
+@pytest.mark.grade(category="behaviour", points=1, title="beam_search: no gradients, mode restored")
 def test_beam_model(component: Submission, seed: int) -> None:
     grading(component, seed).check(BEAM, "model")
 
@@ -49,7 +49,7 @@ def test_beam_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(BEAM, "dtypes", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="beam_search: leaves src as it was")
+@pytest.mark.grade(category="behaviour", points=1, title="beam_search: does not modify src")
 def test_beam_source(component: Submission, seed: int) -> None:
     grading(component, seed).check(BEAM, only=changed)
 

@@ -14,7 +14,7 @@ def test_greedy_form(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, "plain", only=form)
 
 
-@pytest.mark.grade(category="numerics", points=3, title="greedy_decode: the likeliest id each time")
+@pytest.mark.grade(category="numerics", points=3, title="greedy_decode: most probable id at each step")
 def test_greedy_ids(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, "plain", only=content)
 
@@ -34,12 +34,12 @@ def test_greedy_special(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, "ids", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: nothing by chance")
+@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: deterministic")
 def test_greedy_chance(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, "again")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: no gradients, mode as found")
+@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: no gradients, mode restored")
 def test_greedy_model(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, "model")
 
@@ -49,7 +49,7 @@ def test_greedy_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, "dtypes", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: leaves src as it was")
+@pytest.mark.grade(category="behaviour", points=1, title="greedy_decode: does not modify src")
 def test_greedy_source(component: Submission, seed: int) -> None:
     grading(component, seed).check(GREEDY, only=changed)
 

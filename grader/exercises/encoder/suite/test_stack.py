@@ -12,7 +12,7 @@ from grader.exercises.layers.suite.kinds import ENCODER
 NAME = ENCODER.stack
 
 
-@pytest.mark.grade(category="parameters", points=2, title="Encoder registers its layers, uncopied")
+@pytest.mark.grade(category="parameters", points=2, title="Encoder registers its layers, not copies")
 def test_stack_parts(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "parts")
 
@@ -22,17 +22,17 @@ def test_stack_calls(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", "pre", only=looks.calls)
 
 
-@pytest.mark.grade(category="numerics", points=2, title='Encoder, norm="post": layer after layer')
+@pytest.mark.grade(category="numerics", points=2, title='Encoder, norm="post": all layers in order')
 def test_stack_post(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", only=looks.results)
 
 
-@pytest.mark.grade(category="numerics", points=2, title='Encoder, norm="pre" ends in one more norm')
+@pytest.mark.grade(category="numerics", points=2, title='Encoder, norm="pre": ends with a norm')
 def test_stack_pre(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "pre", only=looks.results)
 
 
-@pytest.mark.grade(category="parameters", points=1, title="Encoder: gain 1 and shift 0 at the start")
+@pytest.mark.grade(category="parameters", points=1, title="Encoder: norms start with gain 1, bias 0")
 def test_stack_norms(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "norms")
 
@@ -42,36 +42,36 @@ def test_stack_default(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "default", only=looks.results)
 
 
-@pytest.mark.grade(category="masking", points=2, title="Encoder hands the mask to every layer")
+@pytest.mark.grade(category="masking", points=2, title="Encoder passes the mask to every layer")
 def test_stack_masks(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", "pre", "masks", only=looks.masks)
 
 
-@pytest.mark.grade(category="numerics", points=1, title="Encoder: rows that hardly vary")
+@pytest.mark.grade(category="numerics", points=1, title="Encoder: almost constant rows")
 def test_stack_eps(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "eps", only=looks.values)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Encoder keeps dtype and input")
+@pytest.mark.grade(category="behaviour", points=1, title="Encoder preserves dtype and input")
 def test_stack_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "post", "pre", "default", "masks", "eps", "dtypes")
 
 
-@pytest.mark.grade(category="gradients", points=2, title="Encoder lets every gradient through")
+@pytest.mark.grade(category="gradients", points=2, title="Encoder: gradients")
 def test_stack_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "gradients")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Encoder works the same in train mode")
+@pytest.mark.grade(category="behaviour", points=1, title="Encoder: same result in train mode")
 def test_stack_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "train")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Encoder takes arguments by name")
+@pytest.mark.grade(category="behaviour", points=1, title="Encoder accepts keyword arguments")
 def test_stack_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="Encoder: on its input's device")
+@pytest.mark.grade(category="behaviour", points=1, title="Encoder works on the device of its input")
 def test_stack_devices(component: Submission, seed: int) -> None:
     grading(component, seed).check_devices(NAME, "masks")

@@ -22,7 +22,7 @@ PAPER = "Attention Is All You Need, section 3.3"
     "There is no ReLU between the two layers. Two linear layers in a row are one linear layer: the network can then "
     "learn nothing that a single matrix could not.",
     formula=FORMULA,
-    hint="What does max(0, ...) do, and where does it stand?",
+    hint="What does max(0, ...) do, and where is it in the formula?",
     source=PAPER,
 )
 def activation_missing(steps: Steps) -> Steps:
@@ -31,7 +31,7 @@ def activation_missing(steps: Steps) -> Steps:
 
 @mistake(
     "activation-after-second-layer",
-    "The ReLU comes after the second layer, so that nothing negative ever comes out; it belongs between the two.",
+    "The ReLU comes after the second layer, so that no output is ever negative; it belongs between the two.",
     formula=FORMULA,
     hint="Follow one number through both layers: when is it cut off at 0?",
     source=PAPER,
@@ -97,7 +97,8 @@ def leaking(steps: Steps, slope: float) -> Steps:
 
 @mistake(
     "activation-leaky",
-    "The ReLU leaks: below 0 it gives a little of x (a leaky ReLU). This exercise, like the paper, asks for max(0, x).",
+    "The ReLU leaks: below 0 it returns a small multiple of x (a leaky ReLU). This exercise, like the paper, "
+    "asks for max(0, x).",
     formula=FORMULA,
     hint="What is the activation of -100?",
     source=PAPER,
@@ -241,8 +242,7 @@ def dropout_probability_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "input-changed-in-place",
-    "The input is changed in place: the caller's own tensor, which the residual connection needs, is different "
-    "afterwards.",
+    "The input is modified in place: the caller's tensor, which the residual connection needs, has changed.",
     hint="relu_ and F.relu(..., inplace=True) work in place, and so do operators such as *=.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:
@@ -276,7 +276,7 @@ def output_detached(steps: Steps) -> list[Steps]:
 
 @mistake(
     "one-layer-only",
-    "Only one of the two layers is used, or the hidden layer itself comes back.",
+    "Only one of the two layers is used, or the hidden layer itself is returned.",
     formula=FORMULA,
     hint="Print the shape behind each line.",
     source=PAPER,

@@ -16,8 +16,8 @@ from grader.exercises.kv_cache.reference import Steps
 
 @mistake(
     "causal-mask-of-one-row",
-    "A causal mask of one row is laid from the top left: the new position then sees the first key only. A single query "
-    "at the end needs no mask, since the cache holds nothing of the future.",
+    "A causal mask of one row is laid from the top left: the new position then sees the first key only. A "
+    "single query at the end needs no mask, since the cache contains no future positions.",
     formula=STEP,
     hint="Print torch.ones(1, 4).tril().",
     source="pytorch/pytorch#103082, #108108; pytorch/executorch#22426",
@@ -34,7 +34,7 @@ def causal_top_left(steps: Steps) -> Steps:
     "scale-missing",
     "The scores are not divided by sqrt(d_k).",
     formula=STEP,
-    hint="What stands between q K^T and softmax?",
+    hint="What is between q K^T and softmax in the formula?",
     source=f"{PAPER}; delzac/cntkx#10",
 )
 def scale_missing(steps: Steps) -> Steps:
@@ -43,8 +43,8 @@ def scale_missing(steps: Steps) -> Steps:
 
 @mistake(
     "scale-wrong",
-    "The scores are divided by something other than sqrt(d_k), the root of one head's width: by the root of d_model, "
-    "by d_k itself, or by the root of the cache's length; or they are multiplied.",
+    "The scores are divided by something other than sqrt(d_k), where d_k is the size of one head: by "
+    "sqrt(d_model), by d_k itself, or by the root of the cache's length; or they are multiplied.",
     formula=STEP,
     hint="d_k = d_model / num_heads. Print your divisor.",
     source=f"{PAPER}; aladdinpersson/Machine-Learning-Collection#30; thegregyang/NTK4A#3",
@@ -105,7 +105,7 @@ def softmax_overflows(steps: Steps) -> Steps:
 
 @mistake(
     "keys-mixed-not-values",
-    "The weights are applied to the keys; they are applied to the values, which have a projection of their own.",
+    "The weights are applied to the keys; apply them to the values, which have their own projection.",
     formula=STEP,
     hint="What do the weights multiply?",
     source="ethen8181/machine-learning#13",
@@ -132,7 +132,7 @@ def one_head(steps: Steps) -> Steps:
 
 @mistake(
     "heads-interleaved",
-    "The columns are given to the heads in turns. Head h takes the columns h*d .. (h+1)*d.",
+    "Columns are assigned to the heads alternately. Head h takes the columns h*d .. (h+1)*d.",
     formula=HEADS,
     hint="view(B, T, num_heads, d), or view(B, T, d, num_heads)?",
 )
@@ -149,7 +149,7 @@ def heads_interleaved(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-averaged",
-    "The heads are added up or averaged; they are put side by side.",
+    "The heads are summed or averaged; they must be concatenated.",
     formula=HEADS,
     hint="What does Concat do?",
     source="awf/functional-transformer#8",

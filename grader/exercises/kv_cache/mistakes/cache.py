@@ -28,7 +28,7 @@ def cache_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "only-last-step-cached",
-    "The cache that is handed out holds the newest key and value only: everything older is forgotten.",
+    "The returned cache contains only the newest key and value: all older ones are lost.",
     formula=JOIN,
     hint="How long should the cache be after three steps?",
 )
@@ -50,7 +50,7 @@ def only_first_cached(steps: Steps) -> Steps:
     "cache-window",
     "Only the last few positions stay in the cache; full causal attention sees all of them.",
     formula=JOIN,
-    hint="Go on for many steps: how long is the cache?",
+    hint="How long is the cache after many steps?",
 )
 def cache_window(steps: Steps) -> list[Steps]:
     def window(length: int) -> Steps:
@@ -64,7 +64,8 @@ def cache_window(steps: Steps) -> list[Steps]:
 
 @mistake(
     "keys-and-values-confused",
-    "Keys and values are confused in the cache: keys are kept as values, or values as keys, or the two are swapped.",
+    "Keys and values are confused in the cache: keys are stored as values, or values as keys, or the two are "
+    "swapped.",
     formula=JOIN,
     hint="Follow k and v into the cache and out of it again.",
     source="yflyzhang/AnnotatedTransformer#1",
@@ -83,7 +84,7 @@ def keys_and_values_confused(steps: Steps) -> list[Steps]:
     "new-token-not-seen",
     "The new position does not attend to itself: its own key and value are missing from this step's keys and values.",
     formula=STEP,
-    hint="In causal attention, may a position look at itself?",
+    hint="In causal attention, may a position attend to itself?",
 )
 def new_token_not_seen(steps: Steps) -> list[Steps]:
     def without_itself(inner: Steps, call: Call, cache: Any, k: Tensor, v: Tensor) -> Pair:
@@ -104,9 +105,10 @@ def new_token_not_seen(steps: Steps) -> list[Steps]:
 
 @mistake(
     "keys-and-values-in-other-order",
-    "New keys are put at one end and new values at the other: a weight then belongs to the value of another position.",
+    "New keys are added at one end and new values at the other: a weight is then applied to the value of "
+    "another position.",
     formula=JOIN,
-    hint="At which end does the new position stand, in both?",
+    hint="At which end is the new position, in both?",
 )
 def other_order(steps: Steps) -> list[Steps]:
     def front(at_front: int) -> Steps:
@@ -150,7 +152,7 @@ def cache_wrong_dimension(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-averaged",
-    "Old and new keys are averaged or added up; they are put side by side, one for each position.",
+    "Old and new keys are averaged or summed; they must be concatenated, one per position.",
     formula=JOIN,
     hint="How long should the cache be after three steps?",
 )
@@ -163,8 +165,8 @@ def cache_averaged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-in-module",
-    "Keys and values are kept in the module. A second sequence, or one that is decoded in turns with it, then sees "
-    "those of the first. Everything that lasts belongs into the cache.",
+    "Keys and values are stored in the module. A second sequence, or one that is decoded alternately, then "
+    "attends to those of the first. Store all state in the cache.",
     formula="forward(x, cache) -> (out, cache)",
     hint="Search for attributes that forward sets on self.",
 )
@@ -192,9 +194,9 @@ def cache_in_module(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-not-returned",
-    "The cache does not come back from forward. Both are given back: out, cache.",
+    "forward does not return the cache. Return both: out, cache.",
     formula="forward(x, cache) -> (out, cache)",
-    hint="How many things does your return have?",
+    hint="How many values does your code return?",
 )
 def cache_not_returned(steps: Steps) -> list[Steps]:
     return [
@@ -206,7 +208,7 @@ def cache_not_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "results-swapped",
-    "The two results come in the wrong order: first out, then the cache.",
+    "The two results are in the wrong order: first out, then the cache.",
     formula="forward(x, cache) -> (out, cache)",
     hint="Look at your return.",
 )
@@ -216,8 +218,8 @@ def results_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "cache-projected-again",
-    "Keys and values that were projected already go through W_K and W_V once more at each step. The cache holds them "
-    "after the projection, or the inputs before it; not one taken for the other.",
+    "Keys and values that are already projected go through W_K and W_V again at each step. The cache "
+    "contains either projected keys and values or the inputs before projection; do not confuse the two.",
     formula=JOIN,
     hint="How many times does the first position's key meet W_K?",
 )
@@ -236,7 +238,7 @@ def cache_projected_again(steps: Steps) -> Steps:
 
 @mistake(
     "cache-not-projected",
-    "The cache holds inputs that never go through W_K and W_V: old positions are attended to as they came in.",
+    "The cache contains inputs that never go through W_K and W_V: old positions are used without projection.",
     formula=JOIN,
     hint="What is in the cache: x, or k and v?",
 )

@@ -15,7 +15,7 @@ from grader.exercises.kv_cache.reference import Steps
 
 @mistake(
     "output-projection-missing",
-    "The heads come out without the output projection W_O.",
+    "The heads are returned without the output projection W_O.",
     formula=HEADS,
     hint="How many projections are in the formula?",
     source=f"{PAPER}.2; awf/functional-transformer#8",
@@ -29,7 +29,7 @@ def output_projection_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-missing",
-    "One of query, key and value is used as it comes in, without a projection of its own.",
+    "One of query, key and value is used without its projection.",
     formula=HEADS,
     hint="List your module's named_parameters() with their shapes.",
     source=f"{PAPER}.2",
@@ -47,7 +47,7 @@ def projection_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-shared",
-    "One projection is used for two of query, key and value; each has one of its own.",
+    "One projection is used for two of query, key and value; each needs its own.",
     formula=HEADS,
     hint="Which matrix does each of the three lines use?",
     source="Khaliladib11/Transformer-from-scratch#1; jsbaan/transformer-from-scratch#1",
@@ -137,7 +137,7 @@ def output_not_one_step(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-changed-in-place",
-    "The input is changed in place; the caller goes on to use it.",
+    "The input is modified in place; the caller still uses it.",
     hint="Methods that end in _ and the operators += and *= work in place.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:

@@ -29,7 +29,7 @@ def test_steps(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "steps", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=3, title="nothing is kept in the module")
+@pytest.mark.grade(category="behaviour", points=3, title="keeps no state in the module")
 def test_memory(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "memory", only=content)
 
@@ -44,17 +44,17 @@ def test_refusal(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "refusal")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="arguments by keyword")
+@pytest.mark.grade(category="behaviour", points=1, title="accepts keyword arguments")
 def test_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="float64 and bfloat16 come out as they go in")
+@pytest.mark.grade(category="behaviour", points=1, title="preserves float64 and bfloat16")
 def test_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "dtypes", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="leaves its input as it was")
+@pytest.mark.grade(category="behaviour", points=1, title="does not modify its input")
 def test_input_left_alone(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, only=lambda name: name == CHANGED)
 

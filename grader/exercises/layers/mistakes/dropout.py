@@ -35,10 +35,10 @@ def dropout_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-on-sum",
-    "Dropout falls on the sum, so that numbers of x itself are lost; it falls on the sublayer's output, before x is "
-    "added.",
+    "Dropout is applied to the sum, so that elements of x itself are lost; apply it to the sublayer's "
+    "output, before x is added.",
     formula=BOTH,
-    hint="Put brackets: what is dropped, f(x) or x + f(x)?",
+    hint="What is dropped, f(x) or x + f(x)?",
     source=DROPOUT,
     parts=LAYERS,
 )
@@ -126,7 +126,7 @@ def dropout_not_scaled(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-hard-coded",
-    "The layer drops with a probability of its own instead of the argument `dropout` (default 0).",
+    "The layer uses a fixed dropout probability and not the argument `dropout` (default 0).",
     hint="Is there a number in nn.Dropout( )?",
     parts=LAYERS,
 )
@@ -157,7 +157,7 @@ def dropout_twice(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-of-whole-vectors",
-    "Whole positions (or whole columns) are dropped together; each number is dropped by itself.",
+    "Whole positions (or whole columns) are dropped together; each element must be dropped independently.",
     hint="nn.Dropout1d and nn.Dropout2d drop whole rows.",
     parts=LAYERS,
 )
@@ -167,7 +167,7 @@ def dropout_of_whole_vectors(steps: Steps) -> Steps:
 
 @mistake(
     "stack-drops",
-    "The stack drops numbers of its own in train mode. Dropout belongs to the layers; the stack has none.",
+    "The stack applies dropout of its own in train mode. Dropout belongs to the layers; the stack has none.",
     hint="Is there a dropout in the stack's __init__ or forward?",
     source=DROPOUT,
     parts=STACKS,

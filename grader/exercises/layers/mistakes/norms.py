@@ -15,7 +15,7 @@ FORMULA = "LayerNorm(x) = gain * (x - mean) / sqrt(var + 1e-5) + bias"
 
 @mistake(
     "norm-shared",
-    "One norm serves several sublayers; each sublayer has a norm of its own.",
+    "One norm is used for several sublayers; each sublayer needs its own.",
     formula=BOTH,
     hint="How many norms does __init__ make?",
     source="ml-explore/mlx#1636",
@@ -37,7 +37,7 @@ def norm_shared(steps: Steps) -> list[Steps]:
     "wrong-norm-used",
     "There is a norm for each sublayer, but one of them is used in several places, and another one never.",
     formula=BOTH,
-    hint="Which norm stands in which line of forward?",
+    hint="Which norm is used in which line of forward?",
     source="ml-explore/mlx#1636",
     parts=LAYERS,
 )
@@ -94,9 +94,9 @@ def norm_starts_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-eps",
-    "The norms' eps is not 1e-5, or does not stand inside the root: rows that hardly vary come out differently.",
+    "The norms' eps is not 1e-5, or is not inside the root: almost constant rows get other results.",
     formula=FORMULA,
-    hint="Where does eps stand, and how large is it?",
+    hint="Where is eps in the formula, and how large is it?",
     source="hyunwoongko/transformer#7",
     parts=EVERYWHERE,
 )

@@ -14,8 +14,8 @@ from grader.exercises.layers.reference import Call, Steps
 
 @mistake(
     "part-copied",
-    "Copies of the parts are used. What is handed in is to be used itself: whoever made it may share it, load it or "
-    "train it.",
+    "Copies of the parts are used. Use the parts that are passed in: the caller may share, load or train "
+    "them.",
     hint="Is there a deepcopy in __init__?",
     source="harvardnlp/annotated-transformer#9; pytorch/pytorch#86274",
     parts=LAYERS,
@@ -33,9 +33,9 @@ def part_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "part-not-registered",
-    "Parts are kept where torch does not find them (a plain list, tuple or dict): their parameters are not among "
-    "those of the layer, and no optimizer trains them.",
-    hint="Does list(layer.parameters()) hold those of the parts?",
+    "Parts are stored where torch does not find them (a plain list, tuple or dict): their parameters are not "
+    "among those of the layer, and no optimizer trains them.",
+    hint="Does list(layer.parameters()) contain those of the parts?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=LAYERS,
 )
@@ -54,8 +54,8 @@ def part_not_registered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-reset",
-    "Parts that are handed in, or layers that make_layer gave, get new first values. They come with weights, which are "
-    "to be kept.",
+    "Parts that are passed in, or layers that make_layer returned, are initialized again. Their weights must "
+    "be kept.",
     hint="Whose parameters does a loop over self.parameters() in __init__ meet?",
     parts=EVERYWHERE,
 )
@@ -92,7 +92,7 @@ def _turned(steps: Steps, turn: Callable[[Tensor], Tensor]) -> Steps:
 
 @mistake(
     "mask-inverted",
-    "Self-attention gets the mask the wrong way round. True means: may be attended to. It is passed on as it is.",
+    "Self-attention gets an inverted mask. True means: may be attended to. It is passed on as it is.",
     formula="self_attention(q, k, v, mask)",
     hint="Is there a ~ or a `== 0` around the mask?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
@@ -104,8 +104,8 @@ def mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-converted",
-    "Self-attention gets the mask as numbers of 1 and 0, or in another shape. It is passed on as it is, whatever its "
-    "form.",
+    "Self-attention gets the mask as numbers 1 and 0, or in another shape. Pass it on unchanged, whatever "
+    "its form.",
     formula="self_attention(q, k, v, mask)",
     hint="What does your layer do to the mask on its way?",
     source="pytorch/pytorch#29546",
@@ -175,7 +175,7 @@ def feed_forward_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "layer-gradient-cut",
-    "The gradient is cut on its way through the layer: what came before learns nothing.",
+    "The gradient is cut in the layer: earlier layers cannot learn.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
     parts=LAYERS,
 )
@@ -189,8 +189,8 @@ def layer_gradient_cut(steps: Steps) -> list[Steps]:
 
 @mistake(
     "returns-more-than-x",
-    "A tuple comes back. The next layer, and the model, go on with the tensor x alone.",
-    hint="What stands behind return?",
+    "A tuple is returned. The next layer and the model expect the tensor x alone.",
+    hint="What does your return statement return?",
     parts=EVERYWHERE,
 )
 def returns_more_than_x(steps: Steps) -> list[Steps]:
@@ -202,7 +202,7 @@ def returns_more_than_x(steps: Steps) -> list[Steps]:
 
 @mistake(
     "layer-input-changed",
-    "x is changed in place (x += ...): the caller's own tensor is different afterwards.",
+    "x is modified in place (x += ...): the caller's tensor has changed.",
     hint="x += y changes x itself; x = x + y makes a new tensor.",
     parts=LAYERS,
 )

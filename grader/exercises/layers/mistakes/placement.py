@@ -28,7 +28,8 @@ def always_post_norm(steps: Steps) -> Steps:
 
 @mistake(
     "always-pre-norm",
-    'norm="post" gives pre-norm: the sublayer\'s input is normed. In post-norm the sum is.',
+    'norm="post" behaves like pre-norm: the sublayer\'s input is normalized. In post-norm, the sum is '
+    "normalized.",
     formula=POST,
     hint='What does your code do differently for norm="post"?',
     source=f"{PAPER}; hkproj/pytorch-transformer#14",
@@ -42,7 +43,7 @@ def always_pre_norm(steps: Steps) -> Steps:
     "pre-and-post-exchanged",
     'norm="pre" gives post-norm, and norm="post" pre-norm.',
     formula=BOTH,
-    hint="Before what does the norm stand in pre-norm?",
+    hint="What comes directly after the norm in pre-norm?",
     source=PLACES,
     parts=LAYERS,
 )
@@ -65,7 +66,7 @@ def default_is_pre_norm(steps: Steps) -> Steps:
     "residual-missing",
     "A sublayer's input is not added to its output: a residual connection is missing.",
     formula=BOTH,
-    hint="How does x itself get past each sublayer?",
+    hint="How does x itself bypass each sublayer?",
     source=PAPER,
     parts=LAYERS,
 )
@@ -92,8 +93,8 @@ def residual_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-from-normed",
-    "In pre-norm the normed x is added to a sublayer's output. The stream itself stays as it is: only the sublayer "
-    "sees the normed x.",
+    "In pre-norm the normed x is added to a sublayer's output. The residual stream itself is not normalized: "
+    "only the sublayer gets norm(x).",
     formula=PRE,
     hint="x = norm(x) loses what x was.",
     source="Howuhh/faster-trajectory-transformer#3; datawhalechina/happy-llm#21",
@@ -160,7 +161,7 @@ def sublayers_parallel(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-on-branch",
-    "The norm is applied to a sublayer's output before x is added; x itself comes in without it.",
+    "The norm is applied to a sublayer's output before x is added; x itself is not normalized.",
     formula=BOTH,
     hint="Which brackets does the norm's argument have in the formula?",
     source=PLACES,
@@ -214,7 +215,7 @@ def norm_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-twice",
-    "A norm stands both before a sublayer and behind its sum; there is one for each sublayer.",
+    "There is a norm both before a sublayer and after its sum; each sublayer has only one.",
     formula=BOTH,
     hint="Count the norms in the formula.",
     source=PLACES,
@@ -251,7 +252,7 @@ def attention_half_normed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "sublayer-output-lost",
-    "What a sublayer gives is not used: x is added to itself, or nothing is added to it.",
+    "The output of a sublayer is not used: x is added to itself, or nothing is added to it.",
     formula=BOTH,
     hint="Where does the result of each call of a part go?",
     source="kyegomez/BitNet#32",

@@ -39,7 +39,7 @@ def argument_names(steps: Steps) -> list[Steps]:
     "A part, or a layer of the stack, is called more often than once in a pass, and all results but one are thrown "
     "away. That takes its time again, and a part that drops numbers gives another result each time.",
     formula=BOTH,
-    hint="How often does the name of each part stand in forward, in the branch that is taken?",
+    hint="How often is each part called in the branch of forward that runs?",
     parts=EVERYWHERE,
 )
 def called_twice(steps: Steps) -> list[Steps]:
@@ -65,7 +65,8 @@ def called_twice(steps: Steps) -> list[Steps]:
 
 @mistake(
     "result-in-float32",
-    "The result comes in float32 whatever the input was: it was converted for a computation, and not back.",
+    "The result is float32 whatever the dtype of the input: it was converted for a computation, and not "
+    "back.",
     formula="x [..., D] -> [..., D], of the same dtype",
     hint="After x.float(), which dtype has what you return?",
     source="mlfoundations/open_clip#850",

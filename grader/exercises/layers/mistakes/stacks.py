@@ -19,8 +19,8 @@ ENDING = "post: out = x; pre: out = norm(x)"
 
 @mistake(
     "layers-not-registered",
-    "The layers are kept in a plain list. torch does not find them there: they have no parameters for an optimizer, "
-    "and .to(device) leaves them behind.",
+    "The layers are stored in a plain list. torch does not find them there: they have no parameters for an "
+    "optimizer, and .to(device) leaves them behind.",
     hint="What does list(stack.parameters()) show? Which kind of list does torch know?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=STACKS,
@@ -39,10 +39,10 @@ def _gathered(steps: Steps, layers: Callable[[Make, int], list[nn.Module]]) -> S
 
 @mistake(
     "one-layer-repeated",
-    "make_layer is called once, and its layer stands in all places: every place then has the same weights. It is to "
-    "be called once for each place.",
+    "make_layer is called once and its layer is used num_layers times, so that all layers share their "
+    "weights. Call it once per layer.",
     formula="num_layers calls of make_layer()",
-    hint="[make_layer()] * 6 holds one object six times.",
+    hint="[make_layer()] * 6 contains one object six times.",
     source="IDEA-Research/DAB-DETR#17",
     parts=STACKS,
 )
@@ -52,7 +52,7 @@ def one_layer_repeated(steps: Steps) -> Steps:
 
 @mistake(
     "layers-copied",
-    "Layers are copied (deepcopy). make_layer gives a fresh layer at each call, which is to be used itself; copies of "
+    "Layers are copied (deepcopy). make_layer returns a new layer at each call; use these layers. Copies of "
     "one layer all start with the same weights.",
     formula="num_layers calls of make_layer()",
     hint="Is there a deepcopy?",
@@ -114,7 +114,7 @@ def loop_forgets(steps: Steps) -> Steps:
 
 @mistake(
     "returns-inside-loop",
-    "The stack returns after its first layer: the return stands inside the loop.",
+    "The stack returns after its first layer: the return is inside the loop.",
     formula=LOOP,
     hint="How far is the return indented?",
     parts=STACKS,
@@ -136,7 +136,7 @@ def layers_in_reverse(steps: Steps) -> Steps:
 
 @mistake(
     "residual-around-layers",
-    "Each layer's input is added to its output once more; the residual sums are made inside the layers.",
+    "Each layer's input is added to its output again; the residual sums are already inside the layers.",
     formula=LOOP,
     hint="Is there a + x in the loop?",
     parts=STACKS,
@@ -172,7 +172,7 @@ def stack_mask_not_passed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "final-norm-missing",
-    "A pre-norm stack does not end in a norm. Nothing has normed the sum of all its layers yet.",
+    "A pre-norm stack does not end in a norm. The sum of all its layers has not been normalized.",
     formula=ENDING,
     hint="In pre-norm, which norm does the last layer's output meet?",
     source=XIONG,
@@ -200,9 +200,9 @@ def final_norm_too_many(steps: Steps) -> Steps:
 
 @mistake(
     "final-norm-exchanged",
-    "The post-norm stack ends in a norm, and the pre-norm stack does not; it is the other way round.",
+    "The post-norm stack ends with a norm, and the pre-norm stack does not; these must be swapped.",
     formula=ENDING,
-    hint="Which of the two ends with a sum that nothing has normed?",
+    hint="Which of the two ends with a sum that is not normalized?",
     source=XIONG,
     parts=STACKS,
 )
@@ -249,7 +249,7 @@ def final_norm_of_input(steps: Steps) -> Steps:
 
 @mistake(
     "final-norm-in-loop",
-    "The last norm is applied after every layer; it stands once, behind the last one.",
+    "The final norm is applied after every layer; apply it once, after the last one.",
     formula=ENDING,
     hint="How far is the line with the last norm indented?",
     source=XIONG,
@@ -281,8 +281,8 @@ def layers_made_in_forward(steps: Steps) -> Steps:
 
 @mistake(
     "stack-mask-inverted",
-    "The layers get self-attention's mask the wrong way round. True means: may be attended to. It is passed on as it "
-    "is.",
+    "The layers get an inverted mask for self-attention. True means: may be attended to. It is passed on as "
+    "it is.",
     formula=LOOP,
     hint="Is there a ~ or a `== 0` around the mask?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
@@ -301,7 +301,7 @@ def stack_mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-gradient-cut",
-    "The gradient is cut on its way through the stack: the layers learn nothing.",
+    "The gradient is cut in the stack: the layers cannot learn.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
     parts=STACKS,
 )

@@ -20,7 +20,8 @@ def finished(steps: Steps, *ways: Callable[[Tensor, Tensor], Any]) -> list[Steps
 
 @mistake(
     "loss-without-gradient",
-    "The loss has no gradient: it is a Python number, or cut off from the logits. Nothing can be learned from it.",
+    "The loss has no gradient: it is a Python number, or cut off from the logits. A model cannot learn from "
+    "it.",
     formula=MEAN,
     hint="Look for item(), detach(), .data, torch.tensor(...) and torch.no_grad().",
 )
@@ -30,7 +31,7 @@ def loss_without_gradient(steps: Steps) -> list[Steps]:
 
 @mistake(
     "loss-of-another-dtype",
-    "The loss comes in float32 whatever the dtype of the logits.",
+    "The loss is float32 whatever the dtype of the logits.",
     formula="a scalar in the dtype of the logits",
     hint="What dtype has the result for logits in float64, or in bfloat16?",
 )
@@ -66,7 +67,7 @@ def needs_contiguous(steps: Steps) -> list[Steps]:
 
 @mistake(
     "argument-changed-in-place",
-    "The target (or the logits) is changed in place: the caller goes on to use it, and finds other numbers in it.",
+    "The target (or the logits) is modified in place; the caller still uses it and gets wrong values.",
     hint="Assignments such as target[...] = -100 and methods that end in _ work in place. Make a copy first (clone).",
 )
 def argument_changed_in_place(steps: Steps) -> list[Steps]:
@@ -89,7 +90,7 @@ def argument_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "nothing-returned",
-    "The call gives None. Most likely its `return` is missing.",
+    "The call returns None. Probably `return` is missing.",
     hint="Look at the last line.",
 )
 def nothing_returned(steps: Steps) -> list[Steps]:

@@ -18,8 +18,8 @@ def with_logs(steps: Steps, *ways: Callable[[Tensor], Tensor]) -> list[Steps]:
 
 @mistake(
     "softmax-before-cross-entropy",
-    "A softmax is taken before cross_entropy, which takes one itself. After two of them the loss has a floor: it "
-    "cannot get small, however sure and right the model is.",
+    "A softmax is applied before cross_entropy, which applies one itself. After two of them the loss has a "
+    "floor: it cannot get small, however sure and right the model is.",
     formula=TOKEN,
     hint="cross_entropy takes raw logits. What does it do with them first?",
     source="bkitano/llama-from-scratch#5",
@@ -53,8 +53,9 @@ def softmax_over_another_dimension(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logarithm-overflows",
-    "Softmax and logarithm are taken in two steps: exp of a large logit is infinite, and the log of a share that "
-    "came out as 0 is too. With logits of +-2000 the loss is infinite or NaN; in one step (log_softmax) it is not.",
+    "Softmax and logarithm are taken in two steps: exp of a large logit is infinite, and so is the log of a "
+    "probability that was rounded to 0. With logits of +-2000 the loss is infinite or NaN; in one step "
+    "(log_softmax) it is not.",
     formula=TOKEN,
     hint="What is exp(2000), and what is log(0)?",
     source="harvardnlp/annotated-transformer#39",
@@ -98,7 +99,7 @@ def sign_missing(steps: Steps) -> Steps:
 
 @mistake(
     "other-logarithm",
-    "The logarithm is not the natural one (log2, log10), or perplexity comes back, exp of the loss.",
+    "The logarithm is not the natural one (log2, log10), or the perplexity, exp of the loss, is returned.",
     formula=TOKEN,
     hint="What is the loss of a token if all V ids are equally likely? It should be log(V).",
 )

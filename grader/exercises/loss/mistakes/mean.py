@@ -27,8 +27,8 @@ def kept(steps: Steps, *ways: Callable[[Call], Tensor]) -> list[Steps]:
 
 @mistake(
     "pad-counted",
-    "Padding is counted in the loss like any token. The model is then trained to say PAD, and the mean says little "
-    "of its words. (cross_entropy ignores -100 by itself, not 0.)",
+    "Padding is counted in the loss like any token. The model is then trained to predict PAD, and the mean "
+    "says little about real tokens. (By default, cross_entropy ignores -100, not 0.)",
     formula=MEAN,
     hint="Add PADs to a sentence: may its loss change? See ignore_index.",
     source="lukas-blecher/LaTeX-OCR#305, huggingface/transformers#2759",
@@ -43,7 +43,7 @@ def pad_counted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "pad-argument-ignored",
-    "0 is taken for PAD whatever the argument `pad` says.",
+    "The argument `pad` is ignored: PAD is always taken to be 0.",
     formula=MEAN,
     hint="Try pad=3.",
     source="hyunwoongko/transformer#11",
@@ -54,10 +54,10 @@ def pad_argument_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "real-tokens-left-out",
-    "Tokens that are not PAD are left out too: EOS, SOS, or all ids below `pad`. A model that is not trained to say "
-    "EOS does not know how to stop.",
+    "Tokens that are not PAD are left out too: EOS, SOS, or all ids below `pad`. A model that is not trained "
+    "to predict EOS does not know when to stop.",
     formula=MEAN,
-    hint="Which targets count for nothing? Only one id.",
+    hint="Which targets are ignored? Only one id.",
 )
 def real_tokens_left_out(steps: Steps) -> list[Steps]:
     return kept(
@@ -71,7 +71,7 @@ def real_tokens_left_out(steps: Steps) -> list[Steps]:
 
 @mistake(
     "only-pad-counted",
-    "The mask is the wrong way round: padding counts, and tokens do not.",
+    "The mask is inverted: padding is counted, and tokens are not.",
     formula=MEAN,
     hint="Is it == or != ?",
 )
@@ -83,7 +83,7 @@ def only_pad_counted(steps: Steps) -> list[Steps]:
     "divided-by-all-places",
     "The sum leaves PAD out, but is divided by all places, PAD among them: the more padding, the smaller the loss.",
     formula=MEAN,
-    hint="By how many numbers do you divide? mean() counts the zeros that stand for PAD too.",
+    hint="By how many numbers do you divide? mean() also counts the zeros at PAD.",
     source="huggingface/transformers#7546",
 )
 def divided_by_all_places(steps: Steps) -> list[Steps]:
@@ -108,7 +108,7 @@ def divided_by_sentences(steps: Steps) -> list[Steps]:
 
 @mistake(
     "not-averaged",
-    "The sum comes back; it must be divided by the number of tokens that are not PAD.",
+    "The sum is returned; divide it by the number of tokens that are not PAD.",
     formula=MEAN,
     hint="See the argument `reduction`.",
     source="huggingface/transformers#7546",
@@ -119,7 +119,7 @@ def not_averaged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "not-reduced",
-    "A loss for each token comes back; a single number is asked for.",
+    "One loss per token is returned; return a single number.",
     formula=MEAN,
     hint="What is the shape of the result? See the argument `reduction`.",
 )
@@ -155,7 +155,8 @@ def mean_of_sentence_means(steps: Steps) -> list[Steps]:
 
 @mistake(
     "last-place-only",
-    "Only one place of each sentence is judged (the last, or the first). The model says a token at every place.",
+    "Only one place of each sentence is judged (the last, or the first). The model predicts a token at every "
+    "position.",
     formula=MEAN,
     hint="How many logits does the loss look at?",
 )

@@ -24,8 +24,8 @@ def first(target: Tensor, id: int) -> Tensor:
 
 @mistake(
     "not-shifted",
-    "The tokens stay where they are (with SOS written over the first, perhaps). A decoder that is shown the token "
-    "which it is to say learns to copy it: the loss goes to 0, and it can say nothing by itself.",
+    "The tokens stay where they are (with SOS written over the first, perhaps). A decoder that sees the "
+    "token it should predict learns to copy it: the loss goes to 0, and it cannot generate text.",
     formula=SHIFT,
     hint="What is the decoder shown at position 0?",
     source="Project-MONAI/GenerativeModels#314",
@@ -39,7 +39,7 @@ def not_shifted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "shifted-left",
-    "The target is moved to the left: each position is shown the token after the one that it must say.",
+    "The target is moved to the left: each position sees the token after the one that it should predict.",
     formula=SHIFT,
     hint="Which token may position 1 see: the one before token 1, or the one after it?",
     source="Kyubyong/transformer#94",
@@ -70,7 +70,7 @@ def shifted_twice(steps: Steps) -> Steps:
     "last-token-wraps",
     "The last token comes round to the front (roll), where SOS belongs.",
     formula=SHIFT,
-    hint="What stands in the first column?",
+    hint="What is in the first column?",
 )
 def last_token_wraps(steps: Steps) -> list[Steps]:
     return shifts(steps, lambda target, _sos: target.roll(1, 1))
@@ -78,9 +78,9 @@ def last_token_wraps(steps: Steps) -> list[Steps]:
 
 @mistake(
     "sos-missing",
-    "PAD (or another id) stands in front, where SOS belongs.",
+    "The first id is PAD (or another id), not SOS.",
     formula=SHIFT,
-    hint="What stands in the first column?",
+    hint="What is in the first column?",
 )
 def sos_missing(steps: Steps) -> list[Steps]:
     return shifts(
@@ -92,10 +92,10 @@ def sos_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-longer-than-target",
-    "The decoder's input is one token longer than the target: its last column has to go, since nobody has to say "
-    "what comes after it.",
+    "The decoder's input is one token longer than the target: drop the last column, since no token follows "
+    "it.",
     formula=SHIFT,
-    hint="Compare the shapes of what goes in and what comes out.",
+    hint="Compare the shapes of the input and the output.",
 )
 def input_longer_than_target(steps: Steps) -> list[Steps]:
     return shifts(steps, lambda target, sos: torch.cat([first(target, sos), target], 1))
@@ -103,9 +103,9 @@ def input_longer_than_target(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-shorter-than-target",
-    "The decoder's input is one token shorter than the target: SOS is missing in front.",
+    "The decoder's input is one token shorter than the target: SOS is missing at the start.",
     formula=SHIFT,
-    hint="Compare the shapes of what goes in and what comes out.",
+    hint="Compare the shapes of the input and the output.",
     source="bentrevett/pytorch-seq2seq#178",
 )
 def input_shorter_than_target(steps: Steps) -> list[Steps]:
@@ -118,7 +118,7 @@ def input_shorter_than_target(steps: Steps) -> list[Steps]:
 
 @mistake(
     "sos-argument-ignored",
-    "1 is put in front whatever the argument `sos` says.",
+    "The argument `sos` is ignored: the first id is always 1.",
     formula=SHIFT,
     hint="Try sos=5.",
 )
@@ -128,8 +128,8 @@ def sos_argument_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "last-real-token-dropped",
-    "EOS (or the last token that is not PAD) is taken out of the decoder's input. Only the last column goes; "
-    "everything else comes along unchanged, EOS and PAD too.",
+    "EOS (or the last token that is not PAD) is taken out of the decoder's input. Drop only the last column; "
+    "everything else stays unchanged, also EOS and PAD.",
     formula=SHIFT,
     hint="Write out the result for [[4, 3, 2, 0]].",
 )
@@ -162,7 +162,7 @@ def shifted_along_batch(steps: Steps) -> list[Steps]:
     "wraps-over-sentences",
     "The ids are moved as one long row: the last token of a sentence becomes the first of the next.",
     formula=SHIFT,
-    hint="Give it two sentences. What stands in the first column of the second?",
+    hint="Give it two sentences. What is in the first column of the second?",
 )
 def wraps_over_sentences(steps: Steps) -> list[Steps]:
     def rolled(target: Tensor, sos: int) -> Tensor:
@@ -175,8 +175,8 @@ def wraps_over_sentences(steps: Steps) -> list[Steps]:
 
 @mistake(
     "ids-of-another-dtype",
-    "The ids come back in another dtype than the target's: an embedding takes whole numbers only, and the dtype is "
-    "to stay as it was.",
+    "The dtype of the ids differs from that of the target: embeddings take integers only, and the dtype must "
+    "not change.",
     formula="same dtype and device as the target",
     hint="What dtype has torch.ones, and what comes of joining it with int64?",
 )

@@ -32,7 +32,7 @@ def smoothing_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "smoothing-fixed",
-    "A fixed smoothing (0.1) is used whatever the argument says.",
+    "The argument is ignored: a fixed smoothing (0.1) is used.",
     formula=SMOOTH,
     hint="What is the default of the argument?",
     source=PAPER,
@@ -107,10 +107,10 @@ def smoothing_added_on_top(steps: Steps) -> list[Steps]:
 
 @mistake(
     "divergence-for-cross-entropy",
-    "The divergence (KLDivLoss) comes back, which is less than the cross-entropy by the entropy of the wanted "
-    "shares. With smoothing 0 both are equal.",
+    "The KL divergence (KLDivLoss) is returned. It is smaller than the cross-entropy by the entropy of the "
+    "target distribution. With smoothing 0 both are equal.",
     formula=SMOOTH,
-    hint="What is the loss of a model that says exactly the wanted shares?",
+    hint="What is the loss of a model that predicts exactly the target distribution?",
     source="PyTorch, torch.nn.KLDivLoss",
 )
 def divergence_for_cross_entropy(steps: Steps) -> list[Steps]:

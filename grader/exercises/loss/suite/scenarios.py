@@ -140,7 +140,9 @@ def _forms(seed: int) -> list[Scenario]:
         return ask
 
     return [
-        Scenario("arguments by keyword", LOSS, "keywords", keywords, traits=frozenset({"keyword arguments"})),
+        Scenario(
+            "accepts keyword arguments", LOSS, "keywords", keywords, traits=frozenset({"keyword arguments"})
+        ),
         Scenario("logits that are not contiguous", LOSS, "memory", scattered(0.0, turned=False)),
         Scenario("logits and target not contiguous", LOSS, "memory", scattered(0.1, turned=True)),
         *(

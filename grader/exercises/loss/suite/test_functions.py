@@ -18,7 +18,7 @@ def content(name: str) -> bool:
     return name not in ("shape", "result", CHANGED)
 
 
-@pytest.mark.grade(category="shape", points=1, title="shift_right: [B, L] as the target")
+@pytest.mark.grade(category="shape", points=1, title="shift_right: [B, L] like the target")
 def test_shift_shape(component: Submission, seed: int) -> None:
     grading(component, seed).check(SHIFT, "numbers", only=form)
 
@@ -38,7 +38,7 @@ def test_shift_dtype(component: Submission, seed: int) -> None:
     grading(component, seed).check(SHIFT, "dtype", only=content)
 
 
-@pytest.mark.grade(category="shape", points=1, title="sequence_loss: one number")
+@pytest.mark.grade(category="shape", points=1, title="sequence_loss: a scalar")
 def test_loss_shape(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "plain", only=form)
 
@@ -68,12 +68,12 @@ def test_loss_large(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "large", only=content)
 
 
-@pytest.mark.grade(category="gradients", points=2, title="sequence_loss: right gradients")
+@pytest.mark.grade(category="gradients", points=2, title="sequence_loss: gradients")
 def test_loss_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "gradients")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: arguments by keyword")
+@pytest.mark.grade(category="behaviour", points=1, title="sequence_loss: keyword arguments")
 def test_loss_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "keywords", only=content)
 
@@ -88,7 +88,7 @@ def test_loss_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(LOSS, "dtypes", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="both leave their arguments as they were")
+@pytest.mark.grade(category="behaviour", points=1, title="neither modifies its arguments")
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
     for name in (SHIFT, LOSS):
         grading(component, seed).check(name, only=lambda value: value == CHANGED)

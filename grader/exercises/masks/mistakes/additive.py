@@ -30,9 +30,9 @@ def filled(where_true: float, where_false: float | None) -> Callable[[Tensor, to
 
 @mistake(
     "additive-inverted",
-    "The additive mask is the wrong way round: -inf stands where the mask is True.",
+    "The additive mask is inverted: it is -inf where the mask is True.",
     formula=ADDITIVE,
-    hint="masked_fill fills where its mask is True. Where is -inf to stand?",
+    hint="masked_fill fills where its mask is True. Where must -inf be?",
     source="pytorch/pytorch#120668",
 )
 def additive_inverted(steps: Steps) -> Steps:
@@ -41,7 +41,7 @@ def additive_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "additive-zeros-and-ones",
-    "The mask is only turned into numbers, 0 and 1. Added to the scores, 1 and 0 hide nothing.",
+    "The mask is only converted to the numbers 0 and 1. Added to the scores, 1 and 0 hide nothing.",
     formula=ADDITIVE,
     hint="exp(score + 1) is not 0. What must be added for the weight to be 0?",
     source="pytorch/pytorch#29546",
@@ -52,8 +52,8 @@ def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-large-negative",
-    "A large negative number stands where -inf belongs. A model can learn scores that are larger still, and in a "
-    "dtype of few bits the number may not exist; with -inf the weight is exactly 0.",
+    "A large negative number is used in place of -inf. A model can learn scores that are larger still, and "
+    "in a dtype of few bits the number may not exist; with -inf the weight is exactly 0.",
     formula=ADDITIVE,
     hint="float('-inf') is a number like others here.",
     source="karpathy/minGPT#75, NVIDIA/apex#1052",
@@ -65,9 +65,10 @@ def additive_large_negative(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-tiny-number",
-    "A tiny number (1e-9) stands where -inf belongs: a minus sign has slipped. Added to a score it changes nothing.",
+    "A tiny number (1e-9) is used in place of -inf: the minus sign is misplaced. Added to a score it changes "
+    "nothing.",
     formula=ADDITIVE,
-    hint="Is it -1e9 or 1e-9 that you wrote, and does the exercise ask for either?",
+    hint="Did you write -1e9 or 1e-9? Does the exercise ask for either?",
     source="karpathy/minGPT#10",
 )
 def additive_tiny_number(steps: Steps) -> list[Steps]:
@@ -77,7 +78,7 @@ def additive_tiny_number(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-plus-infinity",
-    "+inf stands where -inf belongs: what is to be hidden would get all the weight.",
+    "+inf is used in place of -inf: hidden keys would get all the weight.",
     formula=ADDITIVE,
     hint="Look at the sign.",
 )
@@ -87,7 +88,7 @@ def additive_plus_infinity(steps: Steps) -> Steps:
 
 @mistake(
     "additive-one-for-allowed",
-    "1 stands where 0 belongs. The form is added to the scores, so what is allowed must be left as it is: 0.",
+    "1 is used in place of 0. The form is added to the scores, so what is allowed must be left as it is: 0.",
     formula=ADDITIVE,
     hint="Which number, when added, changes nothing?",
 )
@@ -126,9 +127,9 @@ def additive_dtype_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-sentences-mixed-up",
-    "The first sentence's (or head's) mask stands for all.",
+    "The mask of the first sentence (or head) is used for all.",
     formula="to_additive keeps the shape of the mask",
-    hint="Compare the shapes, and the sentences, of what goes in and what comes out.",
+    hint="Compare the shapes, and the sentences, of the input and the output.",
 )
 def additive_sentences_mixed_up(steps: Steps) -> list[Steps]:
     return [in_additive(steps, lambda m: m[:1].expand_as(m)), in_additive(steps, lambda m: m[:1])]

@@ -34,8 +34,8 @@ def both(steps: Steps, change: Callable[[Tensor], Any]) -> list[Steps]:
 
 @mistake(
     "causal-missing",
-    "Nothing forbids the future: every position may look at those behind it. A decoder that sees the token which it "
-    "is to say learns to copy it, and can say nothing by itself.",
+    "The future is not hidden: each position may attend to the ones after it. A decoder that sees the token "
+    "it should predict learns to copy it, and cannot generate text.",
     formula=CAUSAL,
     hint="What may the first query look at?",
     source="jadore801120/attention-is-all-you-need-pytorch#19",
@@ -46,8 +46,8 @@ def causal_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-flipped",
-    "The triangle is the wrong one: each position may look at itself and the future, and the past is hidden (triu "
-    "where tril belongs).",
+    "The wrong triangle is used: each position may attend to itself and the future, and the past is hidden "
+    "(triu in place of tril).",
     formula=CAUSAL,
     hint="Row 0 is the first query, and it sees one key only. How many keys are open in your row 0?",
     source="pytorch/pytorch#28272",
@@ -58,8 +58,8 @@ def causal_flipped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-inverted",
-    "The causal mask is the wrong way round: True stands at what may not be attended to. Here True means 'may be "
-    "attended to'.",
+    "The causal mask is inverted: it is True where attention is forbidden. Here True means 'may be attended "
+    "to'.",
     formula=CAUSAL,
     hint="A mask made with triu(diagonal=1) marks the future. What does True mean here?",
     source="pytorch/pytorch#120668",
@@ -70,8 +70,8 @@ def causal_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-hides-itself",
-    "A position may not look at itself: the diagonal is hidden, and the first query is left with nothing. Only what "
-    "comes later is forbidden.",
+    "A position may not attend to itself: the diagonal is hidden, and the first query has no key left. Only "
+    "what comes later is forbidden.",
     formula=CAUSAL,
     hint="Is it j < i or j <= i? Look at the `diagonal` argument.",
     source="pytorch/tutorials#2250",
@@ -94,7 +94,8 @@ def causal_shows_next(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-diagonal-only",
-    "A position may look at itself only (or at itself and the one before it): what came earlier is hidden.",
+    "A position may attend to itself only (or to itself and the one before it): earlier positions are "
+    "hidden.",
     formula=CAUSAL,
     hint="How many keys may the last query look at?",
 )
@@ -120,9 +121,9 @@ def causal_size_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "device-hard-coded",
-    "The mask is made on the CPU whatever device is asked for, and a model on a GPU cannot use it.",
+    "The mask is made on the CPU whatever device is requested, and a model on a GPU cannot use it.",
     formula="torch.ones(..., device=device)",
-    hint="A new tensor is made on the CPU unless you say where.",
+    hint="A new tensor is created on the CPU unless you pass `device`.",
     source="mlverse/torch#1473",
 )
 def device_ignored(steps: Steps) -> Steps:

@@ -38,7 +38,7 @@ def masks_compared(steps: Steps) -> list[Steps]:
 
 @mistake(
     "joined-mask-inverted",
-    "The decoder mask is the wrong way round: True stands at what may not be attended to.",
+    "The decoder mask is inverted: it is True where attention is forbidden.",
     formula=DECODER,
     hint="True means 'may be attended to', in all three masks.",
     source="pytorch/pytorch#170415",
@@ -49,8 +49,8 @@ def joined_mask_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "own-position-always-open",
-    "A position may look at itself even if it is PAD. A padded key is hidden from everyone; a row may well come out "
-    "with nothing that is allowed.",
+    "A position may attend to itself even if it is PAD. Padded keys must be hidden from all queries, even if "
+    "a row then has no allowed key.",
     formula=DECODER,
     hint="For tokens [[0, 5, 8]], what may the first query look at?",
 )

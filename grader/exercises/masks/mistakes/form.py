@@ -23,8 +23,9 @@ from grader.exercises.masks.reference import Steps
 
 @mistake(
     "mask-dimensions-wrong",
-    "The mask has too few or too many dimensions, or sizes that it should not have. Scores are [B, H, Tq, Tk], and a "
-    "mask must broadcast against them: a size of 1 stands wherever the mask is the same for all.",
+    "The mask has too few or too many dimensions, or sizes that it should not have. Scores are [B, H, Tq, "
+    "Tk], and a mask must broadcast against them: its size is 1 in each dimension along which it is the "
+    "same.",
     formula="padding_mask [B, 1, 1, T], causal_mask [1, 1, T, T], decoder_mask [B, 1, T, T]",
     hint="Write the mask's shape under [B, H, Tq, Tk], both flush right.",
     source="PyTorch, broadcasting semantics",
@@ -54,8 +55,9 @@ def mask_dimensions_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-not-bool",
-    "The mask comes as numbers. 0 and 1 as floats are taken for an additive mask, which then masks nothing; integers "
-    "are refused; and 0 with -inf is the additive form, which only `to_additive` gives. The others give bool masks.",
+    "The mask comes as numbers. Floats 0 and 1 would be read as an additive mask that hides nothing; "
+    "integers are rejected; 0 and -inf are the additive form, which only `to_additive` returns. The others "
+    "give bool masks.",
     formula="dtype torch.bool",
     hint="Print mask.dtype. Which line turns True and False into numbers?",
     source="pytorch/pytorch#29546",
@@ -72,10 +74,10 @@ def mask_not_bool(steps: Steps) -> list[Steps]:
 
 @mistake(
     "none-for-no-padding",
-    "Where nothing is padded, None comes back in place of a mask. The caller combines masks, and cannot do that with "
-    "None: a mask of nothing but True is right.",
+    "Without padding, None is returned in place of a mask. The caller combines masks, which fails with None: "
+    "a mask of all True is correct.",
     formula="padding_mask [B, 1, 1, T], always",
-    hint="What comes back for [[5, 8]]?",
+    hint="What is returned for [[5, 8]]?",
 )
 def none_for_no_padding(steps: Steps) -> Steps:
     def unless_all(mask: Tensor) -> Any:
@@ -90,10 +92,10 @@ def none_for_no_padding(steps: Steps) -> Steps:
 
 @mistake(
     "row-without-keys-opened",
-    "Rows in which nothing is allowed are changed so that something is. They are right as they are: for a sentence "
-    "of PAD only, or PAD at position 0, nothing may be attended to, and attention copes with such rows.",
+    "Rows without an allowed key are changed to have one. They must stay as they are: for a sentence of PAD "
+    "only, or PAD at position 0, nothing may be attended to, and attention copes with such rows.",
     formula="padded queries keep their row; a row may have nothing that is allowed",
-    hint="What comes out for tokens [[0, 5, 8]], row 0?",
+    hint="What is the result for tokens [[0, 5, 8]], row 0?",
     source="pytorch/pytorch#103963",
 )
 def row_without_keys_opened(steps: Steps) -> list[Steps]:
@@ -121,8 +123,8 @@ def row_without_keys_opened(steps: Steps) -> list[Steps]:
 
 @mistake(
     "argument-changed-in-place",
-    "The tokens (or the mask) that were handed in are changed. The caller goes on to use them, and a batch whose "
-    "tokens are overwritten is lost.",
+    "The tokens (or the mask) that are passed in are modified in place. The caller still uses them, and the "
+    "original batch is lost.",
     hint="Methods that end in _ (masked_fill_, logical_not_) and assignments such as tokens[...] = ... work in place.",
 )
 def argument_changed_in_place(steps: Steps) -> list[Steps]:

@@ -34,7 +34,7 @@ def only_in_decoder(steps: Steps, changed: Callable[[Tensor, int], Any]) -> Step
     "The padding mask is inverted: it is True at padding. Here True means 'may be attended to', so the model would "
     "attend to padding only.",
     formula=PADDING,
-    hint="Other libraries have masks the other way round. What does True mean here?",
+    hint="Other libraries use the opposite convention. What does True mean here?",
     source="rasbt/LLMs-from-scratch#1061",
 )
 def padding_inverted(steps: Steps) -> Steps:
@@ -43,8 +43,8 @@ def padding_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "pad-argument-ignored",
-    "PAD is taken to be 0 whatever the argument `pad` says. Other vocabularies have other ids for padding, and 0 is "
-    "an ordinary token there.",
+    "The argument `pad` is ignored: PAD is always taken to be 0. Other vocabularies have other ids for "
+    "padding, and 0 is an ordinary token there.",
     formula=PADDING,
     hint="Try pad=7. Is `pad` used in the function, and passed on where one function calls another?",
     source="hyunwoongko/transformer#11",
@@ -69,10 +69,10 @@ def pad_as_threshold(steps: Steps) -> Steps:
 
 @mistake(
     "special-tokens-hidden",
-    "SOS or EOS (ids 1 and 2) are hidden as if they were padding. They are tokens like others: the decoder starts "
-    "from SOS, and EOS says where a sentence ends.",
+    "SOS or EOS (ids 1 and 2) are hidden as if they were padding. They are tokens like others: the decoder "
+    "starts from SOS, and EOS marks the end of a sentence.",
     formula=PADDING,
-    hint="Which ids may nobody look at? Only one.",
+    hint="Which ids must be hidden from all queries? Only one.",
 )
 def special_tokens_hidden(steps: Steps) -> list[Steps]:
     return [
@@ -85,8 +85,9 @@ def special_tokens_hidden(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-only-at-end",
-    "PAD is taken to stand at the end only: the mask is made from the number of tokens, or hides everything behind "
-    "the first PAD (or reaches up to the last token). PAD may also stand on the left or in the middle.",
+    "PAD is assumed to be at the end only: the mask is computed from the number of tokens, or hides "
+    "everything after the first PAD (or reaches up to the last token). PAD may also be on the left or in the "
+    "middle.",
     formula=PADDING,
     hint="Try [[0, 5, 8]]: which position is hidden?",
     source="bentrevett/pytorch-seq2seq#96",
@@ -124,8 +125,8 @@ def padding_off_by_one(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-on-query-axis",
-    "The padding stands along the queries (the third dimension), not along the keys (the last). That hides the rows "
-    "of the padded queries, and leaves the padded keys to be looked at by everyone else.",
+    "The padding is along the queries (the third dimension), not along the keys (the last). That hides the "
+    "rows of the padded queries, and all other queries still attend to the padded keys.",
     formula="padding_mask [B, 1, 1, T]: the last dimension is the keys",
     hint="Which dimension of [B, H, Tq, Tk] is looked at?",
     source="bentrevett/pytorch-seq2seq#96",
@@ -154,8 +155,8 @@ def padded_queries_hidden(steps: Steps) -> list[Steps]:
 
 @mistake(
     "sentences-mixed-up",
-    "One sentence's padding is used for the whole batch. Sentences end at different places: each has "
-    "a mask of its own.",
+    "One sentence's padding is used for the whole batch. Sentences differ in length, so each needs its own "
+    "mask.",
     formula="padding_mask [B, 1, 1, T]",
     hint="Give it a batch of two sentences of different length. Are there two different masks?",
 )
@@ -175,7 +176,7 @@ def sentences_mixed_up(steps: Steps) -> list[Steps]:
     "padding-missing",
     "Padding is not masked at all: every key may be looked at, PAD too.",
     formula=f"{PADDING}; {DECODER}",
-    hint="Change nothing but the number of PADs behind a sentence: may its meaning change?",
+    hint="If only the number of PADs after a sentence changes, may its meaning change?",
     source="DaoyuanLi2816/Molecule-Generator#22",
 )
 def padding_missing(steps: Steps) -> list[Steps]:

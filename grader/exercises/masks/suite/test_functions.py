@@ -43,7 +43,7 @@ def test_causal_form(component: Submission, seed: int) -> None:
     grading(component, seed).check(CAUSAL, "plain", only=form)
 
 
-@pytest.mark.grade(category="masking", points=2, title="causal_mask: the past and itself")
+@pytest.mark.grade(category="masking", points=2, title="causal_mask: past and current positions")
 def test_causal(component: Submission, seed: int) -> None:
     grading(component, seed).check(CAUSAL, "plain", only=content)
 

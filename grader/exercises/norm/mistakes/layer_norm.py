@@ -23,8 +23,8 @@ def _over(steps: Steps, axes: Callable[[Tensor], tuple[int, ...]]) -> Steps:
 
 @mistake(
     "norm-over-positions",
-    "Mean and variance are taken over the positions of a sentence (dimension 1); each position's own d_model numbers "
-    "(the last dimension) are to be normed.",
+    "Mean and variance are taken over the positions of a sentence (dimension 1); each position's own d_model "
+    "numbers (the last dimension) must be normalized.",
     formula="mean and var over dim=-1",
     hint="Change one position of x: which positions of the result may change?",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -36,8 +36,8 @@ def norm_over_positions(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-over-batch",
-    "Mean and variance are taken over the sentences of the batch, so that one sentence's result depends on its "
-    "neighbours. Each position's own d_model numbers (the last dimension) are to be normed.",
+    "Mean and variance are taken over the sentences of the batch, so that one sentence's result depends on "
+    "its neighbours. Each position's own d_model numbers (the last dimension) must be normalized.",
     formula="mean and var over dim=-1",
     hint="Is the result for one sentence alone the same as within a batch?",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -255,7 +255,7 @@ def multiplied_by_deviation(steps: Steps) -> Steps:
 
 @mistake(
     "not-divided",
-    "The mean is taken away, but nothing is divided by the root of the variance.",
+    "The mean is subtracted, but there is no division by the root of the variance.",
     formula=FORMULA,
     hint="What is the variance of your x_hat?",
     parts=NORM,
@@ -309,7 +309,8 @@ def norm_input_changed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-in-float32",
-    "The result comes in float32 whatever the input was: it was converted for the computation, and not back.",
+    "The result is float32 whatever the dtype of the input: it was converted for the computation, and not "
+    "back.",
     hint="After x.float(), which dtype has what you return?",
     parts=NORM,
 )

@@ -33,9 +33,9 @@ def affine_missing(steps: Steps) -> Steps:
 
 @mistake(
     "gain-missing",
-    "There is no trained gain: after the division every column is multiplied by a number of its own.",
+    "There is no trainable gain: after the division each column is multiplied by its own number.",
     formula=FORMULA,
-    hint="Which of the formula's letters are trained, and how many numbers does each hold?",
+    hint="Which of the formula's letters are trained, and how many elements does each have?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -45,9 +45,9 @@ def gain_missing(steps: Steps) -> Steps:
 
 @mistake(
     "bias-missing",
-    "There is no trained bias: at the end every column gets a number of its own added.",
+    "There is no trainable bias: at the end a number per column is added.",
     formula=FORMULA,
-    hint="Which of the formula's letters are trained, and how many numbers does each hold?",
+    hint="Which of the formula's letters are trained, and how many elements does each have?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -80,7 +80,7 @@ def affine_scalar(steps: Steps) -> list[Steps]:
     "affine-frozen",
     "Gain and bias are there but do not train (requires_grad is False).",
     formula=FORMULA,
-    hint="nn.Parameter trains unless it is told otherwise.",
+    hint="nn.Parameter is trainable by default.",
     parts=NORM,
 )
 def affine_frozen(steps: Steps) -> Steps:
@@ -107,8 +107,8 @@ def _starting(steps: Steps, gain: float | None, shift: float | None) -> Steps:
 
 @mistake(
     "gain-and-bias-swapped",
-    "Gain and bias have changed places: the gain starts at 0 and the bias at 1, or the one is used as the other. A "
-    "fresh norm then gives 1 everywhere, whatever comes in.",
+    "Gain and bias have changed places: the gain starts at 0 and the bias at 1, or the one is used as the "
+    "other. A new norm then returns 1 everywhere, whatever the input.",
     formula=FORMULA,
     hint="Which of the two must start at 1, so that a fresh norm changes nothing after the division?",
     source="Layer Normalization (Ba et al. 2016), section 3",

@@ -52,7 +52,7 @@ def pre_norm_for_post(steps: Steps) -> Steps:
     "residual-missing",
     "x is not added to what the sublayer gives: there is no residual connection.",
     formula=BOTH_FORMULAS,
-    hint="How does x itself get past the sublayer?",
+    hint="How does x itself bypass the sublayer?",
     source=PAPER,
 )
 def residual_missing(steps: Steps) -> Steps:
@@ -63,8 +63,8 @@ def residual_missing(steps: Steps) -> Steps:
 
 @mistake(
     "residual-from-normed",
-    "The normed x is added to the sublayer's output. In pre-norm the stream itself stays as it is: only the "
-    "sublayer sees the normed x.",
+    "The normed x is added to the sublayer's output. In pre-norm the residual stream itself is not "
+    "normalized: only the sublayer gets norm(x).",
     formula=PRE,
     hint="x = norm(x) loses what x was.",
     source="Howuhh/faster-trajectory-transformer#3; datawhalechina/happy-llm#21",
@@ -80,7 +80,7 @@ def residual_from_normed(steps: Steps) -> Steps:
 
 @mistake(
     "norm-not-used",
-    "Nothing is normed: the norm that was handed in is not called, or its result is not used.",
+    "The norm that is passed in is not called, or its result is not used.",
     formula=BOTH_FORMULAS,
     hint="norm(x) gives the result back; x stays as it is.",
 )
@@ -97,7 +97,7 @@ def norm_not_used(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-on-branch",
-    "The norm is applied to the sublayer's output before x is added; x itself comes in without it.",
+    "The norm is applied to the sublayer's output before x is added; x itself is not normalized.",
     formula=BOTH_FORMULAS,
     hint="Which brackets does the norm's argument have in the formula?",
     source="harvardnlp/annotated-transformer#92",
@@ -146,8 +146,8 @@ def norm_before_sum(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-of-output",
-    "The sublayer's output is added to itself, or x is replaced before it is added: the sum holds the branch twice, "
-    "and x not at all.",
+    "The sublayer's output is added to itself, or x is replaced before it is added: the sum contains the "
+    "branch twice and not x.",
     formula=BOTH_FORMULAS,
     hint="After x = f(x), what is x + f(x)?",
     source="kyegomez/BitNet#32",
@@ -168,7 +168,7 @@ def residual_of_output(steps: Steps) -> list[Steps]:
     "residual-doubled",
     "x is added twice to the sublayer's output.",
     formula=BOTH_FORMULAS,
-    hint="How often does x alone stand in the formula?",
+    hint="How often is x itself in the formula?",
 )
 def residual_doubled(steps: Steps) -> Steps:
     return _placed(

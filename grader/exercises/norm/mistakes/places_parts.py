@@ -33,8 +33,8 @@ def arguments_not_passed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "part-copied",
-    "A copy of the norm or of the sublayer is used; what was handed in is to be used itself, or its training (and its "
-    "sharing with others) is lost.",
+    "A copy of the norm or of the sublayer is used. Use the objects that are passed in; otherwise their "
+    "training and sharing is lost.",
     hint="Is there a deepcopy in __init__?",
     source="harvardnlp/annotated-transformer#9",
     parts=PLACES,
@@ -51,9 +51,9 @@ def part_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "part-not-registered",
-    "The norm or the sublayer is kept where torch does not find it (a plain list, tuple or dict): its parameters are "
-    "not among those of the whole, and no optimizer trains them.",
-    hint="Does list(layer.parameters()) hold those of the parts?",
+    "The norm or the sublayer is stored where torch does not find it (a plain list, tuple or dict): its "
+    "parameters are not among those of the module, and no optimizer trains them.",
+    hint="Does list(layer.parameters()) contain those of the parts?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=PLACES,
 )
@@ -88,10 +88,10 @@ def dropout_missing(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-sum",
-    "Dropout falls on the sum, so that numbers of x itself are lost; it falls on the sublayer's output, before x is "
-    "added.",
+    "Dropout is applied to the sum, so that elements of x itself are lost; apply it to the sublayer's "
+    "output, before x is added.",
     formula=BOTH_FORMULAS,
-    hint="Put brackets: what is dropped, f(x) or x + f(x)?",
+    hint="What is dropped, f(x) or x + f(x)?",
     source="Attention Is All You Need, section 5.4",
     parts=PLACES,
 )
@@ -181,7 +181,7 @@ def dropout_not_scaled(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-of-whole-vectors",
-    "Whole positions (or whole columns) are dropped together; each number is dropped by itself.",
+    "Whole positions (or whole columns) are dropped together; each element must be dropped independently.",
     hint="nn.Dropout1d and nn.Dropout2d drop whole rows.",
     parts=PLACES,
 )
@@ -191,7 +191,7 @@ def dropout_of_whole_vectors(steps: Steps) -> Steps:
 
 @mistake(
     "place-gradient-cut",
-    "The gradient is cut on its way through the placement: the sublayer (or what came before) learns nothing.",
+    "The gradient is cut in the residual block: the sublayer (or earlier layers) cannot learn.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
     parts=PLACES,
 )
@@ -211,7 +211,7 @@ def place_gradient_cut(steps: Steps) -> list[Steps]:
 
 @mistake(
     "place-input-changed",
-    "x is changed in place (x += ...): the caller's own tensor is different afterwards.",
+    "x is modified in place (x += ...): the caller's tensor has changed.",
     hint="x += y changes x itself; x = x + y makes a new tensor.",
     parts=PLACES,
 )

@@ -10,12 +10,12 @@ from grader.exercises.norm.suite.scenarios import NAME, grading
 PLACED_IN = "changed in place"
 
 
-@pytest.mark.grade(category="parameters", points=1, title="LayerNorm has a gain of 1 and a bias of 0")
+@pytest.mark.grade(category="parameters", points=1, title="LayerNorm starts with gain 1 and bias 0")
 def test_parameters(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "parameters", only=lambda n: n not in ("output", PLACED_IN))
 
 
-@pytest.mark.grade(category="numerics", points=3, title="LayerNorm norms the last dimension")
+@pytest.mark.grade(category="numerics", points=3, title="LayerNorm normalizes the last dimension")
 def test_numbers(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "parameters", "numbers", only=lambda n: n != PLACED_IN)
 
@@ -25,12 +25,12 @@ def test_eps(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "eps", only=lambda n: n != PLACED_IN)
 
 
-@pytest.mark.grade(category="numerics", points=1, title="LayerNorm stays right at the edges")
+@pytest.mark.grade(category="numerics", points=1, title="LayerNorm handles unusual inputs")
 def test_edges(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "edges", only=lambda n: n != PLACED_IN)
 
 
-@pytest.mark.grade(category="gradients", points=1, title="LayerNorm has right gradients")
+@pytest.mark.grade(category="gradients", points=1, title="LayerNorm: gradients")
 def test_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "gradients", only=lambda n: n != PLACED_IN)
 
@@ -40,7 +40,7 @@ def test_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "dtypes", only=lambda n: n != PLACED_IN)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="LayerNorm leaves its input as it was")
+@pytest.mark.grade(category="behaviour", points=1, title="LayerNorm does not modify its input")
 def test_input_left_alone(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, only=lambda n: n == PLACED_IN)
 

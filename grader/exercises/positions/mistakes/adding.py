@@ -47,8 +47,8 @@ def rows_counted_by_batch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rows-misplaced",
-    "The rows stand on a dimension of their own ([T, 1, D]), so that they meet the batch and not the positions: that "
-    "raises an error, or gives the result a wrong shape or wrong numbers.",
+    "The rows have an extra dimension ([T, 1, D]), so they broadcast along the batch and not the positions: "
+    "that raises an error, or gives a wrong shape or wrong values.",
     formula="[B, T, D] + [T, D]",
     hint="Write the two shapes below one another, flush right.",
     source="PyTorch, broadcasting semantics",
@@ -112,7 +112,7 @@ def positions_reversed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "concatenated",
-    "x and the positions are put side by side, which makes the result wider. They are added.",
+    "x and the positions are concatenated, which makes the result wider. They are added.",
     formula=SUM,
     hint="What is the shape of the result?",
     source="Attention Is All You Need, section 3.5: 'the two can be summed'",
@@ -129,7 +129,7 @@ def concatenated(steps: Steps) -> list[Steps]:
     "multiplied-not-added",
     "x is multiplied by the positions; they are added.",
     formula=SUM,
-    hint="What comes out for x = 0?",
+    hint="What is the result for x = 0?",
 )
 def multiplied_not_added(steps: Steps) -> list[Steps]:
     return with_sum(steps, lambda x, rows: x * rows, lambda x, rows: x + x * rows)
@@ -137,7 +137,7 @@ def multiplied_not_added(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-not-added",
-    "The positions come back alone, without x.",
+    "The positions are returned without x.",
     formula=SUM,
     hint="Is x in the last line?",
 )
@@ -153,9 +153,9 @@ def input_not_added(steps: Steps) -> list[Steps]:
 
 @mistake(
     "positions-not-added",
-    "x comes back as it was: the positions are not added to it.",
+    "x is returned unchanged: the positions are not added to it.",
     formula=SUM,
-    hint="What comes out for x = 0? An operation that is not in place gives a new tensor.",
+    hint="What is the result for x = 0? An operation that is not in place gives a new tensor.",
 )
 def positions_not_added(steps: Steps) -> list[Steps]:
     return with_sum(steps, lambda x, _rows: x)
@@ -166,7 +166,7 @@ def positions_not_added(steps: Steps) -> list[Steps]:
     "x is scaled by sqrt(d_model) (or the positions are). That belongs to the embedding, not in here: x comes "
     "through as it is.",
     formula=SUM,
-    hint="What comes out less what went in?",
+    hint="What is the output minus the input?",
     source="Attention Is All You Need, section 3.4",
 )
 def scaled(steps: Steps) -> list[Steps]:
@@ -184,7 +184,7 @@ def scaled(steps: Steps) -> list[Steps]:
     "subtracted",
     "The positions are subtracted; they are added.",
     formula=SUM,
-    hint="What comes out for x = 0?",
+    hint="What is the result for x = 0?",
 )
 def subtracted(steps: Steps) -> list[Steps]:
     return with_sum(steps, lambda x, rows: x - rows)
@@ -192,7 +192,7 @@ def subtracted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-changed-in-place",
-    "x is changed in place: the caller's own tensor, which may be needed elsewhere, is different afterwards.",
+    "x is modified in place: the caller's tensor, which may be needed elsewhere, has changed.",
     formula=SUM,
     hint="x += rows changes x itself; x = x + rows makes a new tensor.",
 )
@@ -202,7 +202,7 @@ def input_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "nothing-returned",
-    "The call gives None. Most likely its `return` is missing.",
+    "The call returns None. Probably `return` is missing.",
     formula=SUM,
     hint="Look at the last line.",
 )

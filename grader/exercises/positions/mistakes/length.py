@@ -31,8 +31,8 @@ def unchecked(_length: int, _max_len: int) -> None:
 
 @mistake(
     "length-not-checked",
-    "An input longer than max_len is not refused by a ValueError. It fails later with an error that says nothing of "
-    "lengths, or is let through, with positions that are wrong.",
+    "An input longer than max_len is not refused by a ValueError. It fails later with an unrelated error, or "
+    "is accepted and gets wrong positions.",
     formula=LENGTH,
     hint="What happens with T = max_len + 1? There should be an if, and a sentence that names both numbers.",
 )
@@ -66,7 +66,7 @@ def refusing(error: Callable[[str], BaseException]) -> Callable[[int, int], None
     "length-other-error",
     "An input longer than max_len is refused, but not by a ValueError: callers catch that one.",
     formula=LENGTH,
-    hint="assert raises an AssertionError. Which one is asked for?",
+    hint="assert raises an AssertionError. Which one does the exercise ask for?",
 )
 def length_other_error(steps: Steps) -> list[Steps]:
     errors = (AssertionError, TypeError, Exception)
@@ -119,8 +119,8 @@ def table_size_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "one-learned-vector",
-    "A single vector is learned, and added at every position: so no position can be told from another. There is a "
-    "row for each.",
+    "A single vector is learned, and added at every position: so positions cannot be distinguished. There is "
+    "a row for each.",
     formula="max_len x d_model trained numbers",
     hint="How many numbers are trained?",
 )

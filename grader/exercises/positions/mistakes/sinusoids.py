@@ -117,8 +117,8 @@ def base_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "exponent-denominator-wrong",
-    "The exponent is divided by something else than d_model: d_model - 1, d_model - 2, the number of pairs, or the "
-    "width rounded up to an even one.",
+    "The exponent is divided by something other than d_model: d_model - 1, d_model - 2, the number of pairs, "
+    "or the width rounded up to an even one.",
     formula=SINE,
     hint="d_model in the formula is the whole width, odd or even.",
     source=PAPER,
@@ -137,8 +137,9 @@ def exponent_denominator_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "halves-side-by-side",
-    "All sines stand in the first half of the columns and all cosines in the second. Here they alternate: sine, "
-    "cosine, sine, cosine. Both can be learned from, but weights and results are those of another model.",
+    "All sines are in the first half of the columns and all cosines in the second. Here they alternate: "
+    "sine, cosine, sine, cosine. Both can be learned from, but weights and results are those of another "
+    "model.",
     formula=SINE,
     hint="Which columns are even? What do [:, 0::2] and [:, 1::2] pick?",
     source="tensorflow/tensor2tensor#177",
@@ -149,7 +150,7 @@ def halves_side_by_side(steps: Steps) -> Steps:
 
 @mistake(
     "sine-and-cosine-exchanged",
-    "The cosines stand in the even columns and the sines in the odd ones; it is the other way round.",
+    "The cosines are in the even columns and the sines in the odd ones; these must be swapped.",
     formula=SINE,
     hint="Position 0 is 0, 1, 0, 1, ...",
     source=PAPER,

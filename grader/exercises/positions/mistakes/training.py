@@ -36,8 +36,8 @@ def learned_not_trained(steps: Steps) -> Steps:
 
 @mistake(
     "table-dtype-stays",
-    "The result comes in float32 whatever the input's dtype: the table is an ordinary attribute, which "
-    "module.to(dtype) and module.to(device) do not know of.",
+    "The result is always float32, whatever the dtype of the input: the table is an ordinary attribute, "
+    "which module.to(dtype) and module.to(device) do not convert.",
     formula="a component keeps its input's dtype and device",
     hint="See register_buffer.",
     source="mlverse/torch#1473",
@@ -65,7 +65,7 @@ def dropout_added(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-detached",
-    "The gradient does not reach x: nothing below the positions can learn.",
+    "The gradient does not reach x: no layer before the positions can learn.",
     formula=SUM,
     hint="Look for detach(), .data and torch.no_grad().",
 )

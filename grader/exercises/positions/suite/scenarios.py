@@ -178,7 +178,7 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
         Scenario("T = max_len", name, "longest", _plain(name, (2, 6, 4), 6, seed + 71)),
         Scenario("max_len=1", name, "longest", _plain(name, (3, 1, 4), 1, seed + 72)),
         Scenario(
-            "arguments by keyword", name, "longest", by_keyword, traits=frozenset({"keyword arguments"})
+            "accepts keyword arguments", name, "longest", by_keyword, traits=frozenset({"keyword arguments"})
         ),
         # Angles of thousands: float32 leaves three digits of them.
         Scenario(f"max_len left out, T = {longest}", name, "longest", by_default, slack=200.0),

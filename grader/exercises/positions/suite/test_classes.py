@@ -16,12 +16,12 @@ def numbers(name: str) -> bool:
     return name not in (*COUNTED, CHANGED)
 
 
-@pytest.mark.grade(category="parameters", points=1, title="sinusoidal: nothing in it is trained")
+@pytest.mark.grade(category="parameters", points=1, title="sinusoidal: no trainable parameters")
 def test_sinusoidal_parameters(component: Submission, seed: int) -> None:
     grading(component, seed).check(SINUSOIDAL, "numbers", only=lambda name: name in COUNTED)
 
 
-@pytest.mark.grade(category="numerics", points=4, title="sinusoidal: x + sin and cos in turns")
+@pytest.mark.grade(category="numerics", points=4, title="sinusoidal: x + interleaved sin and cos")
 def test_sinusoidal_numbers(component: Submission, seed: int) -> None:
     grading(component, seed).check(SINUSOIDAL, "numbers", only=numbers)
 
@@ -46,7 +46,7 @@ def test_sinusoidal_too_long(component: Submission, seed: int) -> None:
     grading(component, seed).check(SINUSOIDAL, "too long")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="sinusoidal: train mode changes nothing")
+@pytest.mark.grade(category="behaviour", points=1, title="sinusoidal: same result in train mode")
 def test_sinusoidal_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(SINUSOIDAL, "train")
 
@@ -56,7 +56,7 @@ def test_sinusoidal_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(SINUSOIDAL, "dtypes", only=numbers)
 
 
-@pytest.mark.grade(category="parameters", points=1, title="learned: max_len x d_model are trained")
+@pytest.mark.grade(category="parameters", points=1, title="learned: max_len x d_model parameters")
 def test_learned_parameters(component: Submission, seed: int) -> None:
     grading(component, seed).check(LEARNED, "numbers", only=lambda name: name in COUNTED)
 
@@ -86,7 +86,7 @@ def test_learned_too_long(component: Submission, seed: int) -> None:
     grading(component, seed).check(LEARNED, "too long")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="learned: train mode changes nothing")
+@pytest.mark.grade(category="behaviour", points=1, title="learned: same result in train mode")
 def test_learned_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(LEARNED, "train")
 
@@ -96,12 +96,12 @@ def test_learned_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(LEARNED, "dtypes", only=numbers)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="both leave their input as it was")
+@pytest.mark.grade(category="behaviour", points=1, title="neither modifies its input")
 def test_input_left_alone(component: Submission, seed: int) -> None:
     for name in (SINUSOIDAL, LEARNED):
         grading(component, seed).check(name, "numbers", only=lambda value: value == CHANGED)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="sinusoids: on the device of the input")
+@pytest.mark.grade(category="behaviour", points=1, title="sinusoidal: on the device of its input")
 def test_devices(component: Submission, seed: int) -> None:
     grading(component, seed).check_devices(SINUSOIDAL, cause="table-dtype-stays")

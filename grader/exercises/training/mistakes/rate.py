@@ -122,7 +122,7 @@ def sizes_swapped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rate-not-a-float",
-    "The rate comes back as a tensor with a dimension, in a list or as text; one number is asked for.",
+    "The rate is returned as a tensor with a dimension, in a list or as text; return one number.",
     hint="math.sqrt and ** do without torch.",
 )
 def rate_not_a_float(steps: Steps) -> list[Steps]:

@@ -23,9 +23,10 @@ Loss = Callable[[], Tensor]
 
 @mistake(
     "target-not-shifted",
-    "The decoder is given tgt itself: at each position it sees the very id that it should predict, and learns to copy.",
+    "The decoder is given tgt itself: at each position it sees the id that it should predict, and learns to "
+    "copy.",
     formula=SHIFT,
-    hint="What does position 0 of the decoder's input hold?",
+    hint="What is at position 0 of the decoder's input?",
     source="Project-MONAI/GenerativeModels#314; Kyubyong/transformer#94; bentrevett/pytorch-seq2seq#178",
 )
 def target_not_shifted(steps: Steps) -> Steps:
@@ -87,7 +88,7 @@ def entropy(logits: Tensor, tgt: Tensor, **how: Any) -> Tensor:
     "padding-in-the-loss",
     "PAD counts in the loss like any other id: the model is taught to predict padding.",
     formula=LOSS,
-    hint="What is ignore_index if nobody sets it, and what is PAD here?",
+    hint="What is the default of ignore_index, and what is PAD here?",
     source="lukas-blecher/LaTeX-OCR#305, #443; huggingface/transformers#2759, #11616; 01-ai/Yi#110",
 )
 def padding_in_the_loss(steps: Steps) -> Steps:
@@ -141,7 +142,7 @@ def softmax_twice(steps: Steps) -> Steps:
 
 @mistake(
     "label-smoothing-added",
-    "The loss is smoothed; this step asks for plain cross-entropy.",
+    "The loss is smoothed; use plain cross-entropy.",
     formula=LOSS,
     hint="Which smoothing does the exercise name?",
 )
@@ -215,7 +216,7 @@ def several_steps(steps: Steps) -> list[Steps]:
 
 @mistake(
     "loss-after-the-step",
-    "The loss that comes back is that after the step; asked for is that of this batch before it.",
+    "The returned loss was computed after the step; return the loss of this batch before the step.",
     formula="the loss that backward() was called on",
     hint="How often does your code call the model?",
 )
@@ -229,8 +230,8 @@ def loss_after_the_step(steps: Steps) -> Steps:
 
 @mistake(
     "loss-not-a-float",
-    "The loss comes back as a tensor with its graph (or nothing comes back); a number is asked for. Such a tensor "
-    "keeps the whole graph of the step in memory.",
+    "The loss is returned as a tensor with its graph (or not at all); return a number. Such a tensor keeps "
+    "the whole graph of the step in memory.",
     formula="return loss.item()",
     hint="What does .item() do?",
 )
@@ -271,9 +272,9 @@ def gradients_clipped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "train-mode-missing",
-    "The model is not put into train mode: it came in eval mode, and learns without its dropout.",
+    "The model is not put into train mode: it may be in eval mode, and then trains without dropout.",
     formula="model.train()",
-    hint="What does model.training say while your step runs?",
+    hint="What is model.training while your step runs?",
 )
 def train_mode_missing(steps: Steps) -> list[Steps]:
     return [
@@ -309,7 +310,7 @@ def rate_changed(steps: Steps) -> Steps:
 @mistake(
     "target-changed",
     "src or tgt is changed in place; both belong to the caller, who uses them again.",
-    hint="Assignments to tgt[...] change the caller's own tensor.",
+    hint="Assignments to tgt[...] change the caller's tensor.",
 )
 def target_changed(steps: Steps) -> list[Steps]:
     def shift(tgt: Tensor) -> Tensor:

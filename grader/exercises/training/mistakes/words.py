@@ -35,7 +35,7 @@ def padding_reversed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padded-on-the-left",
-    "PAD stands before the letters; it should follow them.",
+    "PAD is before the letters; it must follow them.",
     formula=SHAPE,
     hint="On which side is a short word filled up?",
 )
@@ -52,9 +52,9 @@ def padded_on_the_left(steps: Steps) -> list[Steps]:
 
 @mistake(
     "eos-first",
-    "EOS is reversed along with the letters and stands at the head of the target; it ends the target.",
+    "EOS is reversed along with the letters, so the target starts with it; the target must end with EOS.",
     formula=SHAPE,
-    hint="Is EOS there before or after the letters are turned round?",
+    hint="Is EOS appended before or after the letters are reversed?",
 )
 def eos_first(steps: Steps) -> Steps:
     return replace(steps, spelled=lambda ids: [EOS, *reversed(ids)])
@@ -113,7 +113,7 @@ def not_reversed(steps: Steps) -> Steps:
     "source-reversed",
     "The source is reversed; it should be the word as it is.",
     formula=SHAPE,
-    hint="reverse() turns a list round in place: who else holds it?",
+    hint="reverse() reverses a list in place: where else is that list used?",
 )
 def source_reversed(steps: Steps) -> list[Steps]:
     return [
@@ -124,7 +124,7 @@ def source_reversed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "source-with-special-ids",
-    "The source holds SOS or EOS; it is the letters and PAD alone.",
+    "The source contains SOS or EOS; it must consist of letters and PAD only.",
     formula=SHAPE,
     hint="Which of the two rows needs an end?",
 )
@@ -138,7 +138,7 @@ def source_with_special_ids(steps: Steps) -> list[Steps]:
 
 @mistake(
     "letter-ids-wrong",
-    "The letters have other ids than asked for: a is 3 and z is 28, after PAD 0, SOS 1 and EOS 2.",
+    "The letters have the wrong ids: a is 3 and z is 28, after PAD 0, SOS 1 and EOS 2.",
     formula="id = ord(letter) - ord('a') + 3",
     hint="Which id does 'a' get?",
 )
@@ -151,7 +151,7 @@ def letter_ids_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rows-of-equal-width",
-    "src is as wide as tgt (or both are of a fixed width): each is to be as wide as its own longest row.",
+    "src is as wide as tgt (or both are of a fixed width): each must be as wide as its own longest row.",
     formula="src [B, longest word], tgt [B, longest word + 1]",
     hint="How long is the longest row of src?",
 )
@@ -191,7 +191,7 @@ def order_changed(steps: Steps) -> list[Steps]:
 @mistake(
     "pair-swapped",
     "The pair is (tgt, src); it should be (src, tgt).",
-    hint="Which of the two holds EOS?",
+    hint="Which of the two contains EOS?",
 )
 def pair_swapped(steps: Steps) -> Steps:
     return replace(steps, pair=lambda src, tgt: (tgt, src))
@@ -199,7 +199,7 @@ def pair_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "word-ids-not-int64",
-    "The ids are floats, or another kind of integer; an embedding asks for int64.",
+    "The ids are floats or another integer dtype; embeddings need int64.",
     hint="torch.zeros and torch.Tensor make floats; torch.tensor of whole numbers makes int64.",
 )
 def word_ids_not_int64(steps: Steps) -> list[Steps]:
@@ -222,7 +222,7 @@ def batch_second(steps: Steps) -> Steps:
 
 @mistake(
     "lists-returned",
-    "Lists of ids come back; two padded tensors are asked for.",
+    "Lists of ids are returned; return two padded tensors.",
     hint="Rows of different lengths are filled up with PAD; then they fit into one tensor.",
 )
 def lists_returned(steps: Steps) -> Steps:

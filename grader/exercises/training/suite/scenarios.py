@@ -54,7 +54,7 @@ def _rates() -> list[Scenario]:
     return [
         *(Scenario(title, RATE, group, _rate(*sizes)) for (title, group), sizes in asked.items()),
         Scenario(
-            "arguments by keyword",
+            "accepts keyword arguments",
             RATE,
             "keywords",
             _rate(128, 20, (1, 19, 20, 21, 90), keywords=True),
@@ -183,7 +183,7 @@ def _steps(seed: int) -> list[Scenario]:
         ("a batch of four", "step", ()): _step(seed),
         ("a batch of one", "step", ("a batch of one",)): _step(seed + 1, 1, 3),
         ("a target of two ids", "step", ()): _step(seed + 2, 3, 1),
-        ("arguments by keyword", "step", ("keyword arguments",)): _step(seed + 3, keywords=True),
+        ("accepts keyword arguments", "step", ("keyword arguments",)): _step(seed + 3, keywords=True),
         ("gradients left from before", "stale", ()): _step(seed + 4, stale=0.7),
         ("three steps in a row", "stale", ()): _step(seed + 5, times=3),
     }

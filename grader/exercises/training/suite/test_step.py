@@ -34,17 +34,17 @@ def test_step_loss(component: Submission, seed: int) -> None:
     grading(component, seed).check(STEP, "step", only=loss)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="train_step: in train mode, and left in it")
+@pytest.mark.grade(category="behaviour", points=1, title="train_step: sets train mode and keeps it")
 def test_step_mode(component: Submission, seed: int) -> None:
     grading(component, seed).check(STEP, "step", only=mode)
 
 
-@pytest.mark.grade(category="gradients", points=3, title="train_step: one step down the gradient")
+@pytest.mark.grade(category="gradients", points=3, title="train_step: one optimizer step")
 def test_step_parameters(component: Submission, seed: int) -> None:
     grading(component, seed).check(STEP, "step", only=parameters)
 
 
-@pytest.mark.grade(category="gradients", points=1, title="train_step: no gradient from before")
+@pytest.mark.grade(category="gradients", points=1, title="train_step: clears old gradients")
 def test_step_stale(component: Submission, seed: int) -> None:
     grading(component, seed).check(STEP, "stale")
 
@@ -54,7 +54,7 @@ def test_step_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(STEP, "dtypes")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="train_step: leaves src, tgt and the rate")
+@pytest.mark.grade(category="behaviour", points=1, title="train_step: keeps src, tgt and the rate")
 def test_step_untouched(component: Submission, seed: int) -> None:
     grading(component, seed).check(STEP)
 

@@ -13,11 +13,11 @@ def test_words_form(component: Submission, seed: int) -> None:
     grading(component, seed).check(WORDS, only=form)
 
 
-@pytest.mark.grade(category="behaviour", points=2, title="reverse_words: letters backwards, then EOS")
+@pytest.mark.grade(category="behaviour", points=2, title="reverse_words: letters reversed, then EOS")
 def test_words_plain(component: Submission, seed: int) -> None:
     grading(component, seed).check(WORDS, "plain", only=content)
 
 
-@pytest.mark.grade(category="masking", points=1, title="reverse_words: PAD behind short words")
+@pytest.mark.grade(category="masking", points=1, title="reverse_words: PAD after short words")
 def test_words_padded(component: Submission, seed: int) -> None:
     grading(component, seed).check(WORDS, "padded", only=content)

@@ -156,7 +156,7 @@ def positions_one_side(steps: Steps) -> list[Steps]:
 
 @mistake(
     "positions-added-to-x-again",
-    "x is added to positions(x). The part adds x itself, so that the embeddings count twice.",
+    "x is added to positions(x). The part adds x itself, so that the embeddings are added twice.",
     formula=INPUT,
     hint="What does the forward of positions.py give back?",
 )
@@ -193,7 +193,7 @@ def positions_along_batch(steps: Steps) -> Steps:
 
 @mistake(
     "positions-copied",
-    "One side works with a copy of `positions`. There is one module for both sides, the one that was handed in.",
+    "One side works with a copy of `positions`. Use the module that is passed in, for both sides.",
     formula=INPUT,
     hint="Does your file use deepcopy?",
 )

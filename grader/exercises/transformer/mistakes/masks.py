@@ -14,8 +14,8 @@ from grader.exercises.transformer.reference import Call, Steps
 
 @mistake(
     "encoder-mask-missing",
-    "The encoder is called without src_mask: words look at PAD, and a sentence means something else beside a longer "
-    "one.",
+    "The encoder is called without src_mask: words attend to PAD, and the result for a sentence depends on "
+    "the length of the others in its batch.",
     formula=MASKS,
     hint="What does the encoder take beside x?",
     source="DaoyuanLi2816/Molecule-Generator#22",
@@ -105,7 +105,7 @@ def decoder_masks_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "masks-inverted",
-    "The masks are the wrong way round: True (or 0, in an additive mask) means that a key may be looked at.",
+    "The masks are inverted: True (or 0, in an additive mask) means that a key may be attended to.",
     formula=MASKS,
     hint="Print a mask: is there True where there is PAD?",
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#170415",
@@ -124,8 +124,8 @@ def masks_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "masks-as-numbers",
-    "The masks are numbers, 0 and 1. Attention adds a mask of numbers to its scores, and a score that is larger or "
-    "smaller by 1 is not hidden. A mask is bool, or it holds 0 and -inf.",
+    "The masks are numbers, 0 and 1. Attention adds a mask of numbers to its scores, and a score that is "
+    "larger or smaller by 1 is not hidden. A mask is bool, or consists of 0 and -inf.",
     formula=MASKS,
     hint="Print mask.dtype. Which line turns True and False into numbers?",
     source="pytorch/pytorch#29546",
@@ -150,7 +150,7 @@ def masks_as_numbers(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-inverted",
-    "The padding mask is the wrong way round (tokens == pad): only PAD is looked at.",
+    "The padding mask is inverted (tokens == pad): only PAD is attended to.",
     formula=MASKS,
     hint="True means: may be looked at. Is that so of PAD?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
@@ -213,9 +213,9 @@ def pad_as_order(steps: Steps) -> Steps:
 
 @mistake(
     "padding-by-length",
-    "PAD is hidden by counting words, as if it stood only at the end. It may stand anywhere: look at each token.",
+    "PAD is hidden by counting words, as if it stood only at the end. It may be anywhere: check each token.",
     formula="tokens != pad",
-    hint="What does your mask say of [5, PAD, 7]?",
+    hint="What is your mask for [5, PAD, 7]?",
 )
 def padding_by_length(steps: Steps) -> Steps:
     def padding(_call: Call, tokens: Tensor, pad: int) -> Tensor:
@@ -227,7 +227,7 @@ def padding_by_length(steps: Steps) -> Steps:
 
 @mistake(
     "padding-of-first-sentence",
-    "The padding of one sentence is used for the whole batch; each sentence has its own.",
+    "The padding of one sentence is used for the whole batch; each sentence needs its own.",
     formula=MASKS,
     hint="Has your padding mask a batch dimension?",
 )

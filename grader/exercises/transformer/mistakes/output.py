@@ -29,7 +29,7 @@ def softmax_in_model(steps: Steps) -> list[Steps]:
 
 @mistake(
     "log-softmax-in-model",
-    "The model ends in a log_softmax. It gives raw logits; cross_entropy takes the logarithm by itself.",
+    "The model ends in a log_softmax. It gives raw logits; cross_entropy computes the logarithm.",
     formula=DECODE,
     hint="Which function comes last?",
     source="harvardnlp/annotated-transformer, Generator",
@@ -50,7 +50,7 @@ def ids_not_logits(steps: Steps) -> Steps:
 
 @mistake(
     "last-position-only",
-    "Only the last position's logits come out. Training needs those of every position.",
+    "Only the logits of the last position are returned. Training needs those of every position.",
     formula="logits [B, L, V]",
     hint="Is there an index [:, -1] in your file?",
     source="karpathy/nanoGPT (which does so when it generates)",
@@ -61,7 +61,7 @@ def last_position_only(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logits-reshaped",
-    "The logits come out in another shape than [B, L, V]: flattened, or with the vocabulary in the middle.",
+    "The logits do not have the shape [B, L, V]: flattened, or with the vocabulary in the middle.",
     formula="logits [B, L, V]",
     hint="Print the shape of the result.",
 )

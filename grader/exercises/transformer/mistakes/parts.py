@@ -23,8 +23,8 @@ class _Unregistered:
 
 @mistake(
     "parts-not-registered",
-    "Parts are kept in a plain list or dict, where PyTorch does not see their parameters: no optimizer would train "
-    "them.",
+    "Parts are stored in a plain list or dict, where PyTorch does not find their parameters: no optimizer "
+    "would train them.",
     formula="self.encoder = encoder",
     hint="Print the names of your model's parameters. Which are missing?",
     source="acids-ircam/ddsp_pytorch#37; IDEA-Research/DAB-DETR#17",
@@ -48,7 +48,8 @@ def parts_not_registered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-copied",
-    "Parts are copied. Whoever made them goes on to use them, and a copy does not follow; keep the parts themselves.",
+    "Parts are copied. The caller still uses the originals, and a copy does not follow their changes; store "
+    "the parts themselves.",
     formula="self.encoder = encoder",
     hint="Does your file use deepcopy?",
 )
@@ -64,8 +65,8 @@ def parts_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-initialised-again",
-    "__init__ gives new values to the weights of the parts that are handed in (a loop over self.parameters() finds "
-    "theirs too). They come with weights of their own, perhaps trained ones.",
+    "__init__ initializes the weights of the parts that are passed in (a loop over self.parameters() "
+    "includes theirs). Their weights may already be trained.",
     formula="only the projection is new",
     hint="Whose parameters are in self.parameters() when your loop runs?",
     source="harvardnlp/annotated-transformer, make_model",
@@ -86,7 +87,8 @@ def parts_initialised(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-missing",
-    "There is no projection to the vocabulary: hidden vectors of d_model numbers come out in place of logits.",
+    "There is no projection to the vocabulary: hidden vectors of size d_model are returned in place of "
+    "logits.",
     formula=DECODE,
     hint="How many numbers does each token need to choose among V words?",
     source="Attention Is All You Need, section 3.4",
@@ -120,7 +122,7 @@ def projection_wrong_size(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-tied",
-    "The projection shares its weight with an embedding. Some models do so; here it has a weight of its own.",
+    "The projection shares its weight with an embedding. Some models do so; here it has its own weight.",
     formula="head: d_model -> tgt_vocab, learned",
     hint="Is any parameter of your model in two places?",
     source="Attention Is All You Need, section 3.4 (which ties them); EdinburghNLP/nematus#117, "
@@ -157,10 +159,10 @@ def projection_frozen(steps: Steps) -> Steps:
 
 @mistake(
     "more-parameters",
-    "The model has trained parameters of its own beside the projection: a second layer before the vocabulary, or a "
-    "layer norm that nobody asked for.",
+    "The model has further trainable parameters besides the projection: a second layer before the "
+    "vocabulary, or an extra layer norm.",
     formula=DECODE,
-    hint="List named_parameters(): what is there that was not handed in?",
+    hint="Print named_parameters(): which of them do not belong to a part that is passed in?",
 )
 def more_parameters(steps: Steps) -> list[Steps]:
     def deeper(d_model: int, vocab: int, embed: nn.Module) -> list[Wanted]:

@@ -70,8 +70,8 @@ def causal_flipped(steps: Steps) -> Steps:
 
 @mistake(
     "causal-inverted",
-    "The causal mask is the wrong way round: it allows just the future. (torch.triu(..., 1) marks what is to be "
-    "hidden; here True marks what may be seen.)",
+    "The causal mask is inverted: it allows only the future. (torch.triu(..., 1) marks what is to be hidden; "
+    "here True marks what may be seen.)",
     formula=MASKS,
     hint="True means: may be looked at.",
     source="rasbt/LLMs-from-scratch#1061",
@@ -82,7 +82,7 @@ def causal_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "target-mask-inverted",
-    "tgt_mask is the wrong way round: everything that may be looked at is hidden, and the rest is seen.",
+    "tgt_mask is inverted: allowed keys are hidden, and hidden keys are attended to.",
     formula=MASKS,
     hint="Print it: is there True on the diagonal?",
     source="rasbt/LLMs-from-scratch#1061",
@@ -109,7 +109,7 @@ def causal_sees_next(steps: Steps) -> Steps:
 
 @mistake(
     "causal-hides-itself",
-    "The causal mask is off by one: a word does not see itself, and the first one sees nothing.",
+    "The causal mask is off by one: a word does not see itself, and the first one sees no word.",
     formula=MASKS,
     hint="Print it for three words: what may the first one look at?",
     source="pytorch/tutorials#2250",

@@ -40,8 +40,8 @@ def memory_is_embedding(steps: Steps) -> Steps:
 
 @mistake(
     "memory-ignored",
-    "decode does not use the memory that it is given: it makes one from src by itself. Whoever decodes word by word "
-    "pays for the encoder at each of them, and an own memory has no effect.",
+    "decode does not use its argument memory: it computes one from src. Decoding word by word then runs the "
+    "encoder for each word, and the argument has no effect.",
     formula=DECODE,
     hint="Does the argument memory occur in the body of decode?",
 )
@@ -57,7 +57,7 @@ def memory_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "encode-remembered",
-    "decode uses what an earlier call left in the module (the memory, or a mask), not its own arguments.",
+    "decode uses the memory or a mask that an earlier call stored in the module, not its own arguments.",
     formula=DECODE,
     hint="Search for attributes that one call sets and another reads.",
     source="mlverse/torch#1473",
@@ -124,7 +124,7 @@ def decoder_arguments_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "decoder-without-memory",
-    "The decoder gets its own words as memory: nothing of the source reaches it.",
+    "The decoder gets its own words as memory: it gets no information about the source.",
     formula="decoder(x, memory, src_mask, tgt_mask)",
     hint="Change the source: do the logits change?",
 )
@@ -165,7 +165,7 @@ def decode_arguments_reordered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "target-shifted",
-    "forward shifts the target by itself (drops a token, or puts SOS in front). tgt is the decoder's input as it is: "
+    "forward shifts the target itself (drops a token, or prepends SOS). tgt is the decoder's input as it is: "
     "shifting is done once, by shift_right, before the model is called.",
     formula=FORWARD,
     hint="Does the number of logits equal the number of tokens in tgt? Does the first token count?",
@@ -216,8 +216,8 @@ def embeddings_cut_off(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-of-its-own",
-    "The model drops numbers by itself in train mode. Here dropout is in the layers that are handed in, and nowhere "
-    "else.",
+    "The model applies dropout of its own in train mode. Here dropout is only in the layers that are passed "
+    "in.",
     formula=FORWARD,
     hint="Search for dropout.",
 )
@@ -248,7 +248,7 @@ def batch_and_length_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "input-changed-in-place",
-    "An argument is changed in place; the caller goes on to use it.",
+    "An argument is modified in place; the caller still uses it.",
     hint="Methods that end in _ and the operators += and *= work in place.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:

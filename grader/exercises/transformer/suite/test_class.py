@@ -14,17 +14,17 @@ def content(name: str) -> bool:
     return name != CHANGED
 
 
-@pytest.mark.grade(category="parameters", points=1, title="one projection, and the parts as they are")
+@pytest.mark.grade(category="parameters", points=1, title="registers its parts and one projection")
 def test_parameters(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "parameters")
 
 
-@pytest.mark.grade(category="numerics", points=3, title="encode: scaled, placed, encoded")
+@pytest.mark.grade(category="numerics", points=3, title="encode: scale, add positions, encode")
 def test_encode(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "encode", only=content)
 
 
-@pytest.mark.grade(category="masking", points=2, title="encode: no look at PAD")
+@pytest.mark.grade(category="masking", points=2, title="encode: padding is masked")
 def test_encoder_mask(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "encoder mask", only=content)
 
@@ -34,7 +34,7 @@ def test_decode(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "decode", only=content)
 
 
-@pytest.mark.grade(category="masking", points=3, title="decode: causal, and no look at PAD")
+@pytest.mark.grade(category="masking", points=3, title="decode: causal mask and padding mask")
 def test_decoder_masks(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "decoder masks", only=content)
 
@@ -54,31 +54,31 @@ def test_gradients(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "gradients")
 
 
-@pytest.mark.grade(category="behaviour", points=2, title="decode remembers nothing of encode")
+@pytest.mark.grade(category="behaviour", points=2, title="decode keeps no state from encode")
 def test_memory(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "memory", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="nothing of its own is dropped in train mode")
+@pytest.mark.grade(category="behaviour", points=1, title="adds no dropout in train mode")
 def test_train(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "train")
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="arguments by keyword")
+@pytest.mark.grade(category="behaviour", points=1, title="accepts keyword arguments")
 def test_keywords(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "keywords", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="float64 and bfloat16 come out as they go in")
+@pytest.mark.grade(category="behaviour", points=1, title="preserves float64 and bfloat16")
 def test_dtypes(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, "dtypes", only=content)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="arguments are left as they were")
+@pytest.mark.grade(category="behaviour", points=1, title="does not modify its arguments")
 def test_arguments_left_alone(component: Submission, seed: int) -> None:
     grading(component, seed).check(NAME, only=lambda name: name == CHANGED)
 
 
-@pytest.mark.grade(category="behaviour", points=1, title="makes tensors on its input's device")
+@pytest.mark.grade(category="behaviour", points=1, title="creates tensors on its input's device")
 def test_devices(component: Submission, seed: int) -> None:
     grading(component, seed).check_devices(NAME, "forward")

@@ -98,9 +98,7 @@ def test_a_class_that_could_be_anything_must_be_given_an_axis(file: Path) -> Non
     file.write_text("class Mine:\n    def __init__(self, size): ...\n    def forward(self, x): ...\n")
     with pytest.raises(ZooError) as caught:
         find(get_registry(), f"{file}:Mine")
-    assert "it cannot be told from Mine(size) for which axis it is made. Give --axis: one of" in str(
-        caught.value
-    )
+    assert "its axis cannot be inferred from Mine(size). Use --axis with one of" in str(caught.value)
     assert find(get_registry(), f"{file}:Mine", "norm-type").axis == "norm-type"
 
 

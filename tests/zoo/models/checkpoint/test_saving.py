@@ -181,7 +181,7 @@ def test_directories_are_made(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_not_ours_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(ZooError, match=r"holds no checkpoint of the zoo \(but thesis.txt"):
+    with pytest.raises(ZooError, match=r"is not a checkpoint \(it contains thesis.txt"):
         check_directory(tmp_path)
     with pytest.raises(ZooError, match="holds no checkpoint"):
         save_checkpoint(tmp_path, *tiny())

@@ -68,7 +68,7 @@ def test_heads_of_odd_width_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Heads of odd width cannot be halved: d_model=6 over num_heads=2"):
         DifferentialAttention(6, 2)
     with pytest.raises(
-        CombinationError, match=r"multiple of 2, but d_model=6 .* Take d_model=8. \(rule head-width\)"
+        CombinationError, match=r"multiple of 2, but d_model=6 .* Use d_model=8. \(rule head-width\)"
     ):
         build(make_blueprint(attention="differential", d_model=6, num_heads=2))
 

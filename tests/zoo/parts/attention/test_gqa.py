@@ -96,7 +96,7 @@ def test_key_heads_that_do_not_divide_the_heads_are_refused(shared: int) -> None
 
 
 def test_the_builder_names_the_rule() -> None:
-    with pytest.raises(CombinationError, match=r"Take num_kv_heads 1 or 2 or 4. \(rule kv-heads\)"):
+    with pytest.raises(CombinationError, match=r"Use num_kv_heads 1 or 2 or 4. \(rule kv-heads\)"):
         build(make_blueprint(attention="gqa:num_kv_heads=3", num_heads=4, d_model=16))
 
 

@@ -99,7 +99,7 @@ def test_an_additive_mask_has_the_dtype_of_the_scores() -> None:
 
 @pytest.mark.parametrize("keep", [[False, True], [True, False, True]])
 def test_lengths_refuses_what_no_length_says(keep: list[bool]) -> None:
-    with pytest.raises(ValueError, match=r"a hidden one stands before a visible one .* take mask=bool"):
+    with pytest.raises(ValueError, match=r"a hidden one comes before a visible one .* use mask=bool"):
         LengthsMask().encode(torch.tensor([[keep]]), torch.float32)
 
 
@@ -108,7 +108,7 @@ def test_lengths_refuses_that_in_a_compiled_graph_too() -> None:
     torch._dynamo.reset()
     encode = torch.compile(LengthsMask().encode, backend="eager", fullgraph=True)
     assert encode(KEEP, torch.float32).tolist() == [[2]]
-    with pytest.raises(RuntimeError, match=r"a hidden one stands before a visible one .* take mask=bool"):
+    with pytest.raises(RuntimeError, match=r"a hidden one comes before a visible one .* use mask=bool"):
         encode(~KEEP, torch.float32)
     torch._dynamo.reset()
 

@@ -79,7 +79,7 @@ def test_little_is_padded_and_batches_are_full() -> None:
 
 def test_one_sentence_beyond_the_limit_is_refused() -> None:
     assert epoch_batches([(5, 10)], 10, 0, 0) == [[0]]
-    with pytest.raises(ZooError, match=r"may have 10 tokens, and one sentence alone has 11"):
+    with pytest.raises(ZooError, match=r"may have 10 tokens, but the longest sentence has 11"):
         epoch_batches([(2, 2), (5, 11)], 10, 0, 0)
 
 

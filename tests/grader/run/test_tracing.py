@@ -1,0 +1,79 @@
+"""`zoo trace`: whole listings of small files, in a real worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli.trace import trace
+from tests import solution_file, template_file
+from zoo.core.errors import ZooError
+
+
+def listing(*arguments: object, columns: int = 80) -> str:
+    done = CliRunner().invoke(
+        trace, [*map(str, arguments), "--seed=1"], catch_exceptions=False, env={"COLUMNS": str(columns)}
+    )
+    assert done.exit_code == 0
+    assert all(len(line) <= columns for line in done.output.splitlines() if "#" in line and "returns" in line)
+    return done.output
+
+
+@pytest.fixture
+def feedforward(tmp_path: Path) -> Path:
+    file = tmp_path / "feedforward.py"
+    file.write_bytes(solution_file("feedforward").read_bytes())
+    return file
+
+
+def test_a_right_file_has_shapes_and_names_and_no_mark(feedforward: Path) -> None:
+    shown = listing(feedforward)
+    assert "No wrong value found" in shown
+    assert "# returns [" in shown
+    assert "\n>" not in shown
+
+
+def test_the_first_wrong_value_is_marked(feedforward: Path) -> None:
+    text = feedforward.read_text(encoding="utf-8")
+    assert "relu" in text
+    line = next(n for n, one in enumerate(text.splitlines(), 1) if "relu(" in one)
+    feedforward.write_text(text.replace("relu(", "softplus("), encoding="utf-8")
+    shown = listing(feedforward)
+    assert [one.split()[0] for one in shown.splitlines() if one.startswith(">")] == [f">{line}"]
+    assert f"First wrong value: line {line}." in shown
+
+
+def test_a_call_of_ones_own(feedforward: Path) -> None:
+    shown = listing(feedforward, "--call=FeedForward(6, 24)(float[3, 2, 6])")
+    assert "x [3, 2, 6]" in shown
+    assert "[3, 2, 24]" in shown
+    assert "not checked" in shown
+    assert "The call failed. " in listing(feedforward, "--call=FeedForward(6, 24)(float[3, 2, 7])")
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "said"),
+    [
+        ("def f(:", "", "Python cannot read the file"),
+        ("raise RuntimeError('no')", "", "RuntimeError: no"),
+        (template_file("feedforward").read_text(encoding="utf-8"), "", "is not written"),
+        ("x = 1", "", "no 'FeedForward'"),
+        ("x = 1", "Other", "no component 'Other'"),
+        ("x = 1", "x(1", "is not a valid call"),
+    ],
+)
+def test_what_cannot_be_traced_is_a_sentence(feedforward: Path, text: str, call: str, said: str) -> None:
+    feedforward.write_text(text, encoding="utf-8")
+    with pytest.raises(ZooError, match="(?i)" + said.replace("(", r"\(")):
+        listing(feedforward, f"--call={call}")
+
+
+def test_hostile_source_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "masks.py"
+    hostile = "# \x1b[31m \u202e turned\n" + solution_file("masks").read_text(encoding="utf-8")
+    file.write_text(hostile, encoding="utf-8")
+    shown = listing(file)
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown

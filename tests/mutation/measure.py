@@ -1,0 +1,277 @@
+"""Grades one mutant: is it killed, what is said of it, which lines are shown, does it differ from its base at all."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib
+import itertools
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from grader.author.matrix import WITHOUT_TRAINING
+from grader.catalog import get_exercise
+from grader.core.mutation import Mutant
+from grader.core.results import Result
+from grader.core.submission import SubmissionError
+from grader.core.value_trace import Place
+from grader.engine.contrast import same
+from grader.engine.grading import AnswerKey, Subject, answer_key, run
+from grader.engine.local import LocalSubmission
+from grader.engine.locate import Locator
+from grader.engine.place import Where
+from grader.engine.scenario import Observation, Scenario
+from grader.run.session import Session
+
+OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
+ENDLESS_S = 15.0  # CPU time to answer all scenarios and find the place; right files take less than one
+ALL_S = 90.0  # with the search for a name
+EQUAL = 10_000  # answers in which a survivor is compared with its base, ...
+EQUAL_S = 3.0  # ... or for so much CPU time
+UNCHANGED = "none"
+AT_A_LINE = re.compile(r"\bline \d+")  # an error of the code's own
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found out about one mutant.
+
+    Attributes:
+        id: of its text.
+        killed: a hidden test failed, or it does not end.
+        by: the test that failed first.
+        named: ids of known mistakes.
+        said: in what other words it was explained, "" if in none.
+        place: "right", "wrong", "none", or "" for one that is not killed.
+        lines: that are shown.
+        why: of the place, see `Where`; "endless" for one that does not end, "slow" for one whose mistake was looked
+            for too long.
+        proved: with right values there, the result was right.
+        seconds: of CPU, for the tests and the search for the mistake; what was computed for others is used again.
+        equal: on how many answers one that is not killed agrees with its base; "" for one that is killed. Where it
+            differs: the first scenario.
+        change: the changed line.
+    """
+
+    exercise: str
+    base: str
+    operator: str
+    line: int
+    end_line: int
+    id: str
+    killed: bool
+    by: str = ""
+    named: str = ""
+    said: str = ""
+    place: str = ""
+    lines: str = ""
+    why: str = ""
+    proved: str = ""
+    seconds: float = 0.0
+    equal: str = ""
+    change: str = ""
+
+
+def identity(text: str) -> str:
+    """A short name of a text."""
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12]
+
+
+@lru_cache(maxsize=1)
+def subject_of(exercise: str) -> Subject:
+    """What the exercise's suite brings along."""
+    found: Subject = importlib.import_module(f"{get_exercise(exercise).package}.suite.scenarios").SUBJECT
+    return found
+
+
+def submission_of(exercise: str, text: str) -> LocalSubmission:
+    """A file, in this process. Raises SubmissionError."""
+    wanted = get_exercise(exercise)
+    found = LocalSubmission.from_source(text, filename=wanted.file)
+    found.first_calls = getattr(importlib.import_module(wanted.reference), "FIRST_CALLS", {})
+    return found
+
+
+def measure(
+    exercise: str, base: tuple[str, str], mutant: Mutant, seed: int, *, name: bool = False, cold: bool = False
+) -> Row:
+    """Grade one mutant.
+
+    Args:
+        base: title and text of the right file that it was made of.
+        name: look for known mistakes too.
+        cold: compute all anew that is computed once for all grades with one seed.
+    """
+    title, original = base
+    row: dict[str, Any] = {
+        "exercise": exercise, "base": title, "operator": mutant.operator, "line": mutant.line,
+        "end_line": mutant.end_line, "id": identity(mutant.text), "change": changed_line(original, mutant),
+    }  # fmt: skip
+    if cold:
+        answer_key.cache_clear()
+    begun = time.process_time()
+    with quiet():
+        try:
+            with at_most(ENDLESS_S):
+                component, where = located(exercise, mutant.text, seed)
+        except TooLongError:
+            return Row(killed=True, place="none", why="endless", said="does not end", **row)
+        try:
+            with at_most(ALL_S):
+                results = graded(exercise, mutant.text, seed, name=name)
+        except TooLongError:
+            return Row(killed=True, place=verdict(original, mutant, where), why="slow", seconds=ALL_S, **row)
+        row["seconds"] = round(time.process_time() - begun, 2)
+        failed = [one for one in results if one.status != "passed"]
+        if not failed and not component:
+            equal = "" if mutant.operator == UNCHANGED else compared(exercise, original, mutant.text, seed)
+            return Row(killed=False, equal=equal, **row)
+    return Row(
+        killed=bool(failed),
+        by=failed[0].name if failed else "",
+        named=" ".join(dict.fromkeys(one.id for result in failed for one in result.mistakes)),
+        said=said_of(failed),
+        place=verdict(original, mutant, where),
+        lines=" ".join(map(str, where.lines)) if where else "",
+        why=where.why if where else "",
+        proved=str(where.proved) if where else "",
+        **row,
+    )
+
+
+def located(exercise: str, text: str, seed: int) -> tuple[str, Where | None]:
+    """The first component that is wrong, "" if none is, and the place of the mistake."""
+    with torch.random.fork_rng(devices=[]):
+        try:
+            locator = Locator(submission_of(exercise, text), text, subject_of(exercise), seed)
+            for component in get_exercise(exercise).components:
+                wrong = locator.wrong(component)
+                if wrong:
+                    return component, locator.place(wrong)
+        except SubmissionError as error:
+            return "load", Where(Place(error.line, error.line), "error") if error.line else None
+    return "", None
+
+
+def graded(exercise: str, text: str, seed: int, *, name: bool) -> list[Result]:
+    """The results of all tests but training ones."""
+    session = Session(
+        get_exercise(exercise),
+        lambda: submission_of(exercise, text),
+        source=text,
+        seed=seed,
+        **({} if name else {"naming_budget_s": 0.0}),  # type: ignore[arg-type]
+    )
+    return session.run(WITHOUT_TRAINING)
+
+
+def said_of(failed: Sequence[Result]) -> str:
+    """What explains a failure beside a name: an error of the code's own, at its line, or words on the place."""
+    for result in failed:
+        explained = getattr(result, "explanation", "")
+        if explained:
+            return str(explained)[:200]
+        first = result.message.partition("\n")[0]
+        if result.status == "error":
+            return f"GRADER BROKE: {first}"[:200]
+        if result.status == "failed" and (AT_A_LINE.search(result.message) or result.name == "load"):
+            return first[:200]
+    return ""
+
+
+def verdict(original: str, mutant: Mutant, where: Where | None) -> str:
+    """Whether the changed line is among those that are shown; for a statement left out, the one before or after."""
+    if where is None:
+        return "none"
+    right = set(range(mutant.line, mutant.end_line + 1))
+    if mutant.operator in OMITTED:
+        right |= _neighbours(original, mutant)
+    return "right" if right & set(where.lines) else "wrong"
+
+
+def _neighbours(original: str, mutant: Mutant) -> set[int]:
+    """The lines of the statements before and after those that were changed."""
+    nodes = [node for node in ast.walk(ast.parse(original)) if isinstance(node, ast.stmt)]
+    before = [node for node in nodes if (node.end_lineno or 0) < mutant.line]
+    after = [node.lineno for node in nodes if node.lineno > mutant.end_line]
+    last = max(before, key=lambda node: (node.end_lineno or 0, node.lineno), default=None)
+    found = set(range(last.lineno, (last.end_lineno or 0) + 1)) if last is not None else set()
+    return found | ({min(after)} if after else set())
+
+
+def compared(exercise: str, original: str, text: str, seed: int) -> str:
+    """How many answers of a mutant are those of its base or right too, on other seeds; or where they are not."""
+    count, subject = 0, subject_of(exercise)
+    with contextlib.suppress(TooLongError), at_most(EQUAL_S):
+        base, changed = submission_of(exercise, original), submission_of(exercise, text)
+        for other in itertools.count(seed + 1):
+            key = AnswerKey(subject, other)
+            for scenario in key.scenarios:
+                got = _answer(scenario, changed, other)
+                # a bias less, say, is another choice where the contract leaves it free, and may be right too
+                alike = same(scenario, _answer(scenario, base, other), got)
+                if not alike and not same(scenario, key.right(scenario, got.free), got):
+                    return f"differs, seed {other}: {scenario.component}, {scenario.title}"[:120]
+                count += 1
+            if count >= EQUAL:
+                break
+    return str(count)
+
+
+def _answer(scenario: Scenario, submission: LocalSubmission, seed: int) -> Observation:
+    try:
+        return run(scenario, submission, seed=seed)
+    except SubmissionError as error:
+        return Observation(error=error)
+
+
+def changed_line(original: str, mutant: Mutant) -> str:
+    """The first line that differs, as it is in the mutant."""
+    pairs = zip(original.splitlines(), mutant.text.splitlines(), strict=False)
+    return next((new.strip() for old, new in pairs if old != new), "")[:100]
+
+
+class TooLongError(Exception):
+    """The time is used up."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise TooLongError after so much CPU time of this process, whatever runs in it."""
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt  # which neither a submission nor a test may keep
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise TooLongError from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing that a file prints, and nothing that it changes for good."""
+    with contextlib.ExitStack() as stack:
+        nowhere = stack.enter_context(Path(os.devnull).open("w"))
+        stack.enter_context(contextlib.redirect_stdout(nowhere))
+        stack.enter_context(contextlib.redirect_stderr(nowhere))
+        stack.enter_context(torch.random.fork_rng(devices=[]))
+        stack.callback(torch.set_default_dtype, torch.float32)
+        stack.callback(torch.set_grad_enabled, True)
+        yield
