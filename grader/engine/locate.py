@@ -90,10 +90,14 @@ class Locator:
         source: its text.
         subject: the exercise.
         seed: of its scenarios.
+        deadline: of `time.monotonic`.
     """
 
-    def __init__(self, submission: Recordable, source: str, subject: Subject, seed: int) -> None:
+    def __init__(
+        self, submission: Recordable, source: str, subject: Subject, seed: int, deadline: float = math.inf
+    ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
+        self._deadline = deadline
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
@@ -231,6 +235,8 @@ class Locator:
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
     ) -> tuple[ValueTrace, Observation]:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError("looking for the place takes too long")
         self.submission.record(patches)
         try:
             got = self._grading.ask(scenario, exact=exact)
