@@ -87,7 +87,9 @@ def _from_input() -> tuple[str, ...]:
     try:
         texts = () if sys.stdin.isatty() else tuple(sys.stdin.read().split())
     except UnicodeDecodeError as error:
-        raise ZooError(f"Standard input is no text: {error}.") from error
+        raise ZooError(f"Standard input is not valid UTF-8: {error}.") from error
     if not texts:
-        raise ZooError("No text was given: name some, as in `zoo predict DIR hello`, or pipe them in.")
+        raise ZooError(
+            "No text: pass it as an argument, as in `zoo predict DIR hello`, or on standard input."
+        )
     return texts

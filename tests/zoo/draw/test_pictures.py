@@ -134,7 +134,10 @@ class TestSchedule:
 
 
 class TestModel:
-    @pytest.mark.parametrize("name", get_presets())
+    @pytest.mark.parametrize(
+        "name",
+        [pytest.param(name, marks=[pytest.mark.slow] * (i % 4 > 0)) for i, name in enumerate(get_presets())],
+    )
     def test_every_preset_fits(self, name: str) -> None:
         figure = zoo.draw.model(name)
         assert not misplaced(figure)
@@ -286,7 +289,13 @@ PAIRS = [
 
 
 class TestDiff:
-    @pytest.mark.parametrize(("axis", "a", "b"), PAIRS, ids=[pair[0] for pair in PAIRS])
+    @pytest.mark.parametrize(
+        ("axis", "a", "b"),
+        [
+            pytest.param(*pair, id=pair[0], marks=[pytest.mark.slow] * (i % 4 > 0))
+            for i, pair in enumerate(PAIRS)
+        ],
+    )
     def test_every_axis_has_a_picture(self, axis: str, a: str, b: str) -> None:
         figure = zoo.draw.diff(axis, a, b)
         assert isinstance(figure, Figure)

@@ -134,7 +134,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
     path = folder / INDEX
     if not path.is_file():
         missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such folder"
-        raise ZooError(f"'{folder}' is no run: {missing}. `zoo train {TASK} RUN` makes one.")
+        raise ZooError(f"'{folder}' is not a run: {missing}. `zoo train {TASK} RUN` makes one.")
     with reporting_os_errors(f"{path} cannot be read"):
         data = path.read_bytes()
     try:
@@ -146,7 +146,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
         if tuple(names) not in (TOGETHER, APART):
             raise KeyError("tokenizers")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ZooError(f"{path} is damaged or no run of the zoo. Restore it, or train again.") from error
+        raise ZooError(f"{path} is damaged or not a run. Restore it, or train again.") from error
     loaded = [Subwords.load(folder / name) for name in names]
     blueprint = Blueprint.from_json(index["blueprint"])
     files = [choice.name for choice in blueprint.choices.values() if FILE_SPEC.match(choice.name)]

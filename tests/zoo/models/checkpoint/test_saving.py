@@ -185,7 +185,7 @@ def test_a_directory_that_is_not_ours_is_refused_and_left_as_it_is(tmp_path: Pat
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(ZooError, match=r"is not a checkpoint \(it contains thesis.txt"):
         check_directory(tmp_path)
-    with pytest.raises(ZooError, match="holds no checkpoint"):
+    with pytest.raises(ZooError, match="is not a checkpoint"):
         save_checkpoint(tmp_path, *tiny())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
