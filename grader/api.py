@@ -90,7 +90,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "one_token",
     ),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.client": ("Client", "in_words", "parameter_facts", "describe_outcome"),
+    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts"),
     "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": (
         "alike_along",

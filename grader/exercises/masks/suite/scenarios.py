@@ -45,7 +45,7 @@ def described(answer: Mapping[str, Tensor | str]) -> Answer:
         "shape": str(list(output.shape)),
         "dtype": str(output.dtype).removeprefix("torch."),
     }
-    if output.dtype == torch.bool and output.dim() == 4:
+    if output.dtype == torch.bool and output.dim() == 4 and output.numel():
         if output.size(2) == 1:
             facts["keys"] = output[:, 0, 0]
         else:
