@@ -146,10 +146,12 @@ class RightValues:
 
     def _whole(self, numbers: Tensor) -> Right | None:
         summary = _summary(numbers)
+        size, total = numbers.numel(), summary[0]
+        wide = 2 * self.close * (2 + max(abs(total), math.sqrt(summary[1]))) * (1 + size)
         near = [
             one
-            for one in self._by_size.get(numbers.numel(), ())
-            if self._near(one.summary, summary, numbers.numel())
+            for one in self._by_size.get(size, ())
+            if abs(one.summary[0] - total) <= wide and self._near(one.summary, summary, size)
         ]
         near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name))
         return next((one for one in near if same_layout(numbers, one.numbers, self.close)), None)

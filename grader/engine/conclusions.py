@@ -28,6 +28,22 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "train mode": ("train-mode-wrong", "The results are right in eval mode, but not in train mode."),
     "a bool mask": ("mask-bool-unsupported", "The code does not cope with bool masks."),
     "an additive mask": ("mask-additive-unsupported", "The code does not cope with additive (float) masks."),
+    "a long sequence": (
+        "length-limited", "Only long sequences come out wrong: a largest length, or a window, is built into the code.",
+        "Which number in the code is a length, where x.size(1) should be?",
+    ),
+    "many sentences": (
+        "batch-limited", "Only large batches come out wrong: a largest number of sentences is built into the code.",
+        "Which number in the code is a batch size, where x.size(0) should be?",
+    ),
+    "wide vectors": (
+        "width-limited", "Only wide vectors come out wrong: a largest width is built into the code.",
+        "Which number in the code is a width, where x.size(-1) should be?",
+    ),
+    "large numbers": (
+        "range-limited", "Only large numbers come out wrong: they are cut off, or lose digits, on the way.",
+        "Search for clamp, for activations that level off, and for conversions to another dtype.",
+    ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
     "an odd size": ("assumes-even", "The code does not cope with odd sizes."),

@@ -21,6 +21,7 @@ from grader.worker import (
     components,
     device_trace,
     failures,
+    global_state,
     parts,
     source,
     value_trace,
@@ -55,7 +56,8 @@ class LocalSubmission:
         """
         with _as_submission_error(filename):
             try:
-                module = source.load(text.encode(), filename)
+                with global_state.restored(on_import=True):
+                    module = source.load(text.encode(), filename)
             except source.NotPythonError as error:
                 found = failures.describe_syntax(error.__cause__ or error, filename)
                 raise SubmissionError(**found.fields()) from error

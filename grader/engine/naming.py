@@ -127,18 +127,17 @@ class Namer:
         self.findings, self.mistakes, self._known, self._deadline = findings, mistakes, known, deadline
 
     def alone(self) -> list[Account]:
-        """The one mistake that gives all the answers, or all of those that are finite numbers."""
+        """Return the one mistake that gives all the answers, or all of those on one path; or nothing."""
+        return self._single(self.findings.order()) or self._on_one_path()
+
+    def alone_where_finite(self) -> list[Account]:
+        """Return the one mistake that gives all the finite answers, if most of the wrong ones are."""
         every = self.findings.order()
         finite = [
             i for i in every if all(bool(x.isfinite().all()) for x in self.findings.got[i].values.values())
         ]
         most = 2 * len(set(finite) & set(self.findings.wrong)) > len(self.findings.wrong)
-        for order in (every, finite) if most and len(finite) < len(every) else (every,):
-            for base in range(len(self._known.bases)):
-                found = self._first(self._singles(base), order)
-                if found is not None:
-                    return [self._whole(found, len(order))]
-        return self._on_one_path()
+        return self._single(finite) if most and len(finite) < len(every) else []
 
     def _on_one_path(self) -> list[Account]:
         """The one mistake that gives the answers wherever a condition is met, if all is right where it is not."""
@@ -172,8 +171,15 @@ class Namer:
             yield words, {i for i in every if words in traits[i]}
 
     def several(self) -> list[Account]:
-        """Two mistakes at once, or mistakes that each explain a part; nothing if none was recognised."""
-        return self._two_at_once() or self._in_parts()
+        """Two mistakes at once, one where numbers are finite, or several in parts; nothing if none was recognised."""
+        return self._two_at_once() or self.alone_where_finite() or self._in_parts()
+
+    def _single(self, order: Sequence[int]) -> list[Account]:
+        for base in range(len(self._known.bases)):
+            found = self._first(self._singles(base), order)
+            if found is not None:
+                return [self._whole(found, len(order))]
+        return []
 
     def _singles(self, base: int) -> Iterator[Candidate]:
         return (c for mistake in self.mistakes for c in self._known.singles(mistake, base))
