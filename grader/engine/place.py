@@ -619,7 +619,8 @@ def refs(item: Plain) -> Iterator[Ref]:
 def first_wrong(flow: Flow) -> int | None:
     """The event to blame for a wrong value."""
     suspects = flow.suspects()
-    return next((one for one in suspects if one in flow.reaching), suspects[0] if suspects else None)
+    reaching = [one for one in suspects if one in flow.reaching or not flow.reaching]
+    return reaching[0] if reaching else None
 
 
 def downstream(flow: Flow, index: int) -> list[int]:
