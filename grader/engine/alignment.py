@@ -283,23 +283,25 @@ def plain_name(name: str) -> str:
 
 
 def labelled(steps: Any, values: RightValues) -> Any:
-    """The same steps; what each gives is added to the right values under its name."""
+    """The same steps; what each gives is added to the right values under its name: in `NAMES`, if they have these."""
     if not is_dataclass(steps) or isinstance(steps, type):
         return steps
     changed = {}
     for one in fields(steps):
         step = getattr(steps, one.name)
         if callable(step):
-            changed[one.name] = _named_step(one.name, step, values)
+            name = getattr(steps, "NAMES", {}).get(one.name, one.name.replace("_", " "))
+            changed[one.name] = _named_step(name, step, values)
     return replace(steps, **changed)
 
 
 def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Callable[..., Any]:
-    label = name.replace("_", " ")
-
     def run(*args: Any, **kwargs: Any) -> Any:
         result = step(*args, **kwargs)
-        values.add(label, result)
+        if any(result is one for one in args):  # the step that does nothing
+            return result
+        words = [one for one in args if isinstance(one, str)]  # "q", "src": which one it is
+        values.add(name.format(*words, ""), result)
         return result
 
     return wraps(step)(run) if hasattr(step, "__name__") else run

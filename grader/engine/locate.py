@@ -20,6 +20,7 @@ from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
 from grader.engine.edits import Edits
+from grader.engine.explanation import Explanations
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
@@ -89,10 +90,14 @@ class Locator:
         source: its text.
         subject: the exercise.
         seed: of its scenarios.
+        deadline: of `time.monotonic`.
     """
 
-    def __init__(self, submission: Recordable, source: str, subject: Subject, seed: int) -> None:
+    def __init__(
+        self, submission: Recordable, source: str, subject: Subject, seed: int, deadline: float = math.inf
+    ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
+        self._deadline = deadline
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
@@ -100,6 +105,7 @@ class Locator:
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
+        self._explanations = Explanations(subject, seed, source, solution_text)
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -127,6 +133,10 @@ class Locator:
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
+        found = self._place(wrong)
+        return None if found is None else self._explanations.complete(found)
+
+    def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self._odd.clear()
@@ -176,6 +186,7 @@ class Locator:
             if number % 8 == 0 and self._late():
                 break
             if self._is_right(text, asked):
+                self._explanations.edited(line, text)
                 return line
         for line, text in islice(edits.forced(), MOST_FORCED):  # with it what was right may be wrong
             if self._late():
@@ -209,7 +220,11 @@ class Locator:
                 wrong.names
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
-                return self._look(flow, replace(wrong, got=again), exact=in_doubles)
+                self._explanations.proof = None
+                found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
+                if found is not None:
+                    self._explanations.add(flow, found, wrong.scenario, wrong.got.free, exact=in_doubles)
+                return found
         return None
 
     def named(self, scenario: Scenario) -> tuple[ValueTrace, RightValues]:
@@ -220,6 +235,8 @@ class Locator:
     def _recorded(
         self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
     ) -> tuple[ValueTrace, Observation]:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError("looking for the place takes too long")
         self.submission.record(patches)
         try:
             got = self._grading.ask(scenario, exact=exact)
@@ -293,6 +310,7 @@ class Locator:
                 tried = {**patches, event.number: numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
+                    self._explanations.proof = numbers
                     return True, True, expected or name
                 after = Flow(trace, self.source, flow.right)
                 if len(after.vindicated) > len(flow.vindicated) + 1:

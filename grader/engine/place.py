@@ -111,7 +111,7 @@ class Source:
 
     def reads(self, place: Place) -> Iterator[ast.expr]:
         """Names and attributes that an expression reads."""
-        for line in range(place.line, place.end_line + 1):
+        for line in range(place.line, min(place.end_line, len(self._lines)) + 1):
             for node in self._reads.get(line, ()):
                 after = place.column is None or line > place.line or node.col_offset >= place.column
                 before = (
