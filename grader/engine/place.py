@@ -62,7 +62,8 @@ class Where:
         proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
         evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
-            does, "alike" if a right run did the same with the same values and got something else, or "".
+            does, "alike" if a right run did the same with the same values and got something else, "narrow" if hardly
+            any other line has wrong values, or "".
         agreed: how many scenarios have this place.
     """
 
@@ -662,7 +663,7 @@ def other_default(flow: Flow) -> Where | None:
             if plain and value != right[name]:
                 line = flow.source.default(event.place.line, name)
                 if line is not None:
-                    return Where(Place(line, line), "value")
+                    return Where(Place(line, line), "value", evidence="alike")
     return None
 
 
