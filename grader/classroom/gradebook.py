@@ -447,7 +447,7 @@ class Gradebook:
                             mistake["id"],
                             mistake["text"],
                             mistake["hint"],
-                            mistake.get("line"),
+                            (mistake.get("where") or {}).get("line"),
                         ),
                     )
                     place += 1

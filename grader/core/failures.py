@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from grader.core.spots import Spot, Spots
+
 
 @dataclass(frozen=True)
 class Named:
@@ -16,6 +18,7 @@ class Named:
         formula: the line of the formula that is broken, as it should read ("" where there is none).
         hint: what to look at next, without giving the solution away.
         source: paper section or public thread where people met it ("" if common knowledge).
+        where: its place in the submission's file, if that was found.
     """
 
     id: str
@@ -23,6 +26,7 @@ class Named:
     formula: str = ""
     hint: str = ""
     source: str = ""
+    where: Spot | None = None
 
 
 def with_care(named: Named) -> Named:
@@ -51,8 +55,15 @@ class Unexplained(Exception):
         explain: gives the `Failed`, or the submission's own error where no mistake is known. It stops looking for
             mistakes at a deadline (of `time.monotonic`). Raises SubmissionError if the submission fails meanwhile.
         failed: what can be said without looking for mistakes.
+        locate: finds their places, when all mistakes have been looked for: from the file's text and a deadline to
+            places. What it raises means that there are none.
     """
 
-    def __init__(self, explain: Callable[[float], Exception], failed: Callable[[], Exception]) -> None:
+    def __init__(
+        self,
+        explain: Callable[[float], Exception],
+        failed: Callable[[], Exception],
+        locate: Callable[[str, float], Spots] = lambda _source, _deadline: {},
+    ) -> None:
         super().__init__("a hidden test failed")
-        self.explain, self.failed = explain, failed
+        self.explain, self.failed, self.locate = explain, failed, locate

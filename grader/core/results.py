@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from grader.core.failures import Named
+from grader.core.spots import Lines, Spot, Spots, in_file
 
 Status = Literal["passed", "failed", "error", "skipped"]
 
@@ -42,6 +43,7 @@ class Result:
         mistakes: the known mistakes that explain a failure.
         picture: a picture in text, or "".
         duration_s: wall time, with the search for the mistakes, where that was made for this test.
+        where: the place in the submission's file that is wrong, if that was found.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Result:
     mistakes: tuple[Named, ...] = ()
     picture: str = ""
     duration_s: float = field(default=0.0, compare=False)
+    where: Spot | None = None
 
     def cleaned(self) -> Result:
         """The same, safe to print."""
@@ -63,6 +66,13 @@ class Result:
         )
         picture = clean(self.picture, PICTURE_LIMIT)
         return replace(self, message=clean(self.message), mistakes=mistakes, picture=picture)
+
+    def placed(self, spots: Spots, lines: Lines) -> Result:
+        """The same with those of the places that the file has: by the id of a mistake, "" for the failure as such."""
+        found = in_file(spots, lines)
+        mistakes = tuple(replace(m, where=found.get(m.id, m.where)) for m in self.mistakes)
+        where = next((m.where for m in mistakes if m.where is not None), None)
+        return replace(self, mistakes=mistakes, where=where or found.get("", self.where))
 
 
 @dataclass(frozen=True)
@@ -116,5 +126,6 @@ class Grade:
         found: dict[str, Named] = {}
         for result in self.results:
             for mistake in result.mistakes:
-                found.setdefault(mistake.id, mistake)
+                if mistake.id not in found or found[mistake.id].where is None:
+                    found[mistake.id] = mistake
         return tuple(found.values())

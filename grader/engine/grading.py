@@ -16,17 +16,21 @@ import torch
 from grader.catalog import get_mistakes
 from grader.core.explain import same_failure
 from grader.core.failures import Failed, Named, Unexplained
+from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
+from grader.core.value_trace import Recordable
 from grader.engine.client import Client
-from grader.engine.conclusions import conclude, nothing
+from grader.engine.conclusions import conclude, first
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
 from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
+from grader.engine.settings import changed_setting
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
+MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 BY_CHANCE = {"train mode", "dropout in train mode"}
 
@@ -89,7 +93,13 @@ def run(
         client = Client(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
         try:
             answer = scenario.ask(client)
-            found = replace(observe(answer), unread=client.unread, free=tuple(client.free.items()))
+            found = replace(
+                observe(answer),
+                unread=client.unread,
+                free=tuple(client.free.items()),
+                chosen=tuple(client.chosen.items()),
+                extra=tuple(client.extra.items()),
+            )
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
@@ -148,6 +158,7 @@ class Grading:
         self._reading: dict[Choice, int] = {}
         self._choice: dict[str, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
+        self._places: dict[str, Spots] = {}
 
     def got(self, scenario: Scenario) -> Observation:
         """The submission's answer."""
@@ -230,6 +241,7 @@ class Grading:
             raise Unexplained(
                 lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
                 lambda: self._failure(wrong, first, len(asked), None),
+                lambda source, deadline: self.places(component, source, deadline),
             )
 
     def check_devices(self, component: str, *groups: str, cause: str = "") -> None:
@@ -250,7 +262,11 @@ class Grading:
                 known = [one.named for one in accounts if one.named.id == cause]
                 return Failed(found.message, mistakes=known or found.mistakes)
 
-            raise Unexplained(explain, lambda: found) from None
+            raise Unexplained(
+                explain,
+                lambda: found,
+                lambda source, deadline: self.places(component, source, deadline) if cause else {},
+            ) from None
         if not ran:
             self.check(component, *groups)
 
@@ -285,13 +301,42 @@ class Grading:
         """All that was found on one component, and the mistakes behind it."""
         if component not in self._accounts:
             findings = self._findings(component)
-            obvious = self.subject.obvious(findings) if findings.wrong else None
+            obvious = changed_setting(findings) or (
+                self.subject.obvious(findings) if findings.wrong else None
+            )
             if obvious is not None:
                 accounts = [Account(obvious, frozenset(findings.wrong), "")]
             else:
                 findings, accounts = self._searched(component, findings, deadline)
             self._accounts[component] = findings, accounts
         return self._accounts[component]
+
+    def places(self, component: str, source: str, deadline: float = math.inf) -> Spots:
+        """The places of one component's mistakes, by id, see `grader.engine.places`. Looked for once.
+
+        Args:
+            source: the file's text.
+            deadline: of `time.monotonic`.
+
+        Raises:
+            SubmissionError: it failed meanwhile.
+        """
+        if component not in self._places:
+            self._places[component] = {}  # also where it fails
+            self._places[component] = self._found_places(component, source, deadline)
+        return self._places[component]
+
+    def _found_places(self, component: str, source: str, deadline: float) -> Spots:
+        from grader.engine.locate import Locator  # it is made of gradings itself
+        from grader.engine.places import find_places
+
+        if len(source) > MOST_SOURCE or not isinstance(self.submission, Recordable):
+            return {}
+        findings, accounts = self.explained(component, deadline)
+        if not findings.wrong:
+            return {}
+        locator = Locator(self.submission, source, self.subject, self.seed, deadline)
+        return find_places(locator, component, findings, accounts)
 
     def _searched(
         self, component: str, findings: Findings, deadline: float
@@ -309,7 +354,7 @@ class Grading:
             left = [i for i in left if not any(i in a.scenarios for a in echoes)]
         if left and not (broken and broken.wrong):
             rest = replace(findings, wrong=left)
-            named = nothing(rest) or self.subject.conclude(rest) or conclude(rest)
+            named = first(rest) or self.subject.conclude(rest) or conclude(rest)
             accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
         return findings, accounts
 
@@ -337,7 +382,7 @@ class Grading:
         if found:
             return found
         findings.random = self._is_random(findings)
-        if not thorough or findings.random or nothing(findings) is not None:
+        if not thorough or findings.random or first(findings) is not None:
             return namer.alone_where_finite()
         return namer.several()
 

@@ -7,6 +7,7 @@ run has may be right all the same, in the submission's own way of doing it: it i
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +111,7 @@ class Source:
 
     def reads(self, place: Place) -> Iterator[ast.expr]:
         """Names and attributes that an expression reads."""
-        for line in range(place.line, place.end_line + 1):
+        for line in range(place.line, min(place.end_line, len(self._lines)) + 1):
             for node in self._reads.get(line, ()):
                 after = place.column is None or line > place.line or node.col_offset >= place.column
                 before = (
@@ -305,10 +306,15 @@ class Flow:
         self._counterparts: dict[int, Counterpart | None] = {}
         self._parts: set[int] = set()  # values that are a slice of a right one: not wrong, but no evidence
         self.inputs = [self._inputs(index) for index in range(len(self.events))]
-        self.uses: dict[int, list[int]] = {}
-        for index, given in enumerate(self.inputs):
-            for one in given:
-                self.uses.setdefault(one, []).append(index)
+
+    def beside(self, right: RightValues) -> Flow:
+        """The same run beside another right one."""
+        found = copy.copy(self)
+        found.right = right
+        found._found, found._right, found._counterparts, found._parts = {}, {}, {}, set()
+        for name in ("vindicated", "_there"):
+            vars(found).pop(name, None)
+        return found
 
     def producer(self, value: int) -> int | None:
         """The event that made a value; of one that came from elsewhere, the one that made the same numbers."""

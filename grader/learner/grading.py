@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.learner.folder import Folder, folder_of
+from grader.learner.hints import PLACE
 from grader.learner.record import Entry, update
 
 if TYPE_CHECKING:
@@ -45,15 +46,17 @@ def after(entry: Entry, grade: Grade) -> Entry:
     if any(result.status == "error" for result in grade.results):
         return entry  # the grader's fault
     ids = tuple(mistake.id for mistake in grade.mistakes)
+    place = found_place(grade)
     found = replace(
         entry,
         mistakes=ids,
         component=failed_component(grade),
+        place=place,
         advice=" ".join(grade.mistakes[0].hint.split()) if ids else "",
         hints={
             of: count
             for of, count in entry.hints.items()
-            if of in ids or not _is_mistake(of, grade.components)
+            if of in ids or of in grade.components or (of == PLACE and place == entry.place)
         },
     )
     if grade.selection:
@@ -65,8 +68,12 @@ def after(entry: Entry, grade: Grade) -> Entry:
     return replace(found, state="tried", points=f"{grade.points:g}/{grade.max_points:g}")
 
 
-def _is_mistake(name: str, components: tuple[str, ...]) -> bool:
-    return name not in components
+def found_place(grade: Grade) -> str:
+    """Return the line of the first failure and the function around it, or ""."""
+    for result in grade.results:
+        if result.status == "failed" and result.where is not None:
+            return " ".join(filter(None, [str(result.where.line), result.where.region]))
+    return ""
 
 
 def failed_component(grade: Grade) -> str:

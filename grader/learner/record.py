@@ -1,6 +1,6 @@
 """The record of a learner's progress: a small text file beside the exercises, one line per exercise.
 
-    attention: tried; points 12/50; mistakes missing-scale; at MultiHeadAttention; hints MultiHeadAttention 2
+    attention: tried; points 12/50; at MultiHeadAttention; place 14 attention_weights; mistakes missing-scale
 
 Lines and parts of lines that are not recognised are kept unchanged.
 """
@@ -41,9 +41,10 @@ class Entry:
         points: of the last whole grade, or of the one that solved it: "12/50", or "".
         mistakes: ids of the mistakes named last.
         component: the function or class that failed first in the last grade, or "".
-        hints: how many hints were shown, by component, and by the id of a mistake.
+        hints: how many hints were shown, by component, by the id of a mistake, and under "place".
         advice: the hint of the first of `mistakes`, or "".
         more: parts of the line that are not recognised.
+        place: the line that was found wrong in the last grade, and its function ("14 attention_weights"), or "".
     """
 
     state: State = "new"
@@ -53,6 +54,7 @@ class Entry:
     hints: Mapping[str, int] = field(default_factory=dict)
     advice: str = ""
     more: tuple[str, ...] = ()
+    place: str = ""
 
     def line(self, name: str) -> str:
         """Return the line of the exercise `name`."""
@@ -61,7 +63,7 @@ class Entry:
             self.state,
             *(
                 f"{word} {value}"
-                for word, value in (("points", self.points), ("at", self.component))
+                for word, value in (("points", self.points), ("at", self.component), ("place", self.place))
                 if value
             ),
             *([f"mistakes {', '.join(self.mistakes)}"] if self.mistakes else []),
@@ -81,7 +83,7 @@ def _entry(state: str, rest: str) -> Entry:
     more = []
     for part in (one.strip() for one in before.split(";")[1:]):
         word, _, value = part.partition(" ")
-        if word in ("points", "at", "mistakes", "hints") and value.strip() and word not in found:
+        if word in ("points", "at", "place", "mistakes", "hints") and value.strip() and word not in found:
             found[word] = value.strip()
         elif part:
             more.append(part)
@@ -90,6 +92,7 @@ def _entry(state: str, rest: str) -> Entry:
         points=found.get("points", ""),
         mistakes=tuple(one.strip() for one in found.get("mistakes", "").split(",") if one.strip()),
         component=found.get("at", ""),
+        place=found.get("place", ""),
         hints={of: int(count) for of, count in _HINT.findall(found.get("hints", ""))},
         advice=advice.strip() if separator else "",
         more=tuple(more),

@@ -58,6 +58,10 @@ class GradescopeReport:
             "visibility": "visible",
             "stdout_visibility": "hidden",
             "tests": results,
-            "extra_data": {"exercise": grade.exercise, "mistakes": [one.id for one in grade.mistakes]},
+            "extra_data": {
+                "exercise": grade.exercise,
+                "mistakes": [one.id for one in grade.mistakes],
+                "lines": [one.where and one.where.line for one in grade.mistakes],
+            },
         }
         click.echo(json.dumps(report, indent=2))

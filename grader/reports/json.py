@@ -10,10 +10,15 @@ import click
 
 from grader.core.failures import Named
 from grader.core.results import Grade, Result, clean
+from grader.core.spots import Spot
 
 
-def _mistakes(mistakes: Iterable[Named]) -> list[dict[str, str]]:
-    return [{"id": mistake.id, "text": mistake.text} for mistake in mistakes]
+def _mistakes(mistakes: Iterable[Named]) -> list[dict[str, Any]]:
+    return [{"id": one.id, "text": one.text, "where": _where(one.where)} for one in mistakes]
+
+
+def _where(spot: Spot | None) -> dict[str, Any] | None:
+    return None if spot is None else spot.as_object()
 
 
 def _test(result: Result) -> dict[str, Any]:
@@ -25,6 +30,7 @@ def _test(result: Result) -> dict[str, Any]:
         "max_points": result.max_points,
         "message": result.message,
         "mistakes": _mistakes(result.mistakes),
+        "where": _where(result.where),
     }
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import click
 
 from grader.core.results import Grade, Result, clean
+from grader.reports.places import plain
 
 OUTCOMES = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
@@ -16,6 +17,9 @@ def _case(suite: ET.Element, grade: Grade, result: Result) -> None:
     classname = f"{grade.exercise}.{result.category}"
     spent = f"{result.duration_s:.3f}"
     case = ET.SubElement(suite, "testcase", classname=classname, name=result.title, time=spent)
+    if result.where is not None:
+        case.set("file", clean(grade.file))
+        case.set("line", str(result.where.line))
     if result.status not in OUTCOMES:
         return
     names = ", ".join(one.id for one in result.mistakes)
@@ -24,6 +28,8 @@ def _case(suite: ET.Element, grade: Grade, result: Result) -> None:
     if result.status != "skipped":
         outcome.set("type", names or result.status)
         said = [line for one in result.mistakes for line in (one.text, one.formula, one.hint)]
+        spots = list(dict.fromkeys([result.where, *(one.where for one in result.mistakes)]))
+        said = [plain(spot) for spot in spots if spot is not None] + said
         outcome.text = "\n".join(filter(None, [*said, result.message, result.picture]))
 
 

@@ -17,9 +17,12 @@ from tabulate import tabulate
 from grader.catalog import get_exercises
 from grader.core.failures import Named
 from grader.core.results import Grade, Result, clean
+from grader.core.spots import Spot
+from grader.reports.places import place_lines
 
 WIDTH = 80
-DIAGNOSIS_LINES = 5  # with the heading, above the numbers
+DIAGNOSIS_LINES = 5  # above the numbers, with the heading where no place is shown
+_MARKS = re.compile(r"^( +)(\^+)")
 _COLOURS = {"passed": "green", "failed": "red", "error": "magenta", "skipped": "yellow"}
 
 
@@ -127,16 +130,24 @@ def _failure(result: Result, explained: Collection[str], show_all: bool) -> Iter
         return click.style(text, fg=_COLOURS[result.status], bold=True)
 
     new = [mistake for mistake in result.mistakes if mistake.id not in explained]
+    below: list[str] = []
     for mistake in new:
         yield heading(mistake.id)
-        yield from _diagnosis(mistake, show_all)
+        place = _place(
+            mistake.where, most=DIAGNOSIS_LINES - min(3, max(2, _lines(_sentences(mistake.text)[0])))
+        )
+        yield from place
+        yield from _diagnosis(mistake, show_all, len(place), below)
     known = ", ".join(m.id for m in result.mistakes if m.id in explained)
     if known:
         yield heading(f"{known} (see above)")
     if not result.mistakes:
         kind = "grader error" if result.status == "error" else "failed"
         yield heading(f"{kind}: {result.title}")
-    yield from _wrap(result.message, indent="    ")
+    message, place = _without_place(result)
+    yield from place
+    yield from _wrap(message, indent="    ")
+    yield from below
     for mistake in new:
         yield from _indented("Hint", mistake.hint)
         if show_all:
@@ -149,25 +160,64 @@ def _failure(result: Result, explained: Collection[str], show_all: bool) -> Iter
     yield ""
 
 
-def _diagnosis(mistake: Named, show_all: bool) -> Iterator[str]:
-    """What is wrong and the formula: with the heading, at most `DIAGNOSIS_LINES` unless `show_all`."""
+def _without_place(result: Result) -> tuple[str, list[str]]:
+    """The message, and the place of a failure without a name. Lines that are shown anyway are left out."""
+    spots = [one for one in (result.where, *(m.where for m in result.mistakes)) if one is not None]
+    lines = "|".join(str(spot.line) for spot in spots)
+    shown = re.compile(rf"\s*line ({lines}): ")
+    rest = "\n".join(text for text in result.message.splitlines() if not shown.match(text))
+    if re.search(rf"\bline ({lines})\b", rest):
+        return result.message, []
+    return rest, [] if result.mistakes else _place(result.where)
+
+
+def _place(spot: Spot | None, most: int = 0) -> list[str]:
+    """The lines that show a place, the spot underlined in red. Args: most: of one whose mistake has a name."""
+    if spot is None:
+        return []
+    lines = place_lines(spot, explained=True, most=most) if most else place_lines(spot)
+    return [
+        _MARKS.sub(lambda found: found[1] + click.style(found[2], fg=_COLOURS["failed"], bold=True), line)
+        for line in lines
+    ]
+
+
+def _diagnosis(mistake: Named, show_all: bool, used: int, below: list[str]) -> Iterator[str]:
+    """What is wrong and the formula: with heading and place, at most `DIAGNOSIS_LINES` unless `show_all`.
+
+    Args:
+        used: lines of the place.
+        below: gets a formula that there is no line left for.
+    """
     formula = list(_indented("Formula", mistake.formula))
     if show_all:
         yield from _wrap(mistake.text, indent="  ")
-    else:
-        formula = formula[:1]
-        yield from _wrap(_first_sentences(mistake.text, DIAGNOSIS_LINES - 1 - len(formula)), indent="  ")
-    yield from formula
+        yield from formula
+        return
+    most = DIAGNOSIS_LINES - used if used else DIAGNOSIS_LINES - 1
+    if used and _lines(_sentences(mistake.text)[0]) + len(formula[:1]) > most:
+        below += formula[:1]
+        formula = []
+    yield from _wrap(_first_sentences(mistake.text, most - len(formula[:1])), indent="  ")
+    yield from formula[:1]
 
 
 def _first_sentences(text: str, lines: int) -> str:
     """As many whole sentences of `text` as fit into so many lines; of a longer first one, its beginning."""
-    sentences = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
+    sentences = _sentences(text)
     for count in range(len(sentences), 0, -1):
         beginning = " ".join(sentences[:count])
         if len(list(_wrap(beginning, indent="  "))) <= lines:
             return beginning
     return " ".join(textwrap.wrap(sentences[0], WIDTH - 6)[:lines]) + " ..."
+
+
+def _lines(text: str) -> int:
+    return len(list(_wrap(text, indent="  ")))
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.!?])\s+", " ".join(text.split()))
 
 
 def _indented(label: str, text: str) -> Iterator[str]:

@@ -18,12 +18,14 @@ from grader.core.explain import find_names, find_stubs, same_failure
 from grader.core.failures import Failed, Unexplained
 from grader.core.progress import Progress
 from grader.core.results import Result
+from grader.core.spots import Lines
 from grader.core.submission import Submission, SubmissionError
 from grader.run.pytest_plugin import SuiteError, SuitePlugin
 from grader.run.verdicts import HiddenTest, Verdicts
 
 TIME_BUDGET_S = 300.0  # of all tests; the training test takes some 10 s
 NAMING_BUDGET_S = 120.0  # of looking for the mistakes behind all failures: known ones are found in a few
+LOCATING_BUDGET_S = 30.0  # of looking for their places
 RESTARTS = 3  # fresh workers for one grade, after the first
 
 _Verdict = Callable[[], object]
@@ -48,12 +50,13 @@ class Session:
     Args:
         exercise: what is graded.
         open_submission: loads the submission, in a fresh worker where it runs in one. Raises SubmissionError.
-        source: the submission's text, to name its stubs.
+        source: the submission's text, to name its stubs, and to show the places of mistakes in it.
         device: "cpu" or "cuda", handed to the tests.
         seed: every random draw of the tests derives from it.
         progress: is told of each test, and of the steps of long ones.
         time_budget_s: no test is started later than this after `run` began.
         naming_budget_s: for how long, after all tests, the mistakes behind the failures are looked for.
+        locating_budget_s: for how long, after that, their places are looked for.
         breach: why what the code has done so far is against the rules, or "". Asked after each test.
     """
 
@@ -68,21 +71,25 @@ class Session:
         progress: Progress = no_progress,
         time_budget_s: float = TIME_BUDGET_S,
         naming_budget_s: float = NAMING_BUDGET_S,
+        locating_budget_s: float = LOCATING_BUDGET_S,
         breach: Callable[[], str] = str,
     ) -> None:
         self.exercise, self.device, self.seed, self.progress = exercise, device, seed, progress
         self.reference: ModuleType = importlib.import_module(exercise.reference)
-        self.verdicts = Verdicts(find_stubs(source), find_names(source))
+        self._source, self._lines = source, Lines(source)
+        self.verdicts = Verdicts(find_stubs(source), find_names(source), self._lines)
         self._open, self._breach = open_submission, breach
         self._submission: Submission | None = None
         self._ends: dict[tuple[object, ...], int] = {}
         self._budget, self._naming_budget = time_budget_s, naming_budget_s
+        self._locating_budget = locating_budget_s
         self._deadline = float("inf")
         self._naming_ends = float("inf")
         self._begun = 0.0
         self._stopped: Callable[[], str] | None = None  # why no further test is run
         self._ran: list[tuple[HiddenTest, _Verdict]] = []
         self._unpassed: list[HiddenTest] = []
+        self._unplaced: list[tuple[int, Unexplained]] = []  # number of the result, and what was raised
 
     def run(self, categories: Collection[str] = CATEGORIES, *, refusal: str = "") -> list[Result]:
         """Run the tests of these categories, in the suite's order, training last; then name what is wrong.
@@ -114,6 +121,7 @@ class Session:
                         f"The hidden suite of '{self.exercise.name}' is broken. {plugin.problem or code}"
                     )
                 self._settle()
+                self._locate()
         finally:
             self.close()
         return self.verdicts.results
@@ -147,7 +155,7 @@ class Session:
         if reason := self._breach():
             self._refuse(reason, "not judged: the file is against the rules", test)
         else:
-            self._note(test, lambda: self.verdicts.record(test, self._explained(raised)))
+            self._note(test, lambda: self.verdicts.record(test, self._explained(test, raised)))
         if isinstance(raised, (Failed, Unexplained, SubmissionError)):
             self._unpassed.append(test)
         if isinstance(raised, SubmissionError) and raised.fatal:
@@ -193,16 +201,30 @@ class Session:
             if test in self._unpassed:
                 self.progress("explaining failures", number, len(self._ran))
 
-    def _explained(self, raised: BaseException | None) -> BaseException | None:
+    def _explained(self, test: HiddenTest, raised: BaseException | None) -> BaseException | None:
         """What the test raised, with the mistakes behind it if it is a failure that can be explained."""
         if not isinstance(raised, Unexplained):
             return raised
+        if not test.is_training:
+            self._unplaced.append((len(self.verdicts.results), raised))
         try:
             return raised.explain(self._naming_ends)
         except SubmissionError:  # it ended, or does not end, in what was asked to find the mistake
             return raised.failed()
         except Exception as error:  # noqa: BLE001 - a fault of the grader's, which the verdict says
             return error
+
+    def _locate(self) -> None:
+        """The places of what is wrong, once all verdicts are known: they are what they are, whatever happens here."""
+        deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
+        for number, failure in self._unplaced:
+            if self._source and results[number].status == "failed" and time.monotonic() < deadline:
+                with contextlib.suppress(
+                    Exception
+                ):  # a record may be forged, or too long, or the worker gone
+                    results[number] = results[number].placed(
+                        failure.locate(self._source, deadline), self._lines
+                    )
 
     def _first_end(self) -> str:
         return next(result.title for result in self.verdicts.results if result.status == "failed")

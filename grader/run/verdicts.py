@@ -10,6 +10,7 @@ from pathlib import Path
 from grader.core.explain import Stub, explain, same_failure
 from grader.core.failures import Failed, Named
 from grader.core.results import Result, Status
+from grader.core.spots import Lines, Spot
 from grader.core.submission import SubmissionError
 
 
@@ -53,13 +54,17 @@ class Verdicts:
     Args:
         stubs: what the file leaves unwritten.
         names: what it defines.
+        lines: its text.
 
     Attributes:
         results: so far.
     """
 
-    def __init__(self, stubs: Iterable[Stub] = (), names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, stubs: Iterable[Stub] = (), names: Sequence[str] = (), lines: Lines | None = None
+    ) -> None:
         self.results: list[Result] = []
+        self._lines = lines or Lines("")
         self._stubs, self._names = list(stubs), names
         self._tests: list[HiddenTest] = []
         self._named: dict[str, str] = {}  # id of a mistake -> title of the test that reported it
@@ -90,7 +95,9 @@ class Verdicts:
 
     def load_failed(self, error: SubmissionError) -> Result:
         """The file itself cannot be used: one failure."""
-        return self._add(_LOADING, "failed", explain(error, self._stubs, self._names))
+        return self._add(
+            _LOADING, "failed", explain(error, self._stubs, self._names), where=self._place(error)
+        )
 
     def refuse(self, reason: str) -> Result:
         """The file is against the rules that were asked for: one failure."""
@@ -116,7 +123,11 @@ class Verdicts:
         if blocker is not None:
             return self._add(test, "skipped", f"not judged: first fix '{blocker}'")
         self._raised[cause] = test.title
-        return self._add(test, "failed", explain(error, self._stubs, self._names))
+        return self._add(test, "failed", explain(error, self._stubs, self._names), where=self._place(error))
+
+    def _place(self, error: SubmissionError) -> Spot | None:
+        """The line of an error; what is not written yet is no mistake."""
+        return None if error.kind == "not_written" else self._lines.placed(Spot.of_line(error.line))
 
     def _unmet(self, test: HiddenTest) -> str | None:
         """Title of the first needed test that has not passed; None if all have, or are not in this grade."""
@@ -135,10 +146,20 @@ class Verdicts:
         message: str,
         mistakes: tuple[Named, ...] = (),
         picture: str = "",
+        where: Spot | None = None,
     ) -> Result:
         points = test.points if status == "passed" else 0
         result = Result(
-            test.name, test.title, test.category, status, points, test.points, message, mistakes, picture
+            test.name,
+            test.title,
+            test.category,
+            status,
+            points,
+            test.points,
+            message,
+            mistakes,
+            picture,
+            where=where,
         ).cleaned()
         self._tests.append(test)
         self.results.append(result)

@@ -174,7 +174,8 @@ def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: P
         )
         if name == "misconceptions":
             for row in shown[: SHOWN if what else 5]:
-                click.echo(wrapped(f"{row['mistake']}: {row['text']}", "    "))
+                seen = f" See {', '.join(row['lines'][:2])}." if row["lines"] else ""
+                click.echo(wrapped(clean(f"{row['mistake']}: {row['text']}{seen}"), "    "))
     if not data["exercises"]:
         click.echo("No grades yet.")
 

@@ -52,7 +52,14 @@ def a_test(name: str, status: str, mistakes: tuple[str, ...] = (), points: float
         "max_points": points,
         "message": "" if status == "passed" else f"wrong in {name}",
         "mistakes": [
-            {"id": one, "text": f"Text of {one}.", "formula": "", "hint": "Look.", "source": ""}
+            {
+                "id": one,
+                "text": f"Text of {one}.",
+                "formula": "",
+                "hint": "Look.",
+                "source": "",
+                "where": {"line": 7},
+            }
             for one in mistakes
         ],
         "picture": "",

@@ -173,9 +173,9 @@ def test_one_of_several_calls_of_a_helper_is_shown() -> None:
 
 def test_a_condition_that_lets_an_error_be_raised_is_shown() -> None:
     text = solution_file("attention").read_text(encoding="utf-8")
-    found = place("attention", text.replace("if d_model % num_heads:", "if d_model % (num_heads + 1):"))
+    found = place("attention", text.replace("if d_model % num_heads != 0:", "if d_model % num_heads == 0:"))
     assert found is not None
-    assert line_of(text, "if d_model % num_heads:") in found.lines
+    assert line_of(text, "if d_model % num_heads != 0:") in found.lines
 
 
 def test_a_gradient_is_cut_where_it_is_cut() -> None:

@@ -238,6 +238,24 @@ def test_hints_climb_from_the_mistake_to_the_component_and_on(
     assert all(" ".join(text.split()) in everything for text in expected)
 
 
+def test_hints_begin_with_the_place_of_the_last_grade(
+    run: Run, three: list[Exercise], tmp_path: Path
+) -> None:
+    run("start", ".")
+    entry = Entry("tried", "1/9", ("missing-scale",), "MultiHeadAttention", {}, "How long is it?")
+    update(tmp_path, "attention", lambda _: replace(entry, place="14 MultiHeadAttention.forward"))
+    shown = [run("hint").out for _ in range(3)]
+    assert "Look at MultiHeadAttention.forward" in shown[0]
+    assert "14" not in shown[0]
+    assert "Look at line 14" in shown[1]
+    assert "How long is it?" in shown[2]
+    update(tmp_path, "attention", lambda _: replace(entry, place="3"))  # outside of any function
+    assert "Look at line 3" in run("hint").out
+    for odd in ("", "x y", "-1 f", "² f"):
+        update(tmp_path, "attention", lambda _, odd=odd: replace(entry, place=odd))  # type: ignore[misc]
+        assert "How long is it?" in run("hint").out
+
+
 @pytest.mark.parametrize("exercise", LIVE, ids=lambda one: one.name)
 def test_every_exercise_has_hints_for_each_component(exercise: Exercise, run: Run) -> None:
     for component in exercise.components:

@@ -11,6 +11,7 @@ import pytest
 from grader.catalog import Exercise, get_exercise
 from grader.core.failures import Named
 from grader.core.results import Grade, Result
+from grader.core.spots import Spot
 from grader.learner.grading import after, failed_component, home_of
 from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
 from grader.run.run import Request
@@ -216,3 +217,17 @@ def test_a_real_grade_names_a_mistake_and_the_next_one_solves(run: Run, tmp_path
     entry = read(tmp_path).entry("feedforward")
     assert (entry.state, entry.mistakes, entry.points) == ("solved", (), "16/16")
     assert run("solution", "feedforward").stdout == text
+
+
+def test_the_place_is_kept_and_its_hints_as_long_as_it_is_the_same(tmp_path: Path) -> None:
+    def at(line: int) -> Grade:
+        return graded(replace(FAILED, where=Spot(line, line, region="MultiHeadAttention.forward")))
+
+    first = after(Entry(), at(14))
+    assert first.place == "14 MultiHeadAttention.forward"
+    seen = replace(first, hints={"place": 2})
+    assert after(seen, at(14)).hints == {"place": 2}
+    assert after(seen, at(15)).hints == {}
+    assert after(seen, graded(PASSED)).place == ""
+    update(tmp_path, "attention", lambda _: seen)
+    assert read(tmp_path).entry("attention") == seen

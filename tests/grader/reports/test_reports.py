@@ -190,7 +190,7 @@ def test_the_json_object_has_the_documented_keys_and_no_others() -> None:
         2,
         8,
     )
-    assert found["mistakes"] == [{"id": "missing-scale", "text": SCALE.text}]
+    assert found["mistakes"] == [{"id": "missing-scale", "text": SCALE.text, "where": None}]
     assert found["tests"][1] == {
         "name": "function.test_numbers",
         "category": "numerics",
@@ -198,7 +198,8 @@ def test_the_json_object_has_the_documented_keys_and_no_others() -> None:
         "points": 0,
         "max_points": 3,
         "message": "expected 1\ngot 2",
-        "mistakes": [{"id": "missing-scale", "text": SCALE.text}],
+        "mistakes": [{"id": "missing-scale", "text": SCALE.text, "where": None}],
+        "where": None,
     }
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from grader.catalog import Exercise
 from grader.core.results import Result
+from grader.core.spots import Spot
 from grader.core.submission import SubmissionError
 from grader.run.pytest_plugin import SuiteError, hidden_test
 from grader.run.session import Session
@@ -22,6 +23,7 @@ from grader.run.session import Session
 SUITE = """
 import os, warnings
 import pytest
+from grader.core.spots import Spot
 from grader.core.submission import SubmissionError
 from grader.core.failures import Failed, Named
 
@@ -111,6 +113,7 @@ def statuses(results: dict[str, Result]) -> dict[str, str]:
 
 def test_all_pass_training_last_points_earned(exercise: Exercise, capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[tuple[str, int, int]] = []
+    environment = dict(os.environ)
     results = grade(exercise, {}, progress=lambda *step: seen.append(step))
     assert statuses(results) == dict.fromkeys(("shape", "numbers", "mask", "words"), "passed")
     assert list(results) == ["shape", "numbers", "mask", "words"]
@@ -118,6 +121,7 @@ def test_all_pass_training_last_points_earned(exercise: Exercise, capfd: pytest.
     assert seen == [("tests", 1, 4), ("tests", 2, 4), ("tests", 3, 4), ("words", 1, 1), ("tests", 4, 4)]
     assert (Fake.opened, Fake.closed) == (1, 1)
     assert capfd.readouterr() == ("", "")
+    assert dict(os.environ) == environment
 
 
 def test_each_test_s_time_is_its_own(exercise: Exercise) -> None:
@@ -358,3 +362,99 @@ def test_the_user_s_pytest_set_up_changes_nothing(
     assert sorted(one.name for one in home.rglob("*")) == ["conftest.py", "pytest.ini"]
     assert sys.path == path
     assert dict(os.environ) == environment
+
+
+# Places.
+
+
+SOURCE = "def f(x):\n    y = x + 1\n    return y\n"
+
+
+def with_places(locate: Callable[[str, float], object], *ids: str) -> Callable[[], BaseException]:
+    from grader.core.failures import Unexplained
+
+    return lambda: Unexplained(
+        lambda _deadline: failed(*ids)(),  # type: ignore[arg-type,return-value]
+        lambda: failed()(),  # type: ignore[arg-type,return-value]
+        locate,  # type: ignore[arg-type]
+    )
+
+
+def test_places_are_looked_for_when_all_verdicts_are_known(exercise: Exercise) -> None:
+    order: list[str] = []
+
+    def locate(source: str, deadline: float) -> dict[str, Spot]:
+        assert source == SOURCE
+        assert deadline > time.monotonic()
+        order.append("located")
+        return {"no-scale": Spot(2, 2, 8, 13), "": Spot(3, 3), "elsewhere": Spot(1, 1)}
+
+    def explain(_deadline: float) -> Exception:
+        order.append("explained")
+        return failed()()  # type: ignore[return-value]
+
+    acts = {
+        "shape": with_places(locate, "no-scale"),
+        "numbers": unexplained(explain),
+        "mask": with_places(locate),
+    }
+    results = grade(exercise, acts, source=SOURCE)
+    assert order == ["explained", "located"]
+    where = results["shape"].where
+    assert where is not None
+    assert (where.line, where.column, where.source, where.region) == (2, 9, "    y = x + 1", "f")
+    assert results["shape"].mistakes[0].where == where
+    assert [results[one].where for one in ("numbers", "mask", "words")] == [None] * 3  # skipped
+
+
+def test_a_failure_without_a_name_has_a_place_too(exercise: Exercise) -> None:
+    results = grade(exercise, {"shape": with_places(lambda *_: {"": Spot(3, 3)})}, source=SOURCE)
+    assert results["shape"].where is not None
+    assert results["shape"].where.line == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"no-scale": Spot(4, 4)},
+        {"no-scale": Spot(0, 0)},
+        {"no-scale": Spot(2, 10**9)},
+        {"no-scale": None},
+        "text",
+        None,
+        ValueError("not a list"),
+        RecursionError(),
+        MemoryError(),
+        SubmissionError("died", "gone", fatal=True),
+    ],
+    ids=str,
+)
+def test_whatever_happens_while_a_place_is_looked_for_the_verdict_is_the_same(
+    exercise: Exercise, answer: Any
+) -> None:
+    def locate(_source: str, _deadline: float) -> Any:
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    acts = {"shape": with_places(locate, "no-scale"), "mask": failed("other")}
+    assert grade(exercise, acts, source=SOURCE) == grade(exercise, {**acts, "shape": failed("no-scale")})
+
+
+def test_no_place_is_looked_for_in_training_without_a_text_or_without_time(exercise: Exercise) -> None:
+    def locate(_source: str, _deadline: float) -> Any:
+        raise KeyboardInterrupt
+
+    assert grade(exercise, {"words": with_places(locate)}, source=SOURCE)["words"].status == "failed"
+    assert grade(exercise, {"shape": with_places(locate)})["shape"].where is None
+    late = grade(exercise, {"shape": with_places(locate)}, source=SOURCE, locating_budget_s=0.0)
+    assert late["shape"].where is None
+
+
+def test_an_exception_has_its_line_and_a_stub_has_none(exercise: Exercise) -> None:
+    acts = {"shape": broke("exception", line=3), "mask": broke("not_written", line=2)}
+    results = grade(exercise, acts, source=SOURCE)
+    assert results["shape"].where is not None
+    assert (results["shape"].where.line, results["shape"].where.why) == (3, "error")
+    assert results["mask"].where is None
+    assert grade(exercise, {"shape": broke("exception", line=9)}, source=SOURCE)["shape"].where is None

@@ -37,6 +37,7 @@ SIGNS: Mapping[str, Sign] = {
     "head": Sign(("d_model", "tgt_vocab")),
     "loss": Sign(("pad",), ("forward",), ("output", "labels")),
     "norm-type": Sign(("d_model",)),
+    "assembly": Sign(("parts",)),
 }
 """The first that fits counts: what fits many comes last."""
 

@@ -24,7 +24,7 @@ from zoo import __version__
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.files import reporting_os_errors, write_whole
-from zoo.core.plan import plan_part
+from zoo.core.plan import make_plan, plan_part
 from zoo.core.registry import FILE_SPEC
 from zoo.models.checkpoint import load_checkpoint
 from zoo.training.translation.corpus import Corpora
@@ -78,7 +78,13 @@ def make_tokenizers(corpora: Corpora, settings: Settings, path: Path | None = No
 
 
 def check_vocabulary(blueprint: Blueprint, tokenizers: Tokenizers) -> None:
-    """Raises CombinationError if two vocabularies would share a table: same id, different word."""
+    """Raises CombinationError if two vocabularies would share a table (same id, different word), or there is no
+    source apart."""
+    plan = make_plan(blueprint)
+    if not (plan.has("encoder") and plan.has("decoder")):
+        raise CombinationError(
+            f"The task translate needs assembly=encoder-decoder, and assembly={plan['assembly'].name} was chosen."
+        )
     embedding = plan_part("embedding", blueprint["embedding"])
     if embedding.capabilities["one_vocabulary"] and tokenizers.src is not tokenizers.tgt:
         raise CombinationError(

@@ -27,6 +27,7 @@ PLAIN = {
     "    def tgt(self, tokens, num_queries): ...",
     "mask": "def encode(self, keep, dtype): ...\n    def decode(self, mask, num_keys): ...",
     "init": "def matrix(self, name, value): ...",
+    "assembly": "def __init__(self, parts): ...\n    def forward(self, tokens): ...",
     "loss": "def __init__(self, pad): ...\n    def forward(self, output, labels): ...",
     "schedule": "def __init__(self, steps, warmup): ...\n    def __call__(self, step): ...",
     "decoding": "def __call__(self, stepper, start, max_len, eos, pad): ...",

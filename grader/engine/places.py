@@ -1,0 +1,68 @@
+"""The places of a component's mistakes: one for each that is named, and one for what has no name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.core.spots import Spot, Spots
+from grader.engine.locate import Locator, Wrong
+from grader.engine.naming import Account, Findings
+from grader.engine.place import Where
+
+
+def find_places(locator: Locator, component: str, findings: Findings, accounts: Sequence[Account]) -> Spots:
+    """Places by the id of a mistake; under "" that of all that is wrong, or of what has no name.
+
+    Of several mistakes each is looked for where no other shows: where they overlap, nobody can say whose a place is.
+    """
+    numbers = {scenario: i for i, scenario in enumerate(findings.scenarios)}
+    wrong = {numbers[one.scenario]: one for one in locator.wrong(component) if one.scenario in numbers}
+    explained: dict[str, set[int]] = {}
+    for account in accounts:
+        explained.setdefault(account.named.id, set()).update(account.scenarios)
+    named = set[int]().union(*explained.values())
+    groups = {
+        name: own - set[int]().union(*(other for one, other in explained.items() if one != name))
+        for name, own in explained.items()
+    }
+    groups[""] = wrong.keys() - named
+    if not any(wrong.keys() & group for group in groups.values()):
+        groups[""] = set(wrong)
+    found = {}
+    for name, group in groups.items():
+        here = [one for i, one in wrong.items() if i in group]
+        try:
+            spot = _spot(locator, here) if here else None
+        except Exception:  # noqa: BLE001 - a forged record, no time left, the worker gone: those found so far are kept
+            break
+        if spot is not None:
+            found[name] = spot
+    return found
+
+
+def _spot(locator: Locator, wrong: Sequence[Wrong]) -> Spot | None:
+    place = locator.place(wrong)
+    if place is not None:
+        return spot_of(place)
+    error = wrong[0].got.error
+    return None if error is None else Spot.of_line(error.line)
+
+
+def spot_of(where: Where) -> Spot:
+    """A place as reports show it."""
+    place = where.place
+    line, name = where.last_right or (None, "")
+    return Spot(
+        place.line,
+        place.end_line,
+        place.column,
+        place.end_column,
+        where.why,
+        where.other,
+        where.called_from,
+        line,
+        name,
+        where.value,
+        where.expected,
+        where.proved,
+    )

@@ -1,0 +1,176 @@
+"""The place of a mistake in a few lines of text: the learner's own line with the spot underlined, and what is right."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from grader.core.spots import Spot
+
+WIDTH = 80
+INDENT = "  "
+BEFORE = 12  # columns shown before the spot where a line is too long
+CUT = "..."
+_BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
+
+
+def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[str]:
+    """At most five lines of at most `WIDTH` columns; at most three with a mistake whose name says the rest.
+
+    Args:
+        explained: the mistake has a name.
+        most: lines. With two, a second line of the file is only named.
+    """
+    second = spot.other is not None and (spot.why == "omitted" or (most > 2 and not _in_words(spot)))
+    start = len(INDENT) + len(f"line {max(spot.line, spot.other or 0) if second else spot.line}") + 3
+    shown = {spot.line: [*_underlined(spot, start, noted=explained and not second)]}
+    if second and spot.other is not None:
+        text = _without_comment(spot.other_source.strip(), 0, WIDTH - start)
+        shown[spot.other] = [_labelled(spot.other, _cut(text, WIDTH - start), start)]
+    lines = [line for _, some in sorted(shown.items()) for line in some]
+    said = [] if explained else [*sentences(spot)]
+    wrapped = [line for one in said for line in _fitting(one, WIDTH - start)]
+    return [*lines, *(" " * start + line for line in wrapped)][:most]
+
+
+def sentences(spot: Spot) -> Iterator[str]:
+    """What is known of a place beside its line: what is right so far, what it is, what it should be."""
+    if spot.last_right is not None:
+        if spot.last_value:
+            yield f"Right so far: {spot.last_value} (line {spot.last_right})."
+        elif spot.last_right != spot.line:
+            yield f"Right so far: what line {spot.last_right} computes."
+        else:
+            yield "What goes into it is right."
+    if spot.value and spot.expected:
+        yield f"This is {spot.value}; expected: {spot.expected}."
+    elif spot.value or spot.expected:
+        yield f"This is {spot.value}." if spot.value else f"Expected here: {spot.expected}."
+    elif spot.why == "gradient":
+        yield "The gradient does not get through here."
+    elif spot.why == "omitted":
+        between = spot.other is not None
+        yield f"Something is missing {'between these lines' if between else 'here, or after this line'}."
+    elif spot.why == "in place":
+        yield "This changes an argument in place."
+    elif spot.proved:
+        yield "With the right value here, the result is right."
+
+
+def heading(spot: Spot) -> str:
+    """The lines in words: "line 14", "line 14 (called in line 30)", "between line 12 and line 14"."""
+    if spot.why == "omitted" and spot.other is not None:
+        first, last = sorted((spot.line, spot.other))
+        return f"between line {first} and line {last}"
+    note = _note(spot)
+    return f"line {spot.line}" + (f" ({note})" if note else "")
+
+
+def plain(spot: Spot, *, explained: bool = False) -> str:
+    """The place for platforms that show text as it is: the line and its source, then what is known."""
+    where = heading(spot)
+    head = f"{where[0].upper()}{where[1:]}: {_cut(spot.source.strip(), 200)}"
+    return "\n".join([head, *([] if explained else sentences(spot))])
+
+
+def _labelled(line: int, text: str, start: int) -> str:
+    return f"{INDENT}line {line}".ljust(start) + text
+
+
+def _underlined(spot: Spot, start: int, *, noted: bool) -> Iterator[str]:
+    """The line, and a second one with the spot underlined, and a note."""
+    indent = len(spot.source) - len(spot.source.lstrip())
+    text = spot.source.strip()
+    begin, end = (min(max(one - indent, 0), len(text)) for one in spot.mark)
+    text = _without_comment(text, end if spot.end_line == spot.line else 0, WIDTH - start)
+    shown, before, under = _window(text, begin, end, WIDTH - start)
+    yield _labelled(spot.line, shown, start)
+    note = _note(spot, second=noted)
+    known = spot.column is not None and under and spot.why != "omitted"
+    marks = " " * before + "^" * under if known else ""
+    if marks and start + len(marks) + 2 + len(note) <= WIDTH:
+        yield (" " * start + marks + "  " + note).rstrip()
+    else:
+        if marks:
+            yield " " * start + marks
+        if note:
+            yield " " * start + f"({note})"
+
+
+def _in_words(spot: Spot) -> bool:
+    """Whether a few words say what the second line is, or it says nothing: where the function begins."""
+    inside = spot.other is not None and spot.line <= spot.other <= spot.end_line
+    begins = _BEGINS.match(spot.other_source) is not None
+    return inside or begins or spot.other in spot.called_from or spot.other == spot.last_right
+
+
+def _note(spot: Spot, *, second: bool = True) -> str:
+    """What there is to say of the lines in a few words. Args: second: also where it is right, or what to see."""
+    said = [f"to line {spot.end_line}"] if spot.end_line > spot.line else []
+    if spot.other is None or spot.line <= spot.other <= spot.end_line or _BEGINS.match(spot.other_source):
+        return ", ".join(said)
+    if spot.other in spot.called_from:
+        said.append(f"called in line {spot.other}")
+    elif second:
+        right = spot.other == spot.last_right
+        said.append(f"right up to line {spot.other}" if right else f"see line {spot.other} too")
+    return ", ".join(said)
+
+
+def _without_comment(text: str, end: int, room: int) -> str:
+    """A line that is too long, without a comment behind the spot."""
+    comment = text.find("  # ", end)
+    return text[:comment] if comment > 0 and columns(text) > room else text
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(map(_columns_of, text))
+
+
+def _columns_of(c: str) -> int:
+    if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+def _window(text: str, begin: int, end: int, room: int) -> tuple[str, int, int]:
+    """As much of a line as there is room for, with what lies between two characters.
+
+    Returns:
+        the text, the columns before the first of them, and the columns that they take, as far as they are shown.
+    """
+    first = 0
+    if columns(text) > room:
+        most = room - 2 * len(CUT)
+        while columns(text[first:end]) > most and columns(text[first:begin]) > BEFORE:
+            first += 1
+    head = CUT if first else ""
+    kept = _cut(text[first:], room - len(head))
+    last = first + len(kept.removesuffix(CUT) if kept != text[first:] else kept)
+    before = len(head) + columns(text[first:begin])
+    return head + kept, before, columns(text[begin : min(end, last)])
+
+
+def _cut(text: str, room: int) -> str:
+    """The beginning of a text, with dots where something was cut off."""
+    if columns(text) <= room:
+        return text
+    while text and columns(text) > room - len(CUT):
+        text = text[: max(0, len(text) - max(1, (columns(text) - room) // 2))]
+    return text + CUT
+
+
+def _fitting(text: str, room: int) -> Iterator[str]:
+    """A sentence on at most two lines."""
+    lines, rest = 0, text
+    while rest and lines < 2:
+        lines += 1
+        if columns(rest) <= room or lines == 2:
+            yield _cut(rest, room)
+            return
+        stop = len(_cut(rest, room + len(CUT)).removesuffix(CUT))
+        stop = rest.rfind(" ", 0, stop + 1) if " " in rest[: stop + 1] else stop
+        yield rest[:stop].rstrip()
+        rest = rest[stop:].lstrip()
