@@ -12,6 +12,7 @@ WIDTH = 80
 INDENT = "  "
 BEFORE = 12  # columns shown before the spot where a line is too long
 CUT = "..."
+_NAME = re.compile(r"^([\w ^]+): ")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
 
@@ -31,6 +32,8 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
     lines = [line for _, some in sorted(shown.items()) for line in some]
     said = [] if explained else [*sentences(spot)]
     wrapped = [line for one in said for line in _fitting(one, WIDTH - start)]
+    if len(lines) + len(wrapped) > most:  # what it is and should be comes before what is right so far
+        wrapped = [_cut(one, WIDTH - start) for one in said[max(0, len(lines) + len(said) - most) :]]
     return [*lines, *(" " * start + line for line in wrapped)][:most]
 
 
@@ -44,9 +47,10 @@ def sentences(spot: Spot) -> Iterator[str]:
         else:
             yield "What goes into it is right."
     if spot.value and spot.expected:
-        yield f"This is {spot.value}; expected: {spot.expected}."
+        yield f"Yours: {spot.value}"
+        yield "Right: " + _NAME.sub(r"\1 = ", spot.expected)
     elif spot.value or spot.expected:
-        yield f"This is {spot.value}." if spot.value else f"Expected here: {spot.expected}."
+        yield f"{spot.value[0].upper()}{spot.value[1:]}." if spot.value else f"Right here: {spot.expected}."
     elif spot.why == "gradient":
         yield "The gradient does not get through here."
     elif spot.why == "omitted":
