@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from grader.engine.client import Client, describe_outcome, in_words, parameter_facts
     from grader.engine.contrast import alike, differing, same
     from grader.engine.draws import Draws, additive, causal
-    from grader.engine.dropping import dropping_facts, no_shape, repeats, together, unaffine
+    from grader.engine.dropping import (
+        alike_along,
+        drawn_again,
+        dropping_facts,
+        no_shape,
+        repeats,
+        unaffine,
+    )
     from grader.engine.factors import factor, made_of
     from grader.engine.grading import Grading, Subject, grading_of, run
     from grader.engine.local import LocalSubmission
@@ -83,9 +90,16 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "one_token",
     ),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.client": ("Client", "in_words", "parameter_facts", "describe_outcome"),
+    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts"),
     "grader.engine.draws": ("Draws", "additive", "causal"),
-    "grader.engine.dropping": ("dropping_facts", "no_shape", "repeats", "together", "unaffine"),
+    "grader.engine.dropping": (
+        "alike_along",
+        "drawn_again",
+        "dropping_facts",
+        "no_shape",
+        "repeats",
+        "unaffine",
+    ),
     "grader.engine.factors": ("factor", "made_of"),
     "grader.engine.grading": ("Grading", "Subject", "grading_of", "run"),
     "grader.engine.local": ("LocalSubmission",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from zoo.models.transformer import Transformer
     from zoo.training.trainer import Score
 
-HERE = "."
+HERE, ASKED, BOTH = ".", "grader.mine", "encoder-decoder"
 PASSED = 0.99  # share of unseen words
 SHOWN = 4
 
@@ -34,41 +34,58 @@ def add_to(build: click.Command) -> None:
             is_flag=False,
             flag_value=HERE,
             metavar="[DIR]",
-            is_eager=True,
             expose_value=False,
-            callback=_build,
+            callback=_note,
             help="Build from the exercises you have solved (in DIR, default: here) and the zoo's parts for the "
-            "rest. Once all are solved, also train the model to spell words backwards.",
+            "rest. Once all are solved, also train the model to spell words backwards. --assembly=decoder makes a GPT "
+            "of them, --assembly=encoder a BERT.",
         )
     )
+    build.callback = _instead_of(build.callback)
 
 
-def _build(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    if value is not None and not ctx.resilient_parsing:
-        ctx.exit(0 if mine(None if value == HERE else Path(value)) else 1)
+def _note(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.meta[ASKED] = value
 
 
-def mine(start: Path | None, seed: int = 0) -> bool:
+def _instead_of(build: Callable[..., Any] | None) -> Callable[..., Any]:
+    """The command, which makes a model of the learner's own parts where that is asked for, and else runs as `build`."""
+
+    def called(*args: Any, **given: Any) -> Any:
+        ctx = click.get_current_context()
+        if ASKED in ctx.meta:
+            folder, assembly = ctx.meta[ASKED], given.get("assembly")
+            ctx.exit(0 if mine(None if folder == HERE else Path(folder), assembly=assembly or BOTH) else 1)
+        assert build is not None
+        return build(*args, **given)
+
+    return called
+
+
+def mine(start: Path | None, seed: int = 0, assembly: str = BOTH) -> bool:
     """Assemble, and train if all is solved; whether it went well.
 
     Raises:
-        ZooError: there are no exercises here, none is solved, or a file fails.
+        ZooError: there are no exercises here, none is solved, a file fails, or there is no such assembly.
     """
     from grader.catalog import get_exercises
-    from grader.learner.assembly import PLACES
+    from grader.learner.assembly import places
     from grader.learner.folder import need_folder
 
+    where = places(assembly)
     folder = need_folder(start)
-    record, known = folder.record(), {n: e for n, e in get_exercises().items() if n in PLACES}
+    record, known = folder.record(), {n: e for n, e in get_exercises().items() if n in where}
     solved = {n: e.file for n, e in known.items() if record.entry(n).state == "solved" and folder.has(e)}
-    _table(solved, known)
+    _table(solved, {name: where[name] for name in where if name in known})
     if not solved:
-        raise ZooError("You have not solved any exercise yet. Grade the next one with `zoo grade`.")
+        which = "exercise" if assembly == BOTH else "exercise of these"
+        raise ZooError(f"You have not solved any {which} yet. Grade the next one with `zoo grade`.")
     from grader.learner.assembly import assemble, load_own
 
     own = load_own(folder.path, solved)
     try:
-        model = assemble(folder.path, own, seed)
+        model = assemble(folder.path, own, seed, assembly)
         numbers = sum(p.numel() for p in model.parameters())
         click.echo(
             wrapped(
@@ -78,6 +95,9 @@ def mine(start: Path | None, seed: int = 0) -> bool:
         if len(solved) < len(known):
             click.echo(wrapped("Once all exercises are solved, this command also trains the model."))
             return True
+        if not hasattr(model, "decode"):
+            click.echo(wrapped("It generates nothing, so it is not trained to spell words."))
+            return True
         return _perform(model, own, seed)
     except ZooError:
         raise
@@ -85,13 +105,10 @@ def mine(start: Path | None, seed: int = 0) -> bool:
         raise _describe(error, folder.path) from error
 
 
-def _table(solved: Mapping[str, str], known: Mapping[str, Any]) -> None:
-    from grader.learner.assembly import PLACES
-
+def _table(solved: Mapping[str, str], where: Mapping[str, str]) -> None:
     rows = [
         (name, click.style("yours", fg="green") if name in solved else "zoo", place)
-        for name, place in PLACES.items()
-        if name in known
+        for name, place in where.items()
     ]
     click.echo(tabulate(rows, headers=("part", "from", "place"), tablefmt="simple"))
 
@@ -99,11 +116,12 @@ def _table(solved: Mapping[str, str], known: Mapping[str, Any]) -> None:
 def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bool:
     from tqdm import tqdm
 
+    from grader.learner.assembly import recipe_of
     from grader.learner.rehearsal import recital, rehearse, with_cache
     from grader.training.training import TASK
-    from zoo.training.trainer import Recipe, load_task
+    from zoo.training.trainer import load_task
 
-    task, recipe = load_task(TASK), Recipe(seed=seed)
+    task, recipe = load_task(TASK), recipe_of(model, seed)
     with tqdm(total=recipe.steps, disable=None, leave=False, desc="training", unit="step") as bar:
 
         def on_step(_step: int, loss: float) -> None:

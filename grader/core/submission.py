@@ -22,6 +22,7 @@ ErrorKind = Literal[
     "timeout",  # over its wall time; the worker was killed
     "died",  # the worker ended by itself (os._exit, a signal, a crash)
     "limit",  # over a limit of CPU time, memory or output
+    "global_state",  # a setting of all of torch was changed, and not restored
     "protocol",  # what came back was not an answer
 ]
 

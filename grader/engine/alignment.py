@@ -119,11 +119,7 @@ class RightValues:
         summary = _summary(kept)
         known = self._by_size.setdefault(x.numel(), [])
         for one in known:
-            if (
-                one.summary == summary
-                and one.numbers.shape == kept.shape
-                and torch.equal(one.numbers, kept)
-            ):
+            if one.summary == summary and one.numbers.shape == kept.shape and torch.equal(one.numbers, kept):
                 if name and not one.name:  # a step's result, met before as that of its last operation
                     one.name = name
                 return one
@@ -150,10 +146,12 @@ class RightValues:
 
     def _whole(self, numbers: Tensor) -> Right | None:
         summary = _summary(numbers)
+        size, total = numbers.numel(), summary[0]
+        wide = 2 * self.close * (2 + max(abs(total), math.sqrt(summary[1]))) * (1 + size)
         near = [
             one
-            for one in self._by_size.get(numbers.numel(), ())
-            if self._near(one.summary, summary, numbers.numel())
+            for one in self._by_size.get(size, ())
+            if abs(one.summary[0] - total) <= wide and self._near(one.summary, summary, size)
         ]
         near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name))
         return next((one for one in near if same_layout(numbers, one.numbers, self.close)), None)
@@ -231,8 +229,8 @@ class RightValues:
         for event in found.events:
             given = [found.values[one].numbers for one in event.inputs]
             kept = [hidden(numbers) for numbers in given if numbers is not None]
-            for value in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
-                numbers = found.values[value].numbers
+            for output in event.outputs if event.kind == "call" and len(kept) == len(given) else ():
+                numbers = found.values[output].numbers
                 if numbers is not None:
                     self.add_call(event.name, kept, numbers, event.arguments)
         self.given = [event.names for event in found.events if event.kind == "given" and not event.callers]
@@ -285,23 +283,25 @@ def plain_name(name: str) -> str:
 
 
 def labelled(steps: Any, values: RightValues) -> Any:
-    """The same steps; what each gives is added to the right values under its name."""
+    """The same steps; what each gives is added to the right values under its name: in `NAMES`, if they have these."""
     if not is_dataclass(steps) or isinstance(steps, type):
         return steps
     changed = {}
     for one in fields(steps):
         step = getattr(steps, one.name)
         if callable(step):
-            changed[one.name] = _named_step(one.name, step, values)
+            name = getattr(steps, "NAMES", {}).get(one.name, one.name.replace("_", " "))
+            changed[one.name] = _named_step(name, step, values)
     return replace(steps, **changed)
 
 
 def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Callable[..., Any]:
-    label = name.replace("_", " ")
-
     def run(*args: Any, **kwargs: Any) -> Any:
         result = step(*args, **kwargs)
-        values.add(label, result)
+        if any(result is one for one in args):  # the step that does nothing
+            return result
+        words = [one for one in args if isinstance(one, str)]  # "q", "src": which one it is
+        values.add(name.format(*words, ""), result)
         return result
 
     return wraps(step)(run) if hasattr(step, "__name__") else run

@@ -59,6 +59,8 @@ class Client:
         self._made: list[Instance] = []
         self._read: dict[int, Callable[[Mapping[str, Tensor | None]], dict[str, Tensor]]] = {}
         self.free: dict[str, Any] = {}
+        self.chosen: dict[str, str | bool] = {}
+        self.extra: dict[str, Tensor] = {}
         self._compared = None if free is None else dict(free)
         self.projections = Projections({}, {})
         self.gradients: Mapping[str, Tensor | None] = {}
@@ -84,6 +86,7 @@ class Client:
 
     def make(self, name: str, *args: Any, training: bool = False, **kwargs: Any) -> Instance:
         """Construct a class of the submission, in the client's dtype, in eval mode unless `training`."""
+        self.chosen |= {word: value for word, value in kwargs.items() if isinstance(value, (str, bool))}
         made = self._kept(self.submission.construct(name, args, kwargs))
         made.train(training)
         return made
@@ -135,6 +138,7 @@ class Client:
         extra = torch.Generator().manual_seed(len(own))
         for name, info in own.items():
             if name not in values:
+                self.extra[name] = info.value
                 values[name] = self.given(torch.randn(info.value.shape, generator=extra) * 0.5)
         instance.load(values)
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 import torch
+from torch import Tensor
 
 from grader.core.failures import Named
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
+
+ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
+LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
+MOST = 0.7  # of the wrong scenarios
+FEW = 40  # numbers of which nothing can be said
 
 TINY = 1e-6  # a gradient that is 0 may arrive as what rounding left of it
 
@@ -19,6 +28,22 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "train mode": ("train-mode-wrong", "The results are right in eval mode, but not in train mode."),
     "a bool mask": ("mask-bool-unsupported", "The code does not cope with bool masks."),
     "an additive mask": ("mask-additive-unsupported", "The code does not cope with additive (float) masks."),
+    "a long sequence": (
+        "length-limited", "Only long sequences come out wrong: a largest length, or a window, is built into the code.",
+        "Which number in the code is a length, where x.size(1) should be?",
+    ),
+    "many sentences": (
+        "batch-limited", "Only large batches come out wrong: a largest number of sentences is built into the code.",
+        "Which number in the code is a batch size, where x.size(0) should be?",
+    ),
+    "wide vectors": (
+        "width-limited", "Only wide vectors come out wrong: a largest width is built into the code.",
+        "Which number in the code is a width, where x.size(-1) should be?",
+    ),
+    "large numbers": (
+        "range-limited", "Only large numbers come out wrong: they are cut off, or lose digits, on the way.",
+        "Search for clamp, for activations that level off, and for conversions to another dtype.",
+    ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
     "an odd size": ("assumes-even", "The code does not cope with odd sizes."),
@@ -46,6 +71,11 @@ TRAITS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def first(findings: Findings) -> Named | None:
+    """A name for what can be measured without doubt, whatever the exercise."""
+    return nothing(findings) or _extra(findings) or _imprecise(findings)
+
+
 def conclude(findings: Findings) -> Named | None:
     """A name for what went wrong, by what can be measured; None if nothing can be said but expected and got."""
     if findings.random:
@@ -56,7 +86,7 @@ def conclude(findings: Findings) -> Named | None:
         )
     return (
         _changed(findings)
-        or nothing(findings)
+        or first(findings)
         or _dtype(findings)
         or _unread(findings)
         or _gradients(findings)
@@ -91,6 +121,81 @@ def nothing(findings: Findings) -> Named | None:
         text = f"The call returns {came.pop()}; expected tensors."
         return Named("no-tensor-returned", text, hint="Look at the last line of the code that is called.")
     return None
+
+
+def _extra(findings: Findings) -> Named | None:
+    """Parameters that do not belong to the class: by name and shape, and what they look like."""
+    extra = next((findings.got[i].extra for i in findings.wrong if findings.got[i].extra), ())
+    more = [i for i in findings.wrong if _own(findings.got[i].facts) > _own(findings.right[i].facts) > -1]
+    if not extra or not more:
+        return None
+    layers: dict[str, list[Tensor]] = {}
+    for name, value in extra:
+        layers.setdefault(name.rpartition(".")[0], []).append(value)
+    looks = [f"{home or 'the class itself'}: {_looks(values)}" for home, values in layers.items()]
+    text = (
+        f"The class has parameters that do not belong to it: {'; '.join(looks[:4])}. "
+        "What they compute belongs elsewhere, and the results differ by it."
+    )
+    return Named("extra-parameters", text, hint="Compare the class's own layers with those of the formula.")
+
+
+def _own(facts: Mapping[str, str]) -> int:
+    text = facts.get("own parameters", "")
+    return int(text) if text.isdecimal() else -1
+
+
+def _looks(values: Sequence[Tensor]) -> str:
+    """What a layer's parameters look like, by their shapes and first values."""
+    shapes = [list(value.shape) for value in values]
+    vectors = [value for value in values if value.dim() == 1]
+    if len(vectors) == len(values) and any(bool((value == 1).all()) for value in vectors):
+        return f"a norm's {'gain and bias' if len(values) > 1 else 'gain'} {shapes[0]}"
+    matrix = next((shape for shape in shapes if len(shape) == 2), None)
+    if matrix is not None and len(values) <= 2:
+        bias = " with a bias" if len(values) > 1 else ""
+        return f"a linear layer or an embedding {matrix}{bias}"
+    return f"parameters of shape {', '.join(map(str, shapes[:4]))}"
+
+
+def _imprecise(findings: Findings) -> Named | None:
+    """Nearly right in most cases, too large as often as too small: rounded on the way."""
+    parts = [part for i in findings.wrong if (part := _rounding(findings, i)) is not None]
+    if len(parts) < MOST * len(findings.wrong):
+        return None
+    apart, outward = (torch.cat([part[k] for part in parts]) for k in (0, 1))
+    mean = float(apart.abs().mean()) if apart.numel() >= FEW else 0.0
+    if not mean or max(abs(float(apart.mean())), abs(float(outward.mean()))) > LOPSIDED * mean:
+        return None
+    digits = max(1, math.floor(-math.log10(float(apart.abs().max()))))
+    return Named(
+        "low-precision",
+        f"The results are right, but only to about {digits} digits: a step computes in half precision (float16 or "
+        "bfloat16), or uses an approximation.",
+        hint="Search for half, bfloat16, float16, autocast and round.",
+    )
+
+
+def _rounding(findings: Findings, i: int) -> tuple[Tensor, Tensor] | None:
+    """How far values are from right ones of which they are small parts, and how far from 0; None if they are not."""
+    right, got = findings.right[i].values, findings.got[i].values
+    found = [torch.zeros(0, dtype=torch.float64)]
+    signs = list(found)
+    for name in differing(findings.scenarios[i], findings.right[i], findings.got[i]):
+        if name not in right or name not in got or right[name].shape != got[name].shape:
+            return None
+        wanted, came = right[name].double(), got[name].double()
+        if right[name].dtype != got[name].dtype or not right[name].is_floating_point():
+            return None
+        both = came.isfinite() & wanted.isfinite()
+        wanted, came = wanted[both], came[both]
+        apart = (came - wanted) / (1e-3 + (float(wanted.abs().max()) if wanted.numel() else 0.0))
+        if not apart.numel() or float(apart.abs().max()) > ROUNDED:
+            return None
+        if not name.startswith("gradient"):
+            found.append(apart)
+            signs.append(apart * wanted.sign())
+    return torch.cat(found), torch.cat(signs)
 
 
 def _dtype(findings: Findings) -> Named | None:
@@ -153,11 +258,10 @@ def _short(dtype: torch.dtype) -> str:
 
 
 def _trait(findings: Findings) -> Named | None:
-    """What has a trait is wrong, all of it or else some of it, and nothing without."""
+    """All that has a trait is wrong, and nothing without."""
     wrong = set(findings.wrong)
     having = {t: {i for i, s in enumerate(findings.scenarios) if t in s.traits} for t in TRAITS}
-    exactly = [trait for trait, those in having.items() if wrong == those]
-    for trait in [*exactly, *(trait for trait, those in having.items() if len(those) > 1 and wrong <= those)]:
+    for trait in (trait for trait, those in having.items() if wrong == those):
         name, text, *hint = TRAITS[trait]
         return Named(name, text, hint=hint[0] if hint else f"Try it with {trait} alone.")
     return None

@@ -24,7 +24,7 @@ GRADIENT = 4.0  # a backward pass rounds about twice as often, and its sums are 
 MAPS = {
     "influence": "x where the input position (column) reaches the output position (row)",
     "looks": "x where the query (row) may attend to the key (column)",
-    "keys": "x where a key may be looked at; a row for each sentence",
+    "keys": "x where a key may be attended to; one row per sentence",
 }
 LARGEST_MAP = 12
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+LONG, VERY_LONG = (66, 90), (514, 560)  # lengths beyond what people build in: 64, 512
 Inputs = tuple[Tensor, Tensor, Tensor]
 SPREAD = 1.5  # of weights: scores around 1 to 2, so that every wrong constant shows
 
@@ -24,6 +25,10 @@ class Draws:
     def integer(self, low: int, high: int) -> int:
         """From low to high, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def length(self, *, very: bool = False) -> int:
+        """A long one: beyond 64, or beyond 512."""
+        return self.integer(*(VERY_LONG if very else LONG))
 
     def inputs(
         self, lead: tuple[int, ...], queries: int, keys: int, width: int, value_width: int = 0

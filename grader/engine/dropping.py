@@ -2,40 +2,83 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 NEAR = 0.06  # shares are measured on thousands of numbers
+SURE = 40.0  # minus the logarithm of how likely chance goes as far, by a bound that is good for large numbers
+AXES = ("sentences", "positions", "features")
 FEW = 0.1  # of the rows may hold two numbers that are equal by chance
 
 
-def dropping_facts(kept: Tensor, rate: float) -> dict[str, str]:
+def dropping_facts(kept: Tensor, rate: float, shown: Tensor | None = None) -> dict[str, str]:
     """Facts of a branch after dropout divided by the branch before it: 0 where dropped, 1 / (1 - rate) elsewhere.
 
     Args:
         kept: [..., D], one ratio a number.
         rate: the dropout that was asked for.
+        shown: bool [..., D], the ratios that count; None for all.
     """
-    if not bool(kept.isfinite().all()):
+    counted = kept.flatten() if shown is None else kept[shown]
+    if not bool(counted.isfinite().all()):
         return {"what dropout did": "not finite"}
     gone = kept.abs() < 1e-2
-    share = float(gone.double().mean())
+    share = float((counted.abs() < 1e-2).double().mean())
     usual = next((s for s in (0.0, rate, 1 - rate, 1.0) if abs(share - s) < NEAR), round(share, 1))
-    left = kept[~gone]
+    left = counted[counted.abs() >= 1e-2]
     even = bool(left.numel()) and float((left - left.median()).abs().max()) < 2e-2
-    whole = not even or bool((gone.flatten(0, -2).all(-1) | ~gone.flatten(0, -2).any(-1)).all())
+    whole = _in_whole(gone, torch.ones_like(gone) if shown is None else shown)
+    if shown is None:
+        whole = not even or whole
     return {
         "share of the branch dropped": f"{usual:g}",
         "factor of what is kept": f"{float(left.median()):.2f}" if even else "uneven",
         "dropped": "in whole vectors" if whole and bool(gone.any()) else "number by number",
+        "one choice for all": alike_along(gone, AXES[-kept.dim() :], shown),
     }
 
 
-def together(kept: Tensor, shown: Tensor) -> str:
-    """Whether numbers were dropped one by one. Only ratios that are `shown` count; both [..., D]."""
-    gone = (kept.abs() < 1e-2) & shown
-    whole = (gone | ~shown).all(-1) | ~gone.any(-1)
-    return "in whole vectors" if bool(whole.all()) and bool(gone.any()) else "number by number"
+def _in_whole(gone: Tensor, shown: Tensor) -> bool:
+    """Whether of each vector all was dropped, or nothing; only what is shown counts."""
+    gone = gone & shown
+    return bool(((gone | ~shown).all(-1) | ~gone.any(-1)).all())
+
+
+def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) -> str:
+    """Along which axes one choice was made for all, in place of one for each: "nowhere" as it should be.
+
+    If each number is dropped for itself, the share that is dropped varies along an axis as chance has it; if n numbers
+    share one choice, it varies n times as much. Too few numbers to be sure of that (to 1e-12) are not judged.
+
+    Args:
+        gone: bool [...], what was dropped.
+        axes: a name for each dimension.
+        shown: bool [...], the numbers that count; None for all.
+    """
+    counts = torch.ones_like(gone) if shown is None else shown
+    share = float((gone & counts).sum()) / max(1, int(counts.sum()))
+    found = []
+    for dim, name in enumerate(axes):
+        number = counts.sum(dim).double()  # [... without dim]
+        rows = number > 0
+        among = float(number[rows].mean()) if bool(rows.any()) else 0.0
+        limit = (1 + among) / 2
+        sure = int(rows.sum()) * (limit - 1 - math.log(limit)) / 2 > SURE
+        if not sure or not 0 < share < 1:
+            continue
+        off = ((gone & counts).sum(dim).double()[rows] / number[rows] - share).square() * number[rows]
+        if float(off.mean()) / (share * (1 - share)) > limit:
+            found.append(name)
+    return "along the " + " and the ".join(found) if found else "nowhere"
+
+
+def drawn_again(first: object, second: object) -> str:
+    """Whether two equal calls dropped other numbers."""
+    same = isinstance(first, Tensor) and isinstance(second, Tensor) and torch.equal(first, second)
+    return "the same numbers" if same else "other numbers"
 
 
 def repeats(x: Tensor) -> str:

@@ -1,4 +1,4 @@
-"""Small changes to one line of a file, each of which may undo a mistake there.
+"""Small changes to one line of a file, each of which may undo a mistake there; some are no Python.
 
 A place is proved if one of them makes wrong results right. They are what people get wrong most: a sign, an operator, a
 dim, a number off by one, a name in place of another, a call too many.
@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -59,35 +60,49 @@ class Edits:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
 
-    def among(self, suspected: Sequence[int], lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+    def among(
+        self, suspected: Sequence[int], odd: Sequence[int], others: Sequence[int] = ()
+    ) -> Iterator[tuple[int, str]]:
         """Lines, each with the file as it is with one thing in this line changed; the most likely changes first.
 
         Args:
-            suspected: lines in which everything is tried first.
-            lines: the others.
+            suspected: the most likely lines.
+            odd: lines where something is not right.
+            others: all that may be.
         """
         first = list(dict.fromkeys(suspected))
-        rest = [line for line in dict.fromkeys(lines) if line not in first]
-        conditions = [line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))]
-        for some, changes in (
-            (first, (self._changed, self._renamed, self._inverted)),
-            (conditions, (self._changed, self._renamed, self._inverted)),
-            ([line for line in rest if line not in conditions], (self._changed,)),
-            (rest, (self._renamed,)),
-            ([line for line in rest if line not in conditions], (self._inverted,)),
+        second = [line for line in dict.fromkeys(odd) if line not in first]
+        rest = [line for line in dict.fromkeys([*second, *others]) if line not in first]
+        conditions = [
+            line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))
+        ]
+        second = [line for line in second if line not in conditions]
+        rest = [line for line in rest if line not in conditions and line not in second]
+        changed, renamed = (self._changed,), (self._renamed, self._inverted)
+        for lines, changes in (
+            (first, changed),
+            (conditions, changed),
+            (second, changed),
+            (first, renamed),
+            (conditions, renamed),
+            (rest, changed),
+            (second, renamed),
+            (rest, renamed),
         ):
-            for line in some:
+            for line in lines:
                 for change in changes:
                     for node in self._nodes.get(line, ()):
-                        texts = (self._with(node, new) for new in change(node))
-                        yield from ((line, text) for text in texts if text is not None)
+                        yield from ((line, self._with(node, new)) for new in change(node))
 
     def forced(self) -> Iterator[tuple[int, str]]:
-        """Lines of conditions, each with the file as it is where the condition is always, or never, true."""
+        """Lines of conditions, each with the file in which it is always, or never, true, or looks for None."""
         for line, nodes in self._nodes.items():
             for node in (one for one in nodes if id(one) in self._conditions):
-                texts = (self._with(node, ast.Constant(value)) for value in (True, False))
-                yield from ((line, text) for text in texts if text is not None)
+                new: list[ast.AST] = [ast.Constant(value) for value in (True, False)]
+                for name in self._names(line)[:MOST_NAMES]:
+                    for kind in (ast.IsNot, ast.Is):
+                        new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
+                yield from ((line, self._with(node, one)) for one in new)
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -114,7 +129,7 @@ class Edits:
         walk(self._tree)
         return found
 
-    def _with(self, node: ast.AST, new: ast.AST) -> str | None:
+    def _with(self, node: ast.AST, new: ast.AST) -> str:
         assert isinstance(node, (ast.expr, ast.stmt))
         first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         written = ast.unparse(ast.fix_missing_locations(new))
@@ -122,12 +137,7 @@ class Edits:
             written = f"({written})"
         start = b"".join(self._lines[:first]) + self._lines[first][: node.col_offset]
         end = self._lines[last][node.end_col_offset :] + b"".join(self._lines[last + 1 :])
-        text = (start + written.encode() + end).decode("utf-8", "replace")
-        try:
-            ast.parse(text)
-        except SyntaxError:
-            return None
-        return text
+        return (start + written.encode() + end).decode("utf-8", "replace")
 
     def _changed(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -142,8 +152,10 @@ class Edits:
             yield from node.values
         elif isinstance(node, ast.UnaryOp):
             yield node.operand
+        elif isinstance(node, ast.Constant) and node.value is None:
+            yield from (ast.Name(name, ast.Load()) for name in self._names(node.lineno)[:MOST_NAMES])
         elif isinstance(node, ast.Constant):
-            yield from map(ast.Constant, self._numbers(node.value))
+            yield from (ast.Constant(value) for value in self._numbers(node.value))
         elif isinstance(node, ast.IfExp):
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
@@ -155,19 +167,33 @@ class Edits:
                 ast.Slice(ast.Constant(1), None),
                 ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1))),
             )
-        elif isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load):
+        elif (
+            isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load)
+        ):
             yield type(node)(node.elts[::-1], ast.Load())
         elif isinstance(node, ast.AugAssign):
             yield ast.Pass()
-            yield from (ast.AugAssign(node.target, one(), node.value) for one in OPERATORS.get(type(node.op), ()))
-        elif isinstance(node, (ast.Expr, ast.Assign)):
+            yield from (
+                ast.AugAssign(node.target, one(), node.value) for one in OPERATORS.get(type(node.op), ())
+            )
+        elif isinstance(node, ast.Assign):
             yield ast.Pass()
+            if isinstance(node.targets[0], ast.Name) and "self" in self._names(node.lineno):
+                kept = ast.Attribute(ast.Name("self", ast.Load()), node.targets[0].id, ast.Store())
+                yield ast.Assign([kept], node.value)
+        elif isinstance(node, ast.Expr):
+            yield from (ast.Return(node.value), ast.Pass())
+            root = node.value
+            while isinstance(root, (ast.Call, ast.Attribute)):
+                root = root.func if isinstance(root, ast.Call) else root.value
+            if isinstance(root, ast.Name) and root.id not in PATHS:
+                yield ast.Assign([ast.Name(root.id, ast.Store())], node.value)
 
     def _inverted(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value with a sign, a mask or a condition inverted."""
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
-            if isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-                yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
+        read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and read:
+            yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
 
@@ -184,17 +210,19 @@ class Edits:
             dims = [ast.UnaryOp(ast.USub(), ast.Constant(n)) for n in (2, 1)]
             for left, right in ((True, False), (False, True)):
                 turned = [
-                    ast.Call(ast.Attribute(one, "transpose", ast.Load()), list[ast.expr](dims), []) if turn else one
+                    ast.Call(ast.Attribute(one, "transpose", ast.Load()), list[ast.expr](dims), [])
+                    if turn
+                    else one
                     for one, turn in ((node.left, left), (node.right, right))
                 ]
                 yield ast.BinOp(turned[0], node.op, turned[1])
 
     @staticmethod
-    def _numbers(value: object) -> list[object]:
+    def _numbers(value: object) -> list[Any]:
         if isinstance(value, bool):
             return [not value]
         if isinstance(value, int):
-            near = [value - 1, value + 1, -value]
+            near: list[Any] = [value - 1, value + 1, -value]
             return [*near, *(one for one in DIMS if one not in (value, *near))] if abs(value) < 4 else near
         return [-value, 0.0, 1.0] if isinstance(value, float) else []
 
@@ -229,14 +257,12 @@ class Edits:
         """Another name of the same function, another attribute of the same class."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in PATHS:
             for name in self._names(node.lineno)[:MOST_NAMES]:
-                if name != node.id:
+                if name not in (node.id, "self"):
                     yield ast.Name(name, ast.Load())
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             for name in self._attributes(node.lineno)[:MOST_NAMES]:
                 if name != node.attr and isinstance(node.ctx, ast.Load):
                     yield ast.Attribute(node.value, name, ast.Load())
-        elif isinstance(node, ast.Constant) and node.value is None:
-            yield from (ast.Name(name, ast.Load()) for name in self._names(node.lineno)[:MOST_NAMES])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found = [n.value for n in ast.walk(self._tree) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
@@ -262,7 +288,7 @@ class Edits:
         ]
         args = [node.arg for node in ast.walk(functions[0]) if isinstance(node, ast.arg)]
         names = [name for _, name in sorted(made, reverse=True)] + args
-        return [name for name in dict.fromkeys(names) if name not in PATHS]
+        return list(dict.fromkeys(names))
 
     def _attributes(self, line: int) -> list[str]:
         """What `self` has in the class around a line."""
@@ -270,6 +296,8 @@ class Edits:
         found = [
             (abs(node.lineno - line), node.attr)
             for node in (ast.walk(classes[0]) if classes else ())
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))

@@ -20,13 +20,14 @@ from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
 from grader.core.value_trace import Recordable
 from grader.engine.client import Client
-from grader.engine.conclusions import conclude, nothing
+from grader.engine.conclusions import conclude, first
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
 from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
+from grader.engine.settings import changed_setting
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
@@ -92,7 +93,13 @@ def run(
         client = Client(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
         try:
             answer = scenario.ask(client)
-            found = replace(observe(answer), unread=client.unread, free=tuple(client.free.items()))
+            found = replace(
+                observe(answer),
+                unread=client.unread,
+                free=tuple(client.free.items()),
+                chosen=tuple(client.chosen.items()),
+                extra=tuple(client.extra.items()),
+            )
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
                 raise
@@ -294,7 +301,9 @@ class Grading:
         """All that was found on one component, and the mistakes behind it."""
         if component not in self._accounts:
             findings = self._findings(component)
-            obvious = self.subject.obvious(findings) if findings.wrong else None
+            obvious = changed_setting(findings) or (
+                self.subject.obvious(findings) if findings.wrong else None
+            )
             if obvious is not None:
                 accounts = [Account(obvious, frozenset(findings.wrong), "")]
             else:
@@ -345,7 +354,7 @@ class Grading:
             left = [i for i in left if not any(i in a.scenarios for a in echoes)]
         if left and not (broken and broken.wrong):
             rest = replace(findings, wrong=left)
-            named = nothing(rest) or self.subject.conclude(rest) or conclude(rest)
+            named = first(rest) or self.subject.conclude(rest) or conclude(rest)
             accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
         return findings, accounts
 
@@ -373,8 +382,8 @@ class Grading:
         if found:
             return found
         findings.random = self._is_random(findings)
-        if not thorough or findings.random or nothing(findings) is not None:
-            return []
+        if not thorough or findings.random or first(findings) is not None:
+            return namer.alone_where_finite()
         return namer.several()
 
     def _is_random(self, findings: Findings) -> bool:

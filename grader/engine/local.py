@@ -21,6 +21,7 @@ from grader.worker import (
     components,
     device_trace,
     failures,
+    global_state,
     parts,
     source,
     value_trace,
@@ -55,7 +56,8 @@ class LocalSubmission:
         """
         with _as_submission_error(filename):
             try:
-                module = source.load(text.encode(), filename)
+                with global_state.restored(on_import=True):
+                    module = source.load(text.encode(), filename)
             except source.NotPythonError as error:
                 found = failures.describe_syntax(error.__cause__ or error, filename)
                 raise SubmissionError(**found.fields()) from error
@@ -77,7 +79,7 @@ class LocalSubmission:
         with _as_submission_error(self._filename):
             given, named = _given(list(args)), _given(dict(kwargs or {}))
             watched = self._tracing.device_trace
-            with self._tracing.recorder or contextlib.nullcontext():
+            with self._tracing.recorder or contextlib.nullcontext(), self._tracing.beside:
                 module = components.construct(self._namespace, name, given, named, self._device, watched)
             waits = components.waits_for_call(module, (*given, *named.values()))
             if waits and name in self.first_calls:
@@ -109,6 +111,10 @@ class LocalSubmission:
         """Begin to record what the submission does, see `grader.worker.value_trace.Recorder`."""
         self._tracing.recorder = value_trace.Recorder(self._filename or "", patches)
 
+    def beside(self, context: contextlib.AbstractContextManager[Any]) -> None:
+        """Enter a context whenever code of the submission runs."""
+        self._tracing.beside = context
+
     def recorded(self) -> ValueTrace:
         """End it. Gives what was recorded."""
         recorder, self._tracing.recorder = self._tracing.recorder, None
@@ -132,6 +138,7 @@ class _Tracing:
 
     device_trace: device_trace.DeviceTrace | None = None
     recorder: value_trace.Recorder | None = None
+    beside: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
 
 class LocalFunction:
@@ -157,7 +164,7 @@ class LocalFunction:
         with _as_submission_error(self._filename):
             function = getattr(self._function, method) if method else self._function
             given, named = _given(list(args)), _given(dict(kwargs or {}))
-            with self._tracing.recorder or contextlib.nullcontext():
+            with self._tracing.recorder or contextlib.nullcontext(), self._tracing.beside:
                 answer = calls.call(
                     function, given, named, grad, device=self._device, device_trace=self._tracing.device_trace
                 )

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import resources
 from itertools import islice
 
@@ -19,6 +20,7 @@ from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
 from grader.engine.edits import Edits
+from grader.engine.explanation import Explanations
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
@@ -44,10 +46,12 @@ from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 250
-MOST_FORCED = 20
-MOST_EDITED = 8  # scenarios that must be right with an edit, of the wrong and of the right ones
-EDITING_S = 2.0  # of CPU
+MOST_EDITS = 400
+MOST_FORCED = 40
+MOST_KEPT = 24  # scenarios of which the right values are kept
+MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
+EDITING_S = 1.5  # of CPU, ...
+TRACING_S = 1.5  # ... and before that
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -95,10 +99,13 @@ class Locator:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._deadline = deadline
         self.source, self._text = Source(source), source
-        self._suspected: list[int] = []
+        self._odd: list[int] = []  # lines with something that is not right, ...
+        self._ran: list[int] = []  # ... and all that ran, with the conditions for it
+        self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
+        self._explanations = Explanations(subject, seed, source, solution_text)
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -126,10 +133,18 @@ class Locator:
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
+        found = self._place(wrong)
+        return None if found is None else self._explanations.complete(found)
+
+    def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
-        self._suspected.clear()
+        self._odd.clear()
+        self._ran.clear()
+        self._end = time.process_time() + TRACING_S
         for each in wrong[:MOST_SCENARIOS]:
+            if found and self._late():
+                break
             one = self._one(each)
             if one is not None:
                 found.append(one)
@@ -137,40 +152,52 @@ class Locator:
                 if counts[one.place.line] == ENOUGH_AGREE:
                     break
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
-        if best is not None and best.why in ("gradient", "in place"):
-            return best
+        if best is not None:
+            best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
+            if best.why == "in place":
+                return best
         lines = [line for one in found for line in one.lines]
-        most = MOST_EDITS // 2 if best is not None and best.proved else MOST_EDITS
-        line = self._undone(wrong, lines, [*self._suspected, *self.source.statements], most)
+        sure = best is not None and (best.proved or best.why == "gradient")
+        most = MOST_EDITS // 2 if sure else MOST_EDITS
+        line = self._undone(wrong, lines, most)
         if line is None:
             return best
         if best is None or best.place.line != line:
             other = next((one for one in (best.lines if best else ()) if one != line), None)
             why = "value" if best is None else best.why
             best = Where(Place(line, line), why, other, event=None)
-        return replace(best, proved=True)
+        return replace(best, proved=True, evidence="edited")
 
-    def _undone(
-        self, wrong: Sequence[Wrong], suspected: Sequence[int], lines: Sequence[int], most: int
-    ) -> int | None:
+    def _late(self) -> bool:
+        return time.process_time() > self._end
+
+    def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> int | None:
         """The line in which a small change makes wrong results right."""
         if not isinstance(self.submission, Editable):
             return None
-        asked = [one.scenario for one in wrong[:MOST_EDITED]]
-        component, known = wrong[0].scenario.component, {one.scenario for one in wrong}
-        others = [one for one in scenarios_of(self._key.scenarios, component) if one not in known]
-        asked += others[:: max(1, len(others) // MOST_EDITED)]
-        end = time.process_time() + EDITING_S
+        small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
+        asked = [one.scenario for one in small]
+        everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
+        asked += [one for one in everything if one not in asked and self._was_right(one)]
+        self._end = time.process_time() + EDITING_S
         edits = Edits(self._text)
-        for line, text in islice(edits.among(suspected, lines), most):
-            if time.process_time() > end:
+        tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
+        for number, (line, text) in enumerate(islice(tried, most)):
+            if number % 8 == 0 and self._late():
                 break
             if self._is_right(text, asked):
+                self._explanations.edited(line, text)
                 return line
         for line, text in islice(edits.forced(), MOST_FORCED):  # with it what was right may be wrong
-            if self._is_right(text, asked[: len(wrong)]):
+            if self._late():
+                break
+            if self._is_right(text, asked[: min(len(wrong), MOST_EDITED)]):
                 return line
         return None
+
+    def _was_right(self, scenario: Scenario) -> bool:
+        got = self._grading.got(scenario)
+        return same(scenario, self._key.right(scenario, got.free), got)
 
     def _is_right(self, text: str, asked: Sequence[Scenario]) -> bool:
         """Whether the file is right with another text."""
@@ -182,8 +209,8 @@ class Locator:
                 for scenario in asked
                 for got in [self._grading.ask(scenario, of=copy)]
             )
-        except SubmissionError:
-            return False
+        except (SubmissionError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+            return False  # a scenario's script may expect other shapes
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16
@@ -193,7 +220,11 @@ class Locator:
                 wrong.names
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
-                return self._look(flow, replace(wrong, got=again), exact=in_doubles)
+                self._explanations.proof = None
+                found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
+                if found is not None:
+                    self._explanations.add(flow, found, wrong.scenario, wrong.got.free, exact=in_doubles)
+                return found
         return None
 
     def named(self, scenario: Scenario) -> tuple[ValueTrace, RightValues]:
@@ -215,13 +246,12 @@ class Locator:
 
     def _flow(self, trace: ValueTrace, wrong: Wrong, *, exact: bool) -> Flow:
         """The run beside the right one that is most like it: two right ways of doing it are not mixed."""
-        flows = [
-            Flow(trace, self.source, right)
-            for right in self.right_values(wrong.scenario, wrong.got.free, exact=exact)
-        ]
-        single, both = flows[:2], flows[2]
+        solved, reference, both = self.right_values(wrong.scenario, wrong.got.free, exact=exact)
+        first = Flow(trace, self.source, solved)
+        single = [first, first.beside(reference)]
         best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
-        return both if len(both.vindicated) > MIXED * len(best.vindicated) else best
+        mixed = first.beside(both)
+        return mixed if len(mixed.vindicated) > MIXED * len(best.vindicated) else best
 
     def _proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
         """Put right values in the place of wrong ones, run it again, and see whether the result is right.
@@ -267,7 +297,7 @@ class Locator:
         before = flow
         for _ in range(MOST_PATCHES):
             event = flow.events[index]
-            if event.kind != "call" or event.place != place:
+            if event.kind != "call" or event.place != place or self._late():
                 break
             if right is not None:
                 options = [(right, "")]
@@ -280,6 +310,7 @@ class Locator:
                 tried = {**patches, event.number: numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
+                    self._explanations.proof = numbers
                     return True, True, expected or name
                 after = Flow(trace, self.source, flow.right)
                 if len(after.vindicated) > len(flow.vindicated) + 1:
@@ -302,7 +333,9 @@ class Locator:
             line for i, event in enumerate(flow.events) for line in event.callers if flow.is_right(i) is False
         ]
         tests = [line for one in ran for line, _ in self.source.tests(one)]
-        self._suspected += [*odd, *callers, *tests, *reversed(ran)]
+        made = [self.source.made(line) for line in dict.fromkeys([*odd, *ran])]
+        self._odd += [*odd, *callers, *(one for some in made for one in some)]
+        self._ran += [*tests, *reversed(ran)]
         if all(name.startswith("gradient") for name in wrong.names):
             index = cut_off(flow)
             if index is not None:
@@ -338,30 +371,34 @@ class Locator:
         line = flow.events[seen].place.line
         if blamed.since is not None and line != found.place.line:
             found = replace(found, other=line)
-        return replace(found, proved=blamed.proved, expected=blamed.expected)
+        other = flow.counterpart(blamed.event)
+        alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
+        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
-    def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> list[RightValues]:
+    def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
-        close = CLOSE if exact else CLOSE_IN[scenario.dtype]
-        solved, reference, both = (RightValues(close) for _ in range(3))
-        steps = labelled(self.subject.bases[0], reference)
-        with Collector(reference):
-            run(
-                scenario,
-                LocalSubmission(self.subject.namespace(steps)),
-                exact=exact,
-                seed=self.seed,
-                free=free or None,
-            )
-        text = solution_text(scenario.component)
-        if text:
-            solution = LocalSubmission.from_source(text, filename=SOLUTION)
-            solution.record()
-            run(scenario, solution, exact=exact, seed=self.seed, free=free or None)
-            solved.trace(solution.recorded())
-        both.join(solved)
-        both.join(reference)
-        return [solved, reference, both]
+        return _right_values(self.subject, self.seed, scenario, free, exact)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _right_values(
+    subject: Subject, seed: int, scenario: Scenario, free: Free, exact: bool
+) -> tuple[RightValues, ...]:
+    close = CLOSE if exact else CLOSE_IN[scenario.dtype]
+    solved, reference, both = (RightValues(close) for _ in range(3))
+    code = LocalSubmission(subject.namespace(labelled(subject.bases[0], reference)))
+    with Collector(reference):
+        run(scenario, code, exact=exact, seed=seed, free=free or None)
+    text = solution_text(scenario.component)
+    if text:
+        solution = LocalSubmission.from_source(text, filename=SOLUTION)
+        solution.record()
+        run(scenario, solution, exact=exact, seed=seed, free=free or None)
+        solved.trace(solution.recorded())
+    both.join(solved)
+    both.join(reference)
+    return solved, reference, both
 
 
 def solution_text(component: str) -> str:

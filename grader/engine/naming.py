@@ -127,22 +127,59 @@ class Namer:
         self.findings, self.mistakes, self._known, self._deadline = findings, mistakes, known, deadline
 
     def alone(self) -> list[Account]:
-        """The one mistake that gives all the answers, or all of those that are finite numbers."""
+        """Return the one mistake that gives all the answers, or all of those on one path; or nothing."""
+        return self._single(self.findings.order()) or self._on_one_path()
+
+    def alone_where_finite(self) -> list[Account]:
+        """Return the one mistake that gives all the finite answers, if most of the wrong ones are."""
         every = self.findings.order()
         finite = [
             i for i in every if all(bool(x.isfinite().all()) for x in self.findings.got[i].values.values())
         ]
         most = 2 * len(set(finite) & set(self.findings.wrong)) > len(self.findings.wrong)
-        for order in (every, finite) if most and len(finite) < len(every) else (every,):
-            for base in range(len(self._known.bases)):
-                found = self._first(self._singles(base), order)
-                if found is not None:
-                    return [self._whole(found, len(order))]
+        return self._single(finite) if most and len(finite) < len(every) else []
+
+    def _on_one_path(self) -> list[Account]:
+        """The one mistake that gives the answers wherever a condition is met, if all is right where it is not."""
+        wrong = set(self.findings.wrong)
+        paths = [(words, those) for words, those in self._paths() if wrong <= those]
+        for base in range(len(self._known.bases)) if paths else ():
+            for candidate in self._singles(base):
+                if not all(self._matches(candidate, i) for i in self.findings.wrong):
+                    continue
+                for words, those in paths:
+                    if all(self._matches(candidate, i) for i in those - wrong):
+                        named = candidate.mistakes[0].named
+                        proof = (
+                            f"The reference with only this mistake gives the same results as your code in all "
+                            f"{len(those)} cases {words}; all others are right."
+                        )
+                        named = replace(named, text=f"Only {words}: {named.text}")
+                        return [Account(named, frozenset(wrong), proof)]
         return []
 
+    def _paths(self) -> Iterator[tuple[str, set[int]]]:
+        """Conditions that a part of the scenarios meets, in words, and which do."""
+        every = range(len(self.findings.scenarios))
+        chosen = [{f"with {name}={value!r}" for name, value in one.chosen} for one in self.findings.right]
+        traits = [{f"with {trait}" for trait in one.traits} for one in self.findings.scenarios]
+        for words in sorted(set().union(*chosen)):
+            those = {i for i in every if words in chosen[i]}
+            yield words, those
+            yield words.replace("with ", "without ", 1), {*every} - those
+        for words in sorted(set().union(*traits)):
+            yield words, {i for i in every if words in traits[i]}
+
     def several(self) -> list[Account]:
-        """Two mistakes at once, or mistakes that each explain a part; nothing if none was recognised."""
-        return self._two_at_once() or self._in_parts()
+        """Two mistakes at once, one where numbers are finite, or several in parts; nothing if none was recognised."""
+        return self._two_at_once() or self.alone_where_finite() or self._in_parts()
+
+    def _single(self, order: Sequence[int]) -> list[Account]:
+        for base in range(len(self._known.bases)):
+            found = self._first(self._singles(base), order)
+            if found is not None:
+                return [self._whole(found, len(order))]
+        return []
 
     def _singles(self, base: int) -> Iterator[Candidate]:
         return (c for mistake in self.mistakes for c in self._known.singles(mistake, base))
@@ -151,12 +188,15 @@ class Namer:
         return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
 
     def _matches(self, candidate: Candidate, index: int) -> bool:
-        return same(
-            self.findings.scenarios[index],
-            self._answer(candidate, index),
-            self.findings.got[index],
-            loose=LOOSE,
-        )
+        """Whether a candidate gives the submission's answer; where that is wrong, the candidate's must be wrong too."""
+        scenario, answer = self.findings.scenarios[index], self._answer(candidate, index)
+        if not same(scenario, answer, self.findings.got[index], loose=LOOSE):
+            return False
+        return index not in self._wrong or not same(scenario, self.findings.right[index], answer)
+
+    @cached_property
+    def _wrong(self) -> frozenset[int]:
+        return frozenset(self.findings.wrong)
 
     def _answer(self, candidate: Candidate, index: int) -> Observation:
         return candidate.answer(self.findings.scenarios[index], self.findings.right[index].free)
@@ -171,6 +211,8 @@ class Namer:
 
     def _two_at_once(self) -> list[Account]:
         """Pairs, first around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
+        if all(self.findings.got[i].error is not None for i in self.findings.wrong):
+            return []  # two errors are easily alike
         near = self._near  # whose answers do not count
         limit = self._known.asked + PAIR_ANSWERS
         order = self.findings.order()
@@ -192,16 +234,29 @@ class Namer:
 
     @cached_property
     def _near(self) -> list[Candidate]:
-        """Mistakes that explain one of a few wrong scenarios: to ask about all of them takes minutes."""
+        """Mistakes that explain one of a few wrong scenarios: to ask about all of them takes minutes.
+
+        Those come first that would not show in scenarios that are right.
+        """
         wrong = self.findings.wrong
         some = wrong[:: max(1, len(wrong) // SPREAD)]
-        return [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
+        fine = [i for i in range(len(self.findings.scenarios)) if i not in self._wrong]
+        fine = fine[:: max(1, len(fine) // SPREAD)]
+        found = [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
+        return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))
 
     def _pairs(self, first: Candidate) -> Iterator[Candidate]:
+        """A mistake and every other: made after it, and for one that is near before it too."""
+        mine = first.mistakes[0]
+        near = any(first is one for one in self._near)
         for other in self.mistakes:
-            if other is not first.mistakes[0]:
-                for steps in other.variants(first.steps):
-                    yield Candidate((*first.mistakes, other), steps, self._known)
+            if other is mine:
+                continue
+            for steps in other.variants(first.steps):
+                yield Candidate((mine, other), steps, self._known)
+            for before in self._known.singles(other, 0) if near else ():
+                for steps in mine.variants(before.steps):
+                    yield Candidate((other, mine), steps, self._known)
 
     def _pair(self, pair: Candidate) -> list[Account]:
         first, second = pair.mistakes
@@ -245,8 +300,8 @@ class Namer:
 
     def _value(self, candidate: Candidate, left: set[int]) -> int:
         """Wrong scenarios explained by numbers, less those that are right although the mistake would show."""
-        explained = [i for i in left if self._matches(candidate, i)]
-        if not any(self.findings.got[i].error is None for i in explained):
+        explained = [i for i in left if self.findings.got[i].error is None and self._matches(candidate, i)]
+        if not explained:
             return 0
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self.findings.wrong]
         return len(explained) - sum(not self._matches(candidate, i) for i in fine)

@@ -7,6 +7,7 @@ run has may be right all the same, in the submission's own way of doing it: it i
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +17,32 @@ from typing import Any
 from torch import Tensor
 
 from grader.core.value_trace import Event, Odd, Place, Plain, Ref, ValueTrace
-from grader.engine.alignment import Right, RightCall, RightValues, equal, hidden, level, plain_name, same_layout, turned
+from grader.engine.alignment import (
+    Right,
+    RightCall,
+    RightValues,
+    equal,
+    hidden,
+    level,
+    plain_name,
+    same_layout,
+    turned,
+)
 
 MOST_BACK = 4
-LAYOUT = {"getitem", "unsqueeze", "reshape", "transpose", "expand", "to", "float", "double", "long", "T", "squeeze"}
+LAYOUT = {
+    "getitem",
+    "unsqueeze",
+    "reshape",
+    "transpose",
+    "expand",
+    "to",
+    "float",
+    "double",
+    "long",
+    "T",
+    "squeeze",
+}
 COMMUTING = {"add", "mul", "and", "or"}
 
 
@@ -38,6 +61,9 @@ class Where:
         expected: name of the right value that belongs there, or "".
         proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
+        evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
+            does, "alike" if a right run did the same with the same values and got something else, or "".
+        agreed: how many scenarios have this place.
     """
 
     place: Place
@@ -49,6 +75,8 @@ class Where:
     expected: str = ""
     proved: bool = False
     event: int | None = None
+    evidence: str = ""
+    agreed: int = 1
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -92,6 +120,14 @@ class Source:
                 if after and before:
                     yield node
 
+    def made(self, line: int) -> list[int]:
+        """Lines where the attributes and the constants that a line reads were made."""
+        found = [
+            self.attributes.get(node.attr) if isinstance(node, ast.Attribute) else self.constants.get(node.id)
+            for node in self._reads.get(line, ())
+        ]
+        return [one for one in found if one is not None]
+
     @cached_property
     def _spans(self) -> dict[int, range]:
         found: dict[int, range] = {}
@@ -123,9 +159,7 @@ class Source:
 
     def skipped(self, after: int, before: int) -> int | None:
         """The line of the last condition between two lines, whose statements lie between them too."""
-        tests = [
-            (at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some
-        ]
+        tests = [(at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some]
         return max((at for at, end in tests if after < at and end < before), default=None)
 
     @cached_property
@@ -272,10 +306,15 @@ class Flow:
         self._counterparts: dict[int, Counterpart | None] = {}
         self._parts: set[int] = set()  # values that are a slice of a right one: not wrong, but no evidence
         self.inputs = [self._inputs(index) for index in range(len(self.events))]
-        self.uses: dict[int, list[int]] = {}
-        for index, given in enumerate(self.inputs):
-            for one in given:
-                self.uses.setdefault(one, []).append(index)
+
+    def beside(self, right: RightValues) -> Flow:
+        """The same run beside another right one."""
+        found = copy.copy(self)
+        found.right = right
+        found._found, found._right, found._counterparts, found._parts = {}, {}, {}, set()
+        for name in ("vindicated", "_there"):
+            vars(found).pop(name, None)
+        return found
 
     def producer(self, value: int) -> int | None:
         """The event that made a value; of one that came from elsewhere, the one that made the same numbers."""
@@ -395,7 +434,8 @@ class Flow:
         """Whether an event counts from 0, or gives such numbers another layout."""
         event = self.events[index]
         if event.name == "arange":
-            return True
+            numbers = [one for one in event.arguments.split(", ") if one.lstrip("-").isdigit()]
+            return len(numbers) == 1 or numbers[:-1] == ["0"]
         made = [self.producer(value) for value in event.inputs]
         return (
             plain_name(event.name) in LAYOUT
@@ -540,7 +580,9 @@ class Flow:
         given = [one.order for value in self.events[index].inputs if (one := self.name(value)) is not None]
         shape = self.trace.values[self.outputs(index)[0]].shape
         left = [
-            one for one in self.right.values if one.order > max(given, default=-1) and id(one) not in self._there
+            one
+            for one in self.right.values
+            if one.order > max(given, default=-1) and id(one) not in self._there
         ]
         return sorted(left, key=lambda one: (tuple(one.numbers.shape) != shape, one.order))
 
@@ -593,7 +635,7 @@ def downstream(flow: Flow, index: int) -> list[int]:
 
 
 def chain(flow: Flow, index: int) -> list[tuple[int, Tensor | None]]:
-    """An event to blame, then the one that made what is odd about its inputs, and so on, with what it should have given."""
+    """An event to blame, then what made something odd that went into it, and so on, with what it should have given."""
     found: list[tuple[int, Tensor | None]] = [(index, None)]
     for _ in range(MOST_BACK):
         last, target = found[-1]
@@ -652,7 +694,11 @@ def written(flow: Flow) -> int | None:
 
 
 def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
-    """The place of an event, with all that goes with it. Args: seen: the event that it was first seen in, if another."""
+    """The place of an event, with all that goes with it.
+
+    Args:
+        seen: the event that it was first seen in.
+    """
     event = flow.events[index]
     right = [one for one in flow.inputs[index] if flow.is_right(one) and flow.events[one].kind == "call"]
     last = None
@@ -724,7 +770,7 @@ def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
 
 
 def _made_in(flow: Flow, index: int) -> int | None:
-    """The line where an attribute or a constant of the expression was made, or of a helper that gave something wrong."""
+    """The line where an attribute or a constant of the expression was made, or a helper that is wrong."""
     event = flow.events[index]
     reads = list(flow.source.reads(event.place))
     made = [flow.source.attributes.get(node.attr) for node in reads if isinstance(node, ast.Attribute)]
@@ -820,7 +866,9 @@ def turned_first(flow: Flow) -> int | None:
         for index in flow.ancestors(end)
         if flow.events[index].kind == "call" and any(map(flow.is_turned, flow.outputs(index)))
     }
-    last = {flow.producer(ref.value) for end in ends for item in flow.events[end].result for ref in refs(item)}
+    last = {
+        flow.producer(ref.value) for end in ends for item in flow.events[end].result for ref in refs(item)
+    }
     if not last & odd:
         return None
     return next((index for index in sorted(odd) if not odd & flow.ancestors(index)), None)

@@ -57,6 +57,8 @@ class Observation:
 
     `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
     `free`: what the contract leaves free, as the submission has it, see `Client.left_free`.
+    `chosen`: words and switches that the class was constructed with, by name: norm="pre".
+    `extra`: parameters that do not belong to the class, with their first values, see `Client.load`.
     """
 
     values: Mapping[str, Tensor] = field(default_factory=dict)
@@ -64,6 +66,8 @@ class Observation:
     error: SubmissionError | None = None
     unread: bool = False
     free: Free = ()
+    chosen: Free = ()
+    extra: tuple[tuple[str, Tensor], ...] = ()
 
 
 def observe(answer: Answer) -> Observation:

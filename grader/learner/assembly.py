@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 from grader.training.stand_ins import STACK_ARGUMENTS
 from zoo.core.blueprint import Choice, get_preset
+from zoo.core.errors import unknown_name
+from zoo.core.recipe import Recipe
 from zoo.core.registry import module_of_file
 from zoo.models.builder import build
 from zoo.models.transformer import Transformer
@@ -36,6 +38,28 @@ PLACES = {
     "training": "batches, learning rate and steps",
     "kv_cache": "generating again, with cached keys and values",
 }
+PLACES_OF_DECODER = {
+    "masks": "self-attention, the causal mask",
+    "attention": "self-attention, in each layer",
+    "positions": "the decoder",
+    "feedforward": "in each layer",
+    "norm": "in each layer, and after the stack",
+    "encoder": "the stack and its layers, under a causal mask",
+    "loss": "training",
+    "kv_cache": "generating again, with cached keys and values",
+}
+"""What has a place in a decoder by itself, a GPT: without cross-attention, its layer is the encoder's."""
+PLACES_OF_ENCODER = {
+    "masks": "self-attention, the padding mask",
+    "attention": "self-attention, in each layer",
+    "positions": "the encoder",
+    "feedforward": "in each layer",
+    "norm": "in each layer, and after the stack",
+    "encoder": "the stack and its layers",
+}
+DECODER_SIZES = {"max_len": 22, "num_decoder_layers": 2}
+"""A word, SOS and the word backwards; with one layer it does not learn to spell."""
+DECODER_RECIPE: Mapping[str, Any] = {"steps": 600, "lr": 3e-3, "warmup": 60}
 AXES = {
     "attention": ("attention", "MultiHeadAttention"),
     "positions": ("encoding", "SinusoidalPositions"),
@@ -78,7 +102,7 @@ class Uncached(nn.Module):
 
     Args:
         inner: the stack.
-        side: "encoder" or "decoder".
+        side: whose contract, "encoder" or "decoder".
     """
 
     def __init__(self, inner: nn.Module, side: str) -> None:
@@ -103,26 +127,47 @@ def load_own(folder: Path, solved: Mapping[str, str]) -> dict[str, ModuleType]:
     return {name: module_of_file(folder / file) for name, file in solved.items()}
 
 
-def assemble(folder: Path, own: Mapping[str, ModuleType], seed: int) -> Transformer:
+def places(assembly: str) -> Mapping[str, str]:
+    """Which exercises have a place in an assembly, and where. Raises UnknownNameError."""
+    known = {"encoder-decoder": PLACES, "decoder": PLACES_OF_DECODER, "encoder": PLACES_OF_ENCODER}
+    if assembly not in known:
+        raise unknown_name("assembly for parts of your own", assembly, known)
+    return known[assembly]
+
+
+def recipe_of(model: nn.Module, seed: int) -> Recipe:
+    """How the model is trained to spell."""
+    return Recipe(seed=seed) if hasattr(model, "encode") else Recipe(**DECODER_RECIPE, seed=seed)
+
+
+def assemble(
+    folder: Path, own: Mapping[str, ModuleType], seed: int, assembly: str = "encoder-decoder"
+) -> Transformer:
     """The zoo's model for spelling words backwards, with the learner's parts in their places.
+
+    Args:
+        own: the learner's modules, of exercises that have a place in the assembly.
 
     Raises:
         ZooError: a part fails when it is made, with the sentence.
     """
-    blueprint = get_preset(PRESET).blueprint()
+    sizes = DECODER_SIZES if assembly == "decoder" else {}
+    blueprint = get_preset(PRESET).blueprint(choices={"assembly": assembly}, sizes=sizes)
     chosen = {
         axis: Choice(f"{folder / (name + '.py')}:{cls}") for name, (axis, cls) in AXES.items() if name in own
     }
     blueprint = replace(blueprint, choices={**blueprint.choices, **chosen})
     model = build(blueprint, seed=seed)
-    for layer in model.decoder.layers:
+    for layer in model.decoder.layers if "decoder" in model.stacks else ():
         setattr(layer.self_attention, CAUSAL, True)
     if own:
         model.cacheable = model.packable = False
     if "masks" in own:
         model.masking = OwnMasks(own["masks"], blueprint.sizes.pad)
-    if "encoder" in own:
-        model.encoder = cast(Any, Uncached(_encoder(own["encoder"], model), "encoder"))
+    if "encoder" in own and "encoder" in model.stacks:
+        model.encoder = cast(Any, Uncached(_encoder(own["encoder"], model.encoder, model), "encoder"))
+    elif "encoder" in own:
+        model.decoder = cast(Any, _Causal(_encoder(own["encoder"], model.decoder, model), "encoder"))
     if "decoder" in own:
         model.decoder = cast(Any, Uncached(_decoder(own["decoder"], model), "decoder"))
     if "transformer" in own:
@@ -130,14 +175,22 @@ def assemble(folder: Path, own: Mapping[str, ModuleType], seed: int) -> Transfor
     return model
 
 
-def _encoder(module: ModuleType, model: Transformer) -> nn.Module:
-    width = cast(nn.Linear, model.head).in_features
+class _Causal(Uncached):
+    """An encoder's stack in a decoder's place."""
+
+    def forward(self, x: Tensor, tgt_mask: Tensor | None = None, **_: Any) -> Tensor:
+        """x [B, L, D], tgt_mask (broadcasts to [B, H, L, L]) -> [B, L, D]."""
+        return super().forward(x, tgt_mask)
+
+
+def _encoder(module: ModuleType, stack: nn.Module, model: Transformer) -> nn.Module:
+    """The learner's encoder of the attentions and networks that are in `stack`."""
+    width, old = cast(nn.Linear, model.head).in_features, cast(Any, stack).layers
     layers = iter([
-        module.EncoderLayer(layer.self_attention, layer.feed_forward, width, norm="pre")
-        for layer in model.encoder.layers
+        module.EncoderLayer(layer.self_attention, layer.feed_forward, width, norm="pre") for layer in old
     ])  # fmt: skip
-    stack: nn.Module = module.Encoder(lambda: next(layers), len(model.encoder.layers), width, norm="pre")
-    return stack
+    made: nn.Module = module.Encoder(lambda: next(layers), len(old), width, norm="pre")
+    return made
 
 
 def _decoder(module: ModuleType, model: Transformer) -> nn.Module:

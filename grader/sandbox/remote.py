@@ -330,7 +330,7 @@ class RemoteInstance(RemoteFunction, Handed):
             for name, requires_grad, device in answer["entries"]:
                 value = values.get(name)
                 if value is None:
-                    raise ValueError("a parameter that is no tensor")
+                    raise ValueError("a parameter that is not a tensor")
                 infos[name] = ParameterInfo(
                     value, requires_grad is True, "cpu" if device == "cpu" else "cuda"
                 )
@@ -349,7 +349,7 @@ def _input_gradient(
     position, packed = pair
     gradient = unpack(packed, found, Opaque)
     if gradient is not None and not isinstance(gradient, Tensor):
-        raise ValueError("a gradient that is no tensor")
+        raise ValueError("a gradient that is not a tensor")
     _check_shape(gradient, shapes.get(position))
     return position, gradient
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from .device_trace import DeviceTrace
 from .failures import FailureError
+from .global_state import restored
 from .values import Opaque, plain, tensors
 
 Position = int | str
@@ -127,7 +128,7 @@ def call(
             copies.of(given[position], grad=True)
         positional = [copies.of(value, grad=False) for value in args]
         named = {name: copies.of(item, grad=False) for name, item in kwargs.items()}
-        with device_trace or contextlib.nullcontext():
+        with restored(), device_trace or contextlib.nullcontext():
             result = function(*positional, **named)
         if device_trace is not None:
             device_trace.look(result)
@@ -157,7 +158,8 @@ def backward(
         if cotangent is not None and output.requires_grad
     ]
     if seeds:
-        torch.autograd.backward(seeds)
+        with restored():
+            torch.autograd.backward(seeds)
     inputs = {position: _dense(leaf.grad) for position, leaf in graph.leaves.items()}
     found = {name: _dense(parameter.grad) for name, parameter in parameters.items()}
     for leaf in leaves:

@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from .device_trace import DeviceTrace, forgive
 from .failures import FailureError
+from .global_state import restored
 from .parts.base import Part
 
 
@@ -45,7 +46,7 @@ def construct(
         TypeError: it makes no nn.Module.
         BaseException: whatever its constructor raises.
     """
-    with device_trace or contextlib.nullcontext():
+    with restored(), device_trace or contextlib.nullcontext():
         module = get(namespace, name)(*args, **kwargs)
     if not isinstance(module, nn.Module):
         raise TypeError(f"'{name}' must be a subclass of torch.nn.Module; it made a {type(module).__name__}")
@@ -83,7 +84,8 @@ def call_first(
     given = [x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x for x in given]
     mode, modes = module.training, {part: part.training for part in module.modules()}
     module.to(dtype).eval()
-    with contextlib.suppress(Exception), torch.no_grad(), device_trace or contextlib.nullcontext():
+    watching = device_trace or contextlib.nullcontext()
+    with contextlib.suppress(Exception), torch.no_grad(), restored(), watching:
         module(*given)
     for part in module.modules():
         part.training = modes.get(part, mode)

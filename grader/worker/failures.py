@@ -33,9 +33,15 @@ class Failure:
 class FailureError(Exception):
     """Raised on the worker's side for something that is no exception of the submission's own."""
 
+    type_name = ""
+
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+    def line_in(self, filename: str) -> int | None:
+        """The line of the submission that it is about, if that is known and no frame tells it."""
+        return None
 
 
 def describe(error: BaseException, filename: str | None) -> Failure:
@@ -50,7 +56,9 @@ def describe(error: BaseException, filename: str | None) -> Failure:
     if type(error) is not _kind(error):
         message = f"{type(error).__name__[:100]}: {message}"[:MAX_MESSAGE]
     if isinstance(error, FailureError):
-        return Failure(error.kind, message, "", line, source_line)
+        if filename is not None and (about := error.line_in(filename)) is not None:
+            line, source_line = about, _text(filename, about)
+        return Failure(error.kind, message, error.type_name, line, source_line)
     if _is_out_of_memory(error, message):
         return Failure(
             "limit", f"your code tried to use more memory than allowed ({message})", "", line, source_line
@@ -103,7 +111,11 @@ def _place(error: BaseException, filename: str | None) -> tuple[int | None, str,
         trace = trace.tb_next
     if line is None or filename is None:
         return None, "", own
-    return line, linecache.getline(filename, line).strip()[:500], own
+    return line, _text(filename, line), own
+
+
+def _text(filename: str, line: int) -> str:
+    return linecache.getline(filename, line).strip()[:500]
 
 
 def _is_out_of_memory(error: BaseException, message: str) -> bool:

@@ -57,7 +57,7 @@ def decode(header: bytes | bytearray) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FrameError(f"a header that is not JSON ({type(error).__name__})") from error
     if not isinstance(found, dict):
-        raise FrameError("a header that is no JSON object")
+        raise FrameError("a header that is not a JSON object")
     return found
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from . import calls, components, device_trace, source
 from .failures import FailureError
+from .global_state import restored
 from .library import LibraryUses
 from .parts import PARTS, handed
 from .value_trace import Recorder
@@ -71,7 +72,8 @@ class Operations:
 
     def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
         if request["op"] == "source":
-            self._namespace = vars(source.load(bytes(body), self.filename))
+            with restored(on_import=True):
+                self._namespace = vars(source.load(bytes(body), self.filename))
             return {}
         self._found = unpack_tensors(request["tensors"], body)
         for number in request.get("drop", ()):

@@ -298,7 +298,7 @@ def unpack_named(packed: Any, found: list[Tensor]) -> dict[str, Tensor | None]:
     named: dict[str, Tensor | None] = {}
     for entries, packed_flat in packed:
         if not all(isinstance(name, str) for name, _ in entries):
-            raise ValueError("a name that is no text")
+            raise ValueError("a name that is not a string")
         if packed_flat is None:
             named.update((name, None) for name, _ in entries)
             continue

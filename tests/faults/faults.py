@@ -835,8 +835,8 @@ FAULTS = (
     Fault(
         "sandbox-silent-canary-trusted",
         "grader/sandbox/sandbox.py",
-        'if said.get("done") == []:',
-        'if not said.get("done"):',
+        'if report.get("done") == []:',
+        'if not report.get("done"):',
         "a trial process that says nothing counts as confined",
     ),
     Fault(

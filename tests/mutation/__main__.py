@@ -72,7 +72,7 @@ class Counts:
         equal: mutants that change nothing.
         killed: share of the others that are.
         explained, right, wrong, none: shares of the killed: named or explained; by their place.
-        failed: right files that failed.
+        failed: right files that failed, or were given a place.
     """
 
     mutants: int
@@ -90,7 +90,7 @@ class Counts:
 def counts(rows: Iterable[Row]) -> Counts:
     """Count."""
     rows = list(rows)
-    failed = sum(row.killed for row in rows if row.operator == UNCHANGED)
+    failed = sum(row.killed or bool(row.lines) for row in rows if row.operator == UNCHANGED)
     rows = [row for row in rows if row.operator != UNCHANGED]
     killed = [row for row in rows if row.killed]
     equal = sum(row.equal.isdigit() for row in rows)
@@ -131,7 +131,7 @@ def table(rows: Iterable[Row]) -> str:
     cells.append(("bar", *BARS[1:]))
     lines = ["| " + " | ".join(row) + " |" for row in cells]
     failed = counts(rows).failed
-    return "\n".join([*lines, "", f"Right files that failed: {failed}."])
+    return "\n".join([*lines, "", f"Right files that failed, or were given a place: {failed}."])
 
 
 _READ: dict[str, Callable[[str], Any]] = {

@@ -6,7 +6,6 @@ import ast
 import contextlib
 import hashlib
 import importlib
-import itertools
 import os
 import re
 import signal
@@ -26,16 +25,15 @@ from grader.core.mutation import Mutant
 from grader.core.results import Result
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
-from grader.engine.contrast import same
-from grader.engine.grading import AnswerKey, Subject, answer_key, run
+from grader.engine.grading import Subject, answer_key
 from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
 from grader.engine.place import Where
-from grader.engine.scenario import Observation, Scenario
 from grader.run.session import Session
+from tests.mutation.equal import Compared
 
 OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
-ENDLESS_S = 15.0  # CPU time to answer all scenarios and find the place; right files take less than one
+ENDLESS_S = 15.0  # CPU time to answer all scenarios, or to find the place; right files take less than one
 ALL_S = 90.0  # with the search for a name
 EQUAL = 10_000  # answers in which a survivor is compared with its base, ...
 EQUAL_S = 3.0  # ... or for so much CPU time
@@ -55,8 +53,8 @@ class Row:
         said: in what other words it was explained, "" if in none.
         place: "right", "wrong", "none", or "" for one that is not killed.
         lines: that are shown.
-        why: of the place, see `Where`; "endless" for one that does not end, "slow" for one whose mistake was looked
-            for too long.
+        why: of the place, see `Where`; "endless" for one that does not end, "slow place" and "slow" where the place,
+            or the mistake, was looked for too long.
         proved: with right values there, the result was right.
         seconds: of CPU, for the tests and the search for the mistake; what was computed for others is used again.
         equal: on how many answers one that is not killed agrees with its base; "" for one that is killed. Where it
@@ -123,8 +121,10 @@ def measure(
     begun = time.process_time()
     with quiet():
         try:
-            with at_most(ENDLESS_S):
-                component, where = located(exercise, mutant.text, seed)
+            component, where = located(exercise, mutant.text, seed)
+            why = where.why if where else ""
+        except SlowPlaceError as error:
+            component, where, why = str(error), None, "slow place"
         except TooLongError:
             return Row(killed=True, place="none", why="endless", said="does not end", **row)
         try:
@@ -144,24 +144,33 @@ def measure(
         said=said_of(failed),
         place=verdict(original, mutant, where),
         lines=" ".join(map(str, where.lines)) if where else "",
-        why=where.why if where else "",
+        why=why,
         proved=str(where.proved) if where else "",
         **row,
     )
 
 
 def located(exercise: str, text: str, seed: int) -> tuple[str, Where | None]:
-    """The first component that is wrong, "" if none is, and the place of the mistake."""
+    """The first component that is wrong, "" if none is, and the place of the mistake.
+
+    Raises:
+        TooLongError: the scenarios are not answered, or (SlowPlaceError) no place is found in time.
+    """
     with torch.random.fork_rng(devices=[]):
         try:
-            locator = Locator(submission_of(exercise, text), text, subject_of(exercise), seed)
-            for component in get_exercise(exercise).components:
-                wrong = locator.wrong(component)
-                if wrong:
+            with at_most(ENDLESS_S):
+                locator = Locator(submission_of(exercise, text), text, subject_of(exercise), seed)
+                found = ((name, locator.wrong(name)) for name in get_exercise(exercise).components)
+                component, wrong = next(((name, wrong) for name, wrong in found if wrong), ("", []))
+            if not wrong:
+                return "", None
+            try:
+                with at_most(ENDLESS_S):
                     return component, locator.place(wrong)
+            except TooLongError:
+                raise SlowPlaceError(component) from None
         except SubmissionError as error:
             return "load", Where(Place(error.line, error.line), "error") if error.line else None
-    return "", None
 
 
 def graded(exercise: str, text: str, seed: int, *, name: bool) -> list[Result]:
@@ -211,29 +220,15 @@ def _neighbours(original: str, mutant: Mutant) -> set[int]:
 
 
 def compared(exercise: str, original: str, text: str, seed: int) -> str:
-    """How many answers of a mutant are those of its base or right too, on other seeds; or where they are not."""
-    count, subject = 0, subject_of(exercise)
+    """In how many answers a mutant is like its base, see `equal`; or where it is not."""
+    both = Compared(
+        submission_of(exercise, original), submission_of(exercise, text), subject_of(exercise), seed
+    )
     with contextlib.suppress(TooLongError), at_most(EQUAL_S):
-        base, changed = submission_of(exercise, original), submission_of(exercise, text)
-        for other in itertools.count(seed + 1):
-            key = AnswerKey(subject, other)
-            for scenario in key.scenarios:
-                got = _answer(scenario, changed, other)
-                # a bias less, say, is another choice where the contract leaves it free, and may be right too
-                alike = same(scenario, _answer(scenario, base, other), got)
-                if not alike and not same(scenario, key.right(scenario, got.free), got):
-                    return f"differs, seed {other}: {scenario.component}, {scenario.title}"[:120]
-                count += 1
-            if count >= EQUAL:
-                break
-    return str(count)
-
-
-def _answer(scenario: Scenario, submission: LocalSubmission, seed: int) -> Observation:
-    try:
-        return run(scenario, submission, seed=seed)
-    except SubmissionError as error:
-        return Observation(error=error)
+        found = both.look(EQUAL)
+        if found:
+            return f"differs, {found}"[:160]
+    return str(both.count)
 
 
 def changed_line(original: str, mutant: Mutant) -> str:
@@ -244,6 +239,10 @@ def changed_line(original: str, mutant: Mutant) -> str:
 
 class TooLongError(Exception):
     """The time is used up."""
+
+
+class SlowPlaceError(TooLongError):
+    """Something is wrong in a component, and where is not found in time."""
 
 
 @contextlib.contextmanager

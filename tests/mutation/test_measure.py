@@ -94,9 +94,11 @@ def test_counts_leave_out_what_changes_nothing() -> None:
         replace(killed, killed=False, equal="500"),
         replace(killed, killed=False, equal="differs, seed 1"),
         replace(killed, operator=UNCHANGED),
+        replace(killed, operator=UNCHANGED, killed=False, lines="3"),
+        replace(killed, operator=UNCHANGED, killed=False),
     ]
     one = counts(rows)
-    assert (one.mutants, one.equal, one.failed) == (4, 1, 1)
+    assert (one.mutants, one.equal, one.failed) == (4, 1, 2)
     assert (one.killed, one.explained, one.right, one.wrong, one.none) == (2 / 3, 0.5, 0.5, 0.5, 0.0)
     assert (one.median_s, one.worst_s) == (3.0, 4.0)
     assert "| masks | 4 | 1 | 66.7% | 50.0% |" in table(rows)

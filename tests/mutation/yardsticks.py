@@ -6,13 +6,14 @@ list rests on, and what was left out.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.core.mutation import Mutant
 from tests import ROOT, solution_file
-from tests.mutation.measure import Row, measure
+from tests.mutation.measure import Row, identity
+from tests.mutation.pool import Job, measured
 
 PAGE = ROOT / "docs" / "mutation.md"
 DEFAULT = "DEFault++"
@@ -466,11 +467,19 @@ YARDSTICKS = [
 ]
 
 
-def graded(some: Sequence[Yardstick]) -> Iterator[tuple[Yardstick, Row]]:
-    """Grade them one after the other."""
-    for one in some:
-        text, mutant = one.mutant()
-        yield one, measure(one.exercise, ("solution", text), mutant, 0, name=True)
+def graded(some: Sequence[Yardstick], processes: int) -> list[tuple[Yardstick, Row]]:
+    """Grade them, and print each as it comes."""
+    mutants = [(one, *one.mutant()) for one in some]
+    jobs = [Job(one.exercise, ("solution", text), mutant) for one, text, mutant in mutants]
+    found = {}
+    for row in measured(jobs, 0, name=True, cold=False, processes=processes):
+        found[row.id] = row
+        state = row.place if row.killed else f"alive {row.equal}"
+        print(
+            f"{row.exercise:12} {row.operator:40.40} {state:12} [{row.lines}] {row.named or row.said}",
+            flush=True,
+        )
+    return [(one, found[identity(mutant.text)]) for one, _, mutant in mutants]
 
 
 def table(rows: Sequence[tuple[Yardstick, Row]], study: str) -> str:
@@ -525,16 +534,11 @@ def written(page: str, rows: Sequence[tuple[Yardstick, Row]]) -> str:
 
 
 def main() -> None:
-    """Grade all, and write the page; `--check` prints what is not killed, and writes nothing."""
-    rows = []
-    for one, row in graded(YARDSTICKS):
-        rows.append((one, row))
-        state = (row.place or f"alive {row.equal}") if row.killed else f"alive {row.equal}"
-        print(
-            f"{one.study:20} {one.cause:40.40} {state:12} [{row.lines}] {row.named or row.said}", flush=True
-        )
-    if "--check" not in sys.argv:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
+    """Grade all, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation.yardsticks", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1, help="processes; 0: in this one")
+    rows = graded(YARDSTICKS, parser.parse_args().jobs)
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -65,13 +65,18 @@ def test_every_variant_can_be_built_by_name(variant: Variant) -> None:
     model = zoo.build(**fits, **TINY, seed=0, allow=rules)
     tokens = torch.tensor([[3, 4, 5]])
     assert isinstance(model, nn.Module)
-    assert model(tokens, tokens).shape == (1, 3, 9)
+    assert model(*[tokens for _ in model.stacks]).shape == (1, 3, 9)
 
 
 @pytest.mark.parametrize("name", get_presets())
 def test_every_preset_can_be_built_by_name(name: str) -> None:
     preset = get_presets()[name]
-    sizes = {**TINY, "max_len": 16}
+    sizes = {
+        **TINY,
+        "d_model": 16,
+        "num_heads": 8,
+        "max_len": 16,
+    }  # as many heads as the most of keys and values
     model = zoo.build(name, seed=0, **sizes).eval()
     again = zoo.build(preset.blueprint().with_sizes(**sizes), seed=0).eval()
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))

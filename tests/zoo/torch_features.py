@@ -55,8 +55,12 @@ def pairs(first: str, *others: str) -> list[str]:
 
 
 def covering(*left_out: str) -> list[str]:
-    """As few models as it takes for every variant that can stand in a model to be in one, but for some axes."""
+    """As few models as it takes for every variant that can stand in a model to be in one, but for some axes.
+
+    All are of the default assembly.
+    """
     registry, found = get_registry(), []
+    left_out = (*left_out, "assembly")
     todo = {a.name: [v.name for v in accepted(a.name)] for a in registry.axes if a.name not in left_out}
     while any(todo.values()):
         chosen: dict[str, str] = {}

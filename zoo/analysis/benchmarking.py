@@ -72,7 +72,7 @@ class Trial:
 
         def forward() -> None:
             with torch.no_grad():
-                self.model(self.tokens.src, self.tokens.tgt)
+                self.model(*self.tokens.read_by(self.model))
 
         return forward
 
@@ -83,7 +83,7 @@ class Trial:
 
     def step(self) -> None:
         """Forward, backward, AdamW."""
-        output = self.model(self.tokens.src, self.tokens.tgt)
+        output = self.model(*self.tokens.read_by(self.model))
         loss = self.loss(output, self.tokens.labels)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -102,7 +102,7 @@ def measure_once(blueprint: Blueprint, setting: Setting) -> Cost:
         difference, note = _difference(trial)
         return Cost(
             parameters=sum(p.numel() for p in trial.model.parameters() if p.requires_grad),
-            flops=count_flops(trial.model, trial.tokens.src, trial.tokens.tgt),
+            flops=count_flops(trial.model, *trial.tokens.read_by(trial.model)),
             memory_bytes=peak_memory(trial.ready_to_train(), trial.model, trial.optimizer, setting.device),
             difference=difference,
             note=note,
@@ -118,7 +118,7 @@ def _difference(trial: Trial) -> tuple[float | None, str]:
     known = {option.name for option in get_registry().get("attention", "eager").options}
     plain = Choice("eager", {name: value for name, value in chosen.options.items() if name in known})
     other = build_on(blueprint.with_choices(attention=str(plain)), setting.device, setting.seed)
-    return largest_difference(trial.model, other, trial.tokens.src, trial.tokens.tgt), ""
+    return largest_difference(trial.model, other, *trial.tokens.read_by(trial.model)), ""
 
 
 def train_and_score(

@@ -18,7 +18,7 @@ from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe
 from zoo.core.rules import check
 from zoo.training.tasks.base import TaskData
-from zoo.training.trainer import check_sizes, load_task
+from zoo.training.trainer import check_model, load_task
 
 MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
 
@@ -189,7 +189,7 @@ def unfit(candidate: Candidate, conditions: Conditions, task: TaskData | None) -
         )
     if task is not None:
         try:
-            check_sizes(sizes, task)
+            check_model(candidate.blueprint, task)
         except CombinationError as error:
             return f"{error} (rule task-sizes)"
     return ""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 
 Step = Callable[[], object]
 LEAST_SECONDS = 0.05
@@ -96,15 +96,16 @@ def _peak_of_log(step: Step) -> int:
     return most
 
 
-def largest_difference(model: Transformer, other: Transformer, src: Tensor, tgt: Tensor) -> float:
+def largest_difference(model: Model, other: Model, *inputs: Tensor) -> float:
     """Largest absolute difference of what both give, in eval mode, once `other` has the weights of `model`.
 
-    What stands at padding is of no use, and left out.
+    What stands at padding of the last input, the one that is answered position by position, is of no use, and left
+    out.
     """
     other.load_state_dict(model.state_dict())
     model.eval()
     other.eval()
     with torch.no_grad():
-        difference = (model(src, tgt) - other(src, tgt)).abs()
-    real = model.masking.real(tgt)
+        difference = (model(*inputs) - other(*inputs)).abs()
+    real = model.masking.real(inputs[-1])
     return float(difference.max() if real is None else difference[real].max())

@@ -20,8 +20,11 @@ PLACES = {
     "feedforward": "encoder.layers.0.feed_forward",
     "embedding": "embeddings",
     "head": "head",
+    "assembly": "",
 }
 """Where the first part of an axis stands in a model. On the other axes parts are no part of a model."""
+OF_DECODER = {"encoder": "decoder", "src_positions": "tgt_positions"}
+"""What stands in for that in a model without an encoder."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ def parameter_summary(blueprint: Blueprint, axis: str) -> ParameterSummary | Non
     if axis not in PLACES:
         return None
     model = build_on(blueprint, torch.device("cpu"), seed=0)
-    part = model.get_submodule(PLACES[axis])
+    first, dot, rest = PLACES[axis].partition(".")
+    first = first if "encoder" in model.stacks else OF_DECODER.get(first, first)
+    part = model.get_submodule(first + dot + rest)
     if isinstance(part, (ExternalPart, ExternalEmbeddings)):
         part = part.inner
     shapes = {name: tuple(value.shape) for name, value in part.state_dict().items()}

@@ -129,6 +129,6 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 def check_csv(path: Path) -> None:
     """Raises ZooError if `path` cannot become a file; asked before anything is measured."""
     if path.exists() and not path.is_file():
-        raise ZooError(f"'{path}' is there and is no regular file. Give the name of a CSV file.")
+        raise ZooError(f"'{path}' exists and is not a regular file. Use the name of a CSV file.")
     if not path.parent.is_dir():
         raise ZooError(f"'{path}' cannot be written: there is no directory '{path.parent}'.")

@@ -153,11 +153,11 @@ def _print(
     tricks: list[str],
     saved: str | None,
 ) -> None:
-    parts = make_plan(blueprint).parts
-    rows = [(axis, brief(axis, blueprint[axis]), part.variant.summary) for axis, part in parts.items()]
+    plan = make_plan(blueprint)
+    rows = [(axis, brief(axis, blueprint[axis]), part.variant.summary) for axis, part in plan.parts.items()]
     click.echo(f"{bold('Assembly')}\n{columns(rows)}")
-    sizes = ", ".join(f"{one.name} {getattr(blueprint.sizes, one.name)}" for one in fields(Sizes))
-    click.echo(wrapped(sizes, "  "))
+    sizes = [one.name for one in fields(Sizes) if one.name not in plan.unused_sizes]
+    click.echo(wrapped(", ".join(f"{name} {getattr(blueprint.sizes, name)}" for name in sizes), "  "))
     total = sum(blocks.values())
     digits = len(f"{total:,}")
     counted = [(name, f"{count:,}".rjust(digits)) for name, count in {**blocks, "total": total}.items()]

@@ -62,7 +62,7 @@ def predict(
     from zoo.models.builder import build_decoding
     from zoo.models.checkpoint import load_checkpoint
     from zoo.models.devices import resolve_device
-    from zoo.training.trainer import check_sizes, exact_match, load_task
+    from zoo.training.trainer import check_model, exact_match, load_task
 
     where = resolve_device(device)
     model, blueprint, extra = load_checkpoint(directory, allow_code=allow_code, device=where)
@@ -71,7 +71,7 @@ def predict(
             f"The model in '{directory}' was trained on no task. `zoo train --save DIR` trains and saves one."
         )
     task = load_task(extra["task"])
-    check_sizes(blueprint.sizes, task)
+    check_model(blueprint, task)
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)
     chosen = build_decoding(blueprint)
@@ -87,7 +87,9 @@ def _from_input() -> tuple[str, ...]:
     try:
         texts = () if sys.stdin.isatty() else tuple(sys.stdin.read().split())
     except UnicodeDecodeError as error:
-        raise ZooError(f"Standard input is no text: {error}.") from error
+        raise ZooError(f"Standard input is not valid UTF-8: {error}.") from error
     if not texts:
-        raise ZooError("No text was given: name some, as in `zoo predict DIR hello`, or pipe them in.")
+        raise ZooError(
+            "No text: pass it as an argument, as in `zoo predict DIR hello`, or on standard input."
+        )
     return texts

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.cli.describe import brief
 from zoo.cli.text import GAP, counted, width, wrapped
-from zoo.core.blueprint import Sizes
+from zoo.core.blueprint import Blueprint
+from zoo.core.plan import make_plan
 
 if TYPE_CHECKING:
     from zoo.analysis.compare import Conditions, Row, Spread
@@ -123,7 +124,8 @@ def _under(rows: Sequence[Row], conditions: Conditions) -> str:
         batch += ", accelerated"
     presets: dict[str, dict[str, None]] = {}
     for row in rows:
-        presets.setdefault(_sizes(row.blueprint.sizes), {})[row.candidate.preset] = None
+        name = row.candidate.preset or str(row.blueprint["assembly"])
+        presets.setdefault(_sizes(row.blueprint), {})[name] = None
     if len(presets) == 1:
         text = f"{batch}; {next(iter(presets))}."
     else:
@@ -141,11 +143,16 @@ def _under(rows: Sequence[Row], conditions: Conditions) -> str:
     return text
 
 
-def _sizes(sizes: Sizes) -> str:
+def _sizes(blueprint: Blueprint) -> str:
+    sizes, unused = blueprint.sizes, make_plan(blueprint).unused_sizes
+    layers, vocabularies = (
+        [f"{getattr(sizes, name):,}" for name in names if name not in unused]
+        for names in (("num_encoder_layers", "num_decoder_layers"), ("src_vocab", "tgt_vocab"))
+    )
     return (
-        f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, "
-        f"{sizes.num_encoder_layers}+{sizes.num_decoder_layers} layers, dropout {sizes.dropout:g}, vocabularies "
-        f"{sizes.src_vocab:,}+{sizes.tgt_vocab:,}"
+        f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, {'+'.join(layers)} layers, "
+        f"dropout {sizes.dropout:g}, {'vocabularies' if len(vocabularies) > 1 else 'vocabulary'} "
+        f"{'+'.join(vocabularies)}"
     )
 
 

@@ -168,13 +168,13 @@ def train(
     from zoo.models.checkpoint import check_directory
     from zoo.models.devices import resolve_device
     from zoo.models.trial import build_on
-    from zoo.training.trainer import DivergedError, check_sizes, exact_match, load_task
+    from zoo.training.trainer import DivergedError, check_model, exact_match, load_task
 
     if save is not None:
         check_directory(save)
     run = Run(task, blueprint, recipe, resolve_device(device), save, threads)
     data = load_task(task)
-    check_sizes(blueprint.sizes, data)
+    check_model(blueprint, data)
     model = build_on(blueprint, run.device, recipe.seed)
     if accelerate:
         from zoo.accelerate import accelerate as make_faster

@@ -107,7 +107,10 @@ AXES = (
         "full",
         "Class(pad); src(tokens [B,S]) -> keep [B,1,1,S] or None, for the encoder and for cross-attention; "
         "tgt(tokens [B,L], num_queries) -> keep [B,1,num_queries,L] or None, for the last num_queries positions.",
-        (Capability("blank_rows", False, "its masks can hide everything from a position"),),
+        (
+            Capability("blank_rows", False, "its masks can hide everything from a position"),
+            Capability("causal", True, "hides later positions on the target side"),
+        ),
     ),
     Axis(
         "mask",
@@ -147,5 +150,20 @@ AXES = (
         "greedy",
         "Class(**options); __call__(stepper, start [B], max_len, eos, pad) -> tokens "
         "[B, <= max_len] (see zoo.parts.decoding.base).",
+    ),
+    Axis(
+        "assembly",
+        "which stacks a model is made of",
+        "encoder-decoder",
+        "Class(parts), derived from zoo.models.transformer.Model; forward takes the tokens of the stacks it has, "
+        "source [B,S] for an encoder, target [B,L] for a decoder -> [B,L,V] ([B,S,V] without a decoder).",
+        (
+            Capability(
+                "stacks",
+                ("encoder", "decoder"),
+                "the stacks it has; with both, the decoder attends to the encoder",
+                ("encoder", "decoder"),
+            ),
+        ),
     ),
 )

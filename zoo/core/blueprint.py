@@ -76,7 +76,7 @@ class Sizes:
             raise ZooError(f"dropout={self.dropout}: expected a probability below 1.")
         if self.pad >= min(self.src_vocab, self.tgt_vocab):
             raise ZooError(
-                f"pad={self.pad} is no token of the vocabularies (src_vocab={self.src_vocab}, "
+                f"pad={self.pad} is not a token of the vocabularies (src_vocab={self.src_vocab}, "
                 f"tgt_vocab={self.tgt_vocab}): expected an id below both."
             )
 
@@ -123,25 +123,27 @@ class Blueprint:
         try:
             data = json.loads(data) if isinstance(data, str) else data
         except (ValueError, RecursionError) as error:  # malformed, a number of 5,000 digits, 100,000 brackets
-            raise ZooError(f"This is no blueprint: {error}.") from error
+            raise ZooError(f"This is not a blueprint: {error}.") from error
         if not isinstance(data, dict) or not {"format", "choices", "sizes"} <= data.keys():
-            raise ZooError("This is no blueprint: expected an object with 'format', 'choices' and 'sizes'.")
+            raise ZooError(
+                "This is not a blueprint: expected an object with 'format', 'choices' and 'sizes'."
+            )
         if data["format"] != FORMAT:
             raise ZooError(
                 f"The blueprint has format {data['format']!r}; this version reads format {FORMAT}."
             )
         if not isinstance(data["choices"], dict) or not isinstance(data["sizes"], dict):
-            raise ZooError("This is no blueprint: 'choices' and 'sizes' must be objects.")
+            raise ZooError("This is not a blueprint: 'choices' and 'sizes' must be objects.")
         choices = {axis: _choice_from_json(registry, axis, one) for axis, one in data["choices"].items()}
         return _complete(registry, choices).with_sizes(**data["sizes"])
 
 
 def _choice_from_json(registry: Registry, axis: str, data: object) -> Choice:
     if not isinstance(data, dict) or not isinstance(data.get("name"), str):
-        raise ZooError(f"This is no blueprint: the choice for '{axis}' has no name.")
+        raise ZooError(f"This is not a blueprint: the choice for '{axis}' has no name.")
     options = data.get("options", {})
     if not isinstance(options, dict):
-        raise ZooError(f"This is no blueprint: the options of '{axis}' are not an object.")
+        raise ZooError(f"This is not a blueprint: the options of '{axis}' are not an object.")
     variant, typed = registry.resolve(axis, data["name"])
     checked = {key: variant.option(key).check(value) for key, value in options.items()}
     return _filled(variant, {**typed, **checked})

@@ -56,6 +56,22 @@ class Plan:
     def __getitem__(self, axis: str) -> PlannedPart:
         return self.parts[axis]
 
+    def has(self, stack: str) -> bool:
+        """Whether the model has an "encoder", or a "decoder"."""
+        return stack in self["assembly"].capabilities["stacks"]
+
+    @property
+    def attentions(self) -> dict[str, PlannedPart]:
+        """The attention in each role that there is: "self", and "cross" in a decoder that attends to an encoder."""
+        crosses = self.has("encoder") and self.has("decoder")
+        return {"self": self["attention"], **({"cross": self.cross} if crosses else {})}
+
+    @property
+    def unused_sizes(self) -> tuple[str, ...]:
+        """The sizes that are those of a stack which the model has not."""
+        without_encoder = () if self.has("encoder") else ("num_encoder_layers", "src_vocab")
+        return (*without_encoder, *(() if self.has("decoder") else ("num_decoder_layers",)))
+
     @cached_property
     def cross(self) -> PlannedPart:
         """The cross-attention: the chosen attention, or the one that it declares as its replacement there."""
@@ -83,11 +99,11 @@ class Plan:
         Every part of the decoder declares it, and no position sees a later one, as it does where its whole
         row is hidden and filled.
         """
-        parts = (self["attention"], self.cross, self["encoding"], self["norm"])
+        parts = (*self.attentions.values(), self["encoding"], self["norm"])
         leaks = (
             self["masking"].capabilities["blank_rows"] and not self["attention"].capabilities["blanks_rows"]
         )
-        return all(part.capabilities["cacheable"] for part in parts) and not leaks
+        return self.has("decoder") and all(p.capabilities["cacheable"] for p in parts) and not leaks
 
     @property
     def packable(self) -> bool:
@@ -96,8 +112,7 @@ class Plan:
         Both attentions declare it, every other part treats each position by itself, and no part is a user's
         own file.
         """
-        attentions = (self["attention"], self.cross)
-        able = all(part.capabilities["packs"] for part in attentions)
+        able = all(part.capabilities["packs"] for part in self.attentions.values())
         able = able and self["norm"].capabilities["cacheable"]
         return able and not any(part.variant.is_file for part in self.parts.values())
 

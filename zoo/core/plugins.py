@@ -33,6 +33,7 @@ DEFAULT_PLUGINS = (
     "zoo.parts.loss",
     "zoo.parts.schedule",
     "zoo.parts.decoding",
+    "zoo.models.assemblies",
     "zoo.core.tasks",
     "zoo.core.presets",
     "zoo.training.translation.presets",

@@ -279,6 +279,164 @@ DEEP_LEARNING = Preset(
     ),
 )
 
+GPT2 = Preset(
+    "gpt2",
+    "the smallest GPT-2: 12 layers, 124 million parameters",
+    source="Radford et al. 2019, 'Language Models are Unsupervised Multitask Learners', and the published model `gpt2`",
+    choices={
+        "assembly": "decoder",
+        "attention": "fused",
+        "encoding": "learned:std=0.01",
+        "norm": "pre",
+        "norm-type": "torch-layernorm",
+        "feedforward": "gelu:dropout=0",
+        "embedding": "tied:std=0.02:scale=1",
+        "head": "logits:bias=false",
+        "masking": "causal-only",
+        "init": "gpt2",
+        "schedule": "cosine:floor=0.1",
+        "decoding": "top-k:k=40",
+    },
+    sizes={
+        "d_model": 768,
+        "num_heads": 12,
+        "d_ff": 3072,
+        "num_decoder_layers": 12,
+        "src_vocab": 50257,
+        "tgt_vocab": 50257,
+        "max_len": 1024,
+    },
+    recipe={"lr": 6e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
+    notes=(
+        "124,439,808 parameters, as published. The published weights keep queries, keys and values in one matrix.",
+        "The published model computes GELU by an approximation (tanh); here it is exact.",
+        "It has no token for padding. --pad names one of its tokens, 0 or another, which the loss leaves out.",
+        "The paper gives no rate: the recipe is that of nanoGPT.",
+    ),
+)
+
+LLAMA = Preset(
+    "llama-3.2-1b-like",
+    "Llama 3.2 1B: grouped queries, rotary positions, RMSNorm, SwiGLU",
+    source="Grattafiori et al. 2024, 'The Llama 3 Herd of Models', arXiv:2407.21783, and the published configuration",
+    choices={
+        "assembly": "decoder",
+        "attention": "gqa:num_kv_heads=8:bias=false",
+        "encoding": "rotary:base=500000",
+        "norm": "pre",
+        "norm-type": "rmsnorm:eps=1e-5",
+        "feedforward": "swiglu",
+        "embedding": "tied:std=0.02:scale=1",
+        "head": "logits:bias=false",
+        "masking": "causal-only",
+        "init": "gpt2:by_depth=false",
+        "schedule": "cosine:floor=0.1",
+        "decoding": "nucleus:p=0.9:temperature=0.6",
+    },
+    sizes={
+        "d_model": 2048,
+        "num_heads": 32,
+        "d_ff": 8192,
+        "num_decoder_layers": 16,
+        "dropout": 0.0,
+        "src_vocab": 128256,
+        "tgt_vocab": 128256,
+        "max_len": 131072,
+    },
+    recipe={"lr": 3e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
+    notes=(
+        "1,235,814,400 parameters, as published.",
+        "The published model stretches low rotary frequencies to reach 131,072 positions from 8,192; that is left out.",
+        "It turns the halves of a head against each other, the zoo neighbouring numbers: the same function, with the "
+        "rows of the query and key projections in another order.",
+        "The model was made from a larger one by pruning and distillation; the recipe here is Llama 2's.",
+    ),
+)
+
+BERT = Preset(
+    "bert-base",
+    "BERT base: an encoder of 12 layers that scores every token",
+    source="Devlin et al. 2018, 'BERT', arXiv:1810.04805, and the published model `bert-base-uncased`",
+    choices={
+        "assembly": "encoder",
+        "attention": "fused",
+        "encoding": "learned:std=0.02",
+        "norm": "post",
+        "norm-type": "layernorm:eps=1e-12",
+        "feedforward": "gelu:dropout=0",
+        "embedding": "three-way:std=0.02:scale=1",
+        "head": "logits",
+        "init": "gpt2:by_depth=false",
+    },
+    sizes={
+        "d_model": 768,
+        "num_heads": 12,
+        "d_ff": 3072,
+        "num_encoder_layers": 12,
+        "src_vocab": 30522,
+        "tgt_vocab": 30522,
+        "max_len": 512,
+    },
+    recipe={"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-6, "weight_decay": 0.01, "warmup": 10_000},
+    notes=(
+        "The layers, both tables and the bias of the head are those of the published model: 108,919,098 parameters. It "
+        "has 595,200 more: vectors of two segments (1,536), a norm behind the embeddings (1,536), and a matrix with a "
+        "norm before the head (592,128).",
+        "The paper draws from a truncated normal distribution; here its tails are kept.",
+    ),
+)
+
+GPT_TINY = Preset(
+    "gpt-tiny",
+    "a small GPT that trains on one CPU thread",
+    source="after Radford et al. 2019 (GPT-2)",
+    choices={
+        "assembly": "decoder",
+        "attention": "fused",
+        "encoding": "learned",
+        "norm": "pre",
+        "feedforward": "gelu",
+        "embedding": "tied:std=0.02:scale=1",
+        "head": "logits:bias=false",
+        "init": "gpt2",
+    },
+    sizes={
+        "d_model": 128,
+        "num_heads": 4,
+        "d_ff": 512,
+        "num_decoder_layers": 4,
+        "dropout": 0.0,
+        "src_vocab": 128,
+        "tgt_vocab": 128,
+        "max_len": 128,
+    },
+    recipe={"lr": 2e-3, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
+)
+
+BERT_TINY = Preset(
+    "bert-tiny",
+    "a small BERT: two layers of width 128",
+    source="after Turc et al. 2019, arXiv:1908.08962, with a small vocabulary",
+    choices={
+        "assembly": "encoder",
+        "attention": "fused",
+        "encoding": "learned",
+        "norm": "post",
+        "feedforward": "gelu",
+        "embedding": "three-way:std=0.02:scale=1",
+        "init": "gpt2:by_depth=false",
+    },
+    sizes={
+        "d_model": 128,
+        "num_heads": 2,
+        "d_ff": 512,
+        "num_encoder_layers": 2,
+        "src_vocab": 128,
+        "tgt_vocab": 128,
+        "max_len": 128,
+    },
+)
+
 PRESETS = (
     REVERSE,
     VASWANI,
@@ -288,6 +446,11 @@ PRESETS = (
     ASSEMBLED,
     WRITE_YOUR_OWN,
     DEEP_LEARNING,
+    GPT2,
+    LLAMA,
+    BERT,
+    GPT_TINY,
+    BERT_TINY,
 )
 
 

@@ -232,7 +232,7 @@ class Registry:
         known = {name: capability.default for name, capability in declarable.items()}
         if not NAME.match(variant.name):
             raise PluginError(
-                f"'{variant.name}' is no variant name: lower-case letters, digits and hyphens only."
+                f"'{variant.name}' is not a valid variant name: lower-case letters, digits and hyphens only."
             )
         if ":" not in variant.path:
             raise PluginError(

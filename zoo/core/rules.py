@@ -37,8 +37,10 @@ def width_multiple(plan: Plan) -> int:
 
 def one_vocabulary(plan: Plan) -> str:
     """A shared table needs the same vocabulary on both sides."""
-    sizes = plan.sizes
-    if not plan["embedding"].capabilities["one_vocabulary"] or sizes.src_vocab == sizes.tgt_vocab:
+    sizes, embedding = plan.sizes, plan["embedding"].capabilities
+    both = plan.has("decoder") and plan.has("encoder")
+    shared = embedding["one_vocabulary"] and (both or (plan.has("encoder") and embedding["tied"]))
+    if not shared or sizes.src_vocab == sizes.tgt_vocab:
         return ""
     return (
         f"embedding={plan['embedding'].name} keeps one table for both sides, but src_vocab={sizes.src_vocab} "
@@ -79,7 +81,7 @@ def kv_heads(plan: Plan) -> str:
 
 def mask_form(plan: Plan) -> str:
     """The attention takes masks in the form in which they travel, or in one they can be converted to."""
-    for attention in (plan["attention"], plan.cross):
+    for attention in plan.attentions.values():
         if plan.mask_form(attention) is None:
             forms = attention.capabilities["mask_forms"]
             return (
@@ -93,13 +95,44 @@ def mask_form(plan: Plan) -> str:
 def roles(plan: Plan) -> str:
     """The attention can stand where the model puts it: self and cross, the decoder's under a causal mask."""
     attention, name = plan["attention"].capabilities, plan["attention"].name
-    cross = plan.cross.capabilities
-    missing = [role for role, one in (("self", attention), ("cross", cross)) if role not in one["roles"]]
+    missing = [role for role, one in plan.attentions.items() if role not in one.capabilities["roles"]]
     if missing:
         return f"attention={name} cannot be used for {missing[0]}-attention. attention=eager can."
-    if not attention["causal"]:
+    if plan.has("decoder") and not attention["causal"]:
         return f"attention={name} cannot honour the causal mask of the decoder. attention=eager can."
     return ""
+
+
+def causal_mask(plan: Plan) -> str:
+    """A decoder has a mask that hides what comes later."""
+    if not plan.has("decoder") or plan["masking"].capabilities["causal"]:
+        return ""
+    return (
+        f"masking={plan['masking'].name} does not hide later positions, so the decoder would see the tokens that it is "
+        "to predict. Use masking=full, or assembly=encoder, which has no decoder."
+    )
+
+
+def tied_table(plan: Plan) -> str:
+    """A head that shares a table shares one that the model embeds with."""
+    embedding = plan["embedding"]
+    if plan.has("decoder") or not embedding.capabilities["tied"] or embedding.capabilities["one_vocabulary"]:
+        return ""
+    return (
+        f"embedding={embedding.name} shares the target's table with the head, and assembly={plan['assembly'].name} has "
+        "no target side. Use embedding=three-way, whose one table is the source's too."
+    )
+
+
+def unused_decoding(plan: Plan) -> str:
+    """Where nothing is generated, no decoding is chosen."""
+    default = plan.registry.axis("decoding").default
+    if plan.has("decoder") or plan["decoding"].name == default:
+        return ""
+    return (
+        f"assembly={plan['assembly'].name} generates nothing, so decoding={plan['decoding'].name} would have no use. "
+        f"Use decoding={default}, the default, or assembly=decoder or assembly=encoder-decoder, which generate."
+    )
 
 
 def positions(plan: Plan) -> str:
@@ -156,9 +189,12 @@ RULES: tuple[Rule, ...] = (
     one_vocabulary,
     mask_form,
     roles,
+    causal_mask,
     positions,
     loss_and_head,
     length,
+    tied_table,
+    unused_decoding,
 )
 
 

@@ -46,7 +46,7 @@ def find_source(variant: Variant) -> Source:
     except OSError as error:
         raise ZooError(f"'{path}' cannot be read: {error.strerror}.") from error
     except (SyntaxError, ValueError) as error:
-        raise ZooError(f"'{path}' is no Python: {error}.") from error
+        raise ZooError(f"'{path}' is not valid Python: {error}.") from error
     found = {
         node.name: node
         for node in tree.body

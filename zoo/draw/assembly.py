@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from zoo.core.blueprint import Blueprint, Choice, get_preset, make_blueprint
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.draw.canvas import new_figure, shortened, styled
@@ -96,7 +97,7 @@ class _Assembly:
     """One picture: the columns are drawn upwards, on axes in inches."""
 
     def __init__(self, blueprint: Blueprint) -> None:
-        self.sizes, self.found = blueprint.sizes, differences(blueprint)
+        self.sizes, self.found, self.plan = blueprint.sizes, differences(blueprint), make_plan(blueprint)
         registry = get_registry()
         self.variants = {axis: registry.resolve(axis, c.name)[0] for axis, c in blueprint.choices.items()}
         self.paper = get_preset(PAPER).blueprint().sizes
@@ -106,20 +107,20 @@ class _Assembly:
         self.draw()
 
     def draw(self) -> None:
-        """Both columns, what is not a block, and the legend."""
-        sizes, base = self.sizes, 2.35
+        """A column for each stack, what is not a block, and the legend."""
+        base = 2.35
         self._elsewhere()
-        memory = self._encoder(base)
-        top, cross = self._decoder(base)
-        width = f"[B, S, {sizes.d_model}]"
-        bend = (LEFT + RIGHT) / 2
-        self.axes.plot(
-            [LEFT, LEFT, bend, bend], [memory, memory + 0.25, memory + 0.25, cross], color="0.25", lw=1.2
-        )
-        self._arrow((bend, cross), (RIGHT - WIDTH / 2, cross))
-        self.axes.text(LEFT + 0.1, memory + 0.31, f"memory {width}", fontsize=8, va="bottom")
+        if self.plan.has("encoder") and self.plan.has("decoder"):
+            memory = self._encoder(LEFT, base)
+            top, cross = self._decoder(base, ("masked self-attention", "cross-attention", "feed-forward"))
+            self._memory(memory, cross)
+            top = max(top, memory + 0.6)
+        elif self.plan.has("decoder"):
+            top, _ = self._decoder(base, ("masked self-attention", "feed-forward"))
+        else:
+            top = self._head(RIGHT, self._encoder(RIGHT, base), "S")
         self.axes.set_xlim(0.15, 9.25)
-        self.axes.set_ylim(0, max(top, memory + 0.6) + 0.1)
+        self.axes.set_ylim(0, top + 0.1)
         self.axes.legend(
             handles=[
                 Patch(facecolor=SAME_FACE, edgecolor=SAME_EDGE, label="as in Vaswani et al. 2017"),
@@ -130,24 +131,36 @@ class _Assembly:
             loc="upper left",
         )
 
-    def _encoder(self, y: float) -> float:
-        """The left column from `y` up; where its memory leaves it."""
-        sizes = self.sizes
-        y = self._input(LEFT, y, "source tokens [B, S]", sizes.src_vocab, "S")
-        y = self._layers(LEFT, y, "encoder", sizes.num_encoder_layers, ("self-attention", "feed-forward"))[0]
-        return self._final_norm(LEFT, y, "S")
+    def _memory(self, memory: float, cross: float) -> None:
+        """The way from the top of the encoder, at `memory`, to the cross-attention, at `cross`."""
+        bend = (LEFT + RIGHT) / 2
+        self.axes.plot(
+            [LEFT, LEFT, bend, bend], [memory, memory + 0.25, memory + 0.25, cross], color="0.25", lw=1.2
+        )
+        self._arrow((bend, cross), (RIGHT - WIDTH / 2, cross))
+        width = f"[B, S, {self.sizes.d_model}]"
+        self.axes.text(LEFT + 0.1, memory + 0.31, f"memory {width}", fontsize=8, va="bottom")
 
-    def _decoder(self, y: float) -> tuple[float, float]:
-        """The right column from `y` up; its top, and the height at which the memory enters."""
+    def _encoder(self, x: float, y: float) -> float:
+        """The encoder's column from `y` up; where its output leaves it."""
+        sizes = self.sizes
+        y = self._input(x, y, "source tokens [B, S]", sizes.src_vocab, "S")
+        y = self._layers(x, y, "encoder", sizes.num_encoder_layers, ("self-attention", "feed-forward"))[0]
+        return self._final_norm(x, y, "S")
+
+    def _decoder(self, y: float, parts: Sequence[str]) -> tuple[float, float]:
+        """The decoder's column from `y` up; its top, and the height at which the memory enters."""
         sizes = self.sizes
         y = self._input(RIGHT, y, "target tokens so far [B, L]", sizes.tgt_vocab, "L")
-        parts = ("masked self-attention", "cross-attention", "feed-forward")
         y, cross = self._layers(RIGHT, y, "decoder", sizes.num_decoder_layers, parts)
-        y = self._final_norm(RIGHT, y, "L")
-        y = self._shape(RIGHT, y, f"[B, L, {sizes.d_model}]")
-        output = self.variants["head"].capabilities["output"]
-        y = self._block(RIGHT, y, "head", [f"{sizes.d_model} → {sizes.tgt_vocab:,}"])
-        return self._shape(RIGHT, y, f"{output} [B, L, {sizes.tgt_vocab:,}]"), cross
+        return self._head(RIGHT, self._final_norm(RIGHT, y, "L"), "L"), cross
+
+    def _head(self, x: float, y: float, length: str) -> float:
+        """The head on a column; its top."""
+        sizes, output = self.sizes, self.variants["head"].capabilities["output"]
+        y = self._shape(x, y, f"[B, {length}, {sizes.d_model}]")
+        y = self._block(x, y, "head", [f"{sizes.d_model} → {sizes.tgt_vocab:,}"])
+        return self._shape(x, y, f"{output} [B, {length}, {sizes.tgt_vocab:,}]")
 
     def _input(self, x: float, y: float, label: str, vocabulary: int, length: str) -> float:
         sizes = self.sizes
@@ -202,7 +215,7 @@ class _Assembly:
         other = [
             f"{name} {getattr(self.sizes, name):g} ({getattr(self.paper, name):g})"
             for name in names
-            if getattr(self.sizes, name) != getattr(self.paper, name)
+            if name not in self.plan.unused_sizes and getattr(self.sizes, name) != getattr(self.paper, name)
         ]
         lines = [", ".join(other[:3]), ", ".join(other[3:])] if len(other) > 3 else [", ".join(other)]
         text = (

@@ -34,6 +34,11 @@ def check_pair(axis: str, a: str, b: str) -> None:
     registry.axis(axis)
     for name in (a, b):
         registry.resolve(axis, name)
+    if axis == "assembly":
+        raise ZooError(
+            "There is nothing to draw for the axis assembly: models of different stacks have no numbers in common. "
+            "`zoo draw model --assembly=...` shows each."
+        )
     if axis == "decoding":
         raise ZooError(
             "There is nothing to draw for the axis decoding. It decides which answer is taken; "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import ZooError
 from zoo.core.files import reporting_os_errors
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.core.tasks import get_task
@@ -68,7 +69,12 @@ def describe(folder: Path) -> Described:
 
 def check_shown(blueprint: Blueprint, stack: str | None, layer: int | None, head: int | None) -> None:
     """Raises ZooError for a layer or head that the model lacks, and for an attention that has no weights to show."""
-    sizes = blueprint.sizes
+    sizes, plan = blueprint.sizes, make_plan(blueprint)
+    if not (plan.has("encoder") and plan.has("decoder")):
+        raise ZooError(
+            f"The pictures of attention weights are of an encoder-decoder, and this model is assembly="
+            f"{plan['assembly'].name}."
+        )
     layers = {
         "encoder": sizes.num_encoder_layers,
         "decoder": sizes.num_decoder_layers,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -16,16 +17,20 @@ from zoo.core.plan import Plan, PlannedPart, make_plan, plan_part
 from zoo.core.plugins import DEFAULT_PLUGINS
 from zoo.core.registry import Registry
 from zoo.core.rules import check
+from zoo.models.decoder_only import CausalDecoder
 from zoo.models.external import construct_external, missing_methods
-from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer
+from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Model, Transformer
 from zoo.parts.decoding.base import Decoding
+from zoo.parts.embedding.base import Embeddings, keep_only
 from zoo.parts.init.base import initialise, scale_branches
 from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.mask.adapter import MaskAdapter
 from zoo.parts.mask.base import MaskForm
+from zoo.parts.masking.base import Masking
 from zoo.parts.schedule.base import Schedule
 
 Factory = Callable[..., Any]
+NONE: Mapping[str, Factory] = MappingProxyType({})
 
 
 def build(
@@ -37,6 +42,9 @@ def build(
     allow: Collection[str] = (),
 ) -> Transformer:
     """The model that a blueprint describes, in train mode, float32, on the CPU.
+
+    It is of the class that `assembly` names. The type says Transformer, which is the default's: all assemblies are a
+    `zoo.models.transformer.Model`.
 
     Args:
         blueprint: choices and sizes.
@@ -59,17 +67,19 @@ def build(
     for axis in parts or {}:
         plan.registry.axis(axis)
     check(plan, allow)
-    assembly = _Assembly(plan, parts or {})
+    made = Parts(plan, parts or NONE)
     seed = int(torch.randint(2**62, ())) if seed is None else seed
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = assembly.model()
+        model = made.model()
         torch.manual_seed(seed)
         tied = plan["embedding"].capabilities["tied"]
-        initialise(model, assembly.make("init"), skip=("head.weight", "head.inner.weight") if tied else ())
-        for layer in (*model.encoder.layers, *model.decoder.layers):
-            scale_branches(layer, getattr(layer.norm, "gain", 1.0))
-    return model
+        initialise(model, made.make("init"), skip=("head.weight", "head.inner.weight") if tied else ())
+        for stack in model.stacks:
+            layers: Any = model.get_submodule(f"{stack}.layers")
+            for layer in layers:
+                scale_branches(layer, getattr(layer.norm, "gain", 1.0))
+    return cast(Transformer, model)
 
 
 def build_loss(blueprint: Blueprint, registry: Registry | None = None) -> SequenceLoss:
@@ -111,91 +121,123 @@ def _factory(part: PlannedPart) -> Factory:
     return make
 
 
-class _Assembly:
-    """The parts of one model, made as they are asked for."""
+class Parts:
+    """The parts of one model, made as its assembly asks for them."""
 
-    def __init__(self, plan: Plan, parts: Mapping[str, Factory]) -> None:
-        self.plan, self.sizes, self.replaced = plan, plan.sizes, parts.keys()
+    def __init__(self, plan: Plan, replaced: Mapping[str, Factory] = NONE) -> None:
+        """`replaced` are factories that stand in for the chosen variants, by axis."""
+        self.plan, self.sizes, self.replaced = plan, plan.sizes, replaced.keys()
         self.factories: dict[str, Factory] = {axis: _factory(part) for axis, part in plan.parts.items()}
-        self.factories |= parts
+        self.factories |= replaced
         own = plan.cross is plan["attention"]
         self.make_cross = self.factories["attention"] if own else _factory(plan.cross)
+        self.mask_form: MaskForm = self.make("mask")
+        self.cacheable = plan.cacheable and not self.replaced
+        self.packable = plan.packable and not self.replaced
 
     def make(self, axis: str, *args: Any, causal: bool = False) -> Any:
         """A part of the chosen kind, with what it needs to know beyond what the axis hands to all."""
         known = {**asdict(self.sizes), "causal": causal}
+        for stack in ("encoder", "decoder"):
+            known[f"num_{stack}_layers"] *= self.plan.has(stack)
         needs = () if axis in self.replaced else self.plan[axis].capabilities.get("needs", ())
         return self.factories[axis](*args, **{name: known[name] for name in needs})
 
-    def model(self) -> Transformer:
+    def model(self) -> Model:
         """The whole, with what weights its parts drew."""
-        sizes, travelling = self.sizes, self.make("mask")
-        embeddings = self.make("embedding", sizes.src_vocab, sizes.tgt_vocab, sizes.d_model)
-        src_positions = self.make("encoding", sizes.d_model, sizes.max_len)
-        tgt_positions = self.make("encoding", sizes.d_model, sizes.max_len, causal=True)
-        adapter, cross_adapter = (
-            MaskAdapter(travelling, self.taken(attention))
-            for attention in (self.plan["attention"], self.plan.cross)
-        )
-        encoder = [self.encoder_layer() for _ in range(sizes.num_encoder_layers)]
-        decoder = [self.decoder_layer() for _ in range(sizes.num_decoder_layers)]
-        head = self.make("head", sizes.d_model, sizes.tgt_vocab)
-        if self.plan["embedding"].capabilities["tied"]:
-            getattr(head, "inner", head).weight = embeddings.tgt_table.weight  # inside a user's own part
-        return Transformer(
-            Encoder(encoder, self.final_norm(), adapter),
-            Decoder(decoder, self.final_norm(), adapter, cross_adapter),
-            embeddings,
-            src_positions,
-            tgt_positions,
-            head,
-            self.make("masking", sizes.pad),
-            travelling,
-            sizes.dropout,
-            self.plan.cacheable and not self.replaced,
-            self.plan.packable and not self.replaced,
-        )
+        return self.make("assembly", self)  # type: ignore[no-any-return]
 
-    def taken(self, attention: PlannedPart) -> MaskForm:
-        """The form of mask that an attention gets."""
+    def embeddings(self, side: str = "") -> Embeddings:
+        """The embeddings of both sides, or of `side` alone: "src" or "tgt"."""
+        sizes = self.sizes
+        vocabularies = {"src": sizes.src_vocab, "tgt": sizes.tgt_vocab}
+        alone = side == "tgt" or (side == "src" and not self.plan["embedding"].capabilities["tied"])
+        if alone:
+            vocabularies = dict.fromkeys(vocabularies, vocabularies[side])
+        made = self.make("embedding", *vocabularies.values(), sizes.d_model)
+        if alone:
+            keep_only(made, side)
+        return made  # type: ignore[no-any-return]
+
+    def positions(self, causal: bool = False) -> nn.Module:
+        """The positional encoding of one stack; `causal` is that of the decoder."""
+        return self.make("encoding", self.sizes.d_model, self.sizes.max_len, causal=causal)  # type: ignore[no-any-return]
+
+    def masking(self) -> Masking:
+        """Which positions are hidden."""
+        return self.make("masking", self.sizes.pad)  # type: ignore[no-any-return]
+
+    def head(self, embeddings: Embeddings) -> nn.Module:
+        """Hidden vectors [B, L, D] -> scores [B, L, V]; of tied embeddings, it takes the table for its weight."""
+        head: nn.Module = self.make("head", self.sizes.d_model, self.sizes.tgt_vocab)
+        if self.plan["embedding"].capabilities["tied"]:
+            table: Any = embeddings.tgt_table
+            getattr(head, "inner", head).weight = table.weight  # inside a user's own part
+        return head
+
+    def encoder(self) -> Encoder:
+        """A stack that sees all positions."""
+        layers = [self.encoder_layer() for _ in range(self.sizes.num_encoder_layers)]
+        return Encoder(layers, self.final_norm(), self.adapter(self.plan["attention"]))
+
+    def decoder(self) -> Decoder:
+        """A stack with cross-attention, under a causal mask."""
+        layers = [self.decoder_layer() for _ in range(self.sizes.num_decoder_layers)]
+        adapters = self.adapter(self.plan["attention"]), self.adapter(self.plan.cross)
+        return Decoder(layers, self.final_norm(), *adapters)
+
+    def causal_decoder(self) -> CausalDecoder:
+        """A stack without cross-attention, under a causal mask."""
+        layers = [self.encoder_layer() for _ in range(self.sizes.num_decoder_layers)]
+        return CausalDecoder(layers, self.final_norm(), self.adapter(self.plan["attention"]))
+
+    def adapter(self, attention: PlannedPart) -> MaskAdapter:
+        """From the form in which masks travel to the one that an attention gets."""
         form = self.plan.mask_form(attention)
         assert form is not None  # rule mask-form
-        return form.load()()  # type: ignore[no-any-return]
+        return MaskAdapter(self.mask_form, cast(MaskForm, form.load()()))
 
     def encoder_layer(self) -> EncoderLayer:
+        """Self-attention, feed-forward."""
         return EncoderLayer(self.attention(), self.feed_forward(), self.placement(2))
 
     def decoder_layer(self) -> DecoderLayer:
+        """Self-attention, cross-attention, feed-forward."""
         cross = self.make_cross(self.sizes.d_model, self.sizes.num_heads, self.sizes.dropout)
         return DecoderLayer(self.attention(), cross, self.feed_forward(), self.placement(3))
 
     def attention(self) -> nn.Module:
+        """The self-attention of one layer."""
         return self.make("attention", self.sizes.d_model, self.sizes.num_heads, self.sizes.dropout)  # type: ignore[no-any-return]
 
     def feed_forward(self) -> nn.Module:
+        """The feed-forward network of one layer."""
         return self.make("feedforward", self.sizes.d_model, self.sizes.d_ff, self.sizes.dropout)  # type: ignore[no-any-return]
 
     def placement(self, num_sublayers: int) -> nn.Module:
+        """The residual blocks of one layer."""
         return self.make("norm", self.norm, num_sublayers, self.sizes.dropout)  # type: ignore[no-any-return]
 
     def norm(self) -> nn.Module:
+        """A norm."""
         return self.make("norm-type", self.sizes.d_model)  # type: ignore[no-any-return]
 
     def final_norm(self) -> nn.Module:
+        """The norm behind the last layer of a stack, or nothing."""
         return self.norm() if self.plan["norm"].capabilities["final_norm"] else nn.Identity()
 
 
-def parameters_by_block(model: Transformer) -> dict[str, int]:
+def parameters_by_block(model: Model) -> dict[str, int]:
     """Trained numbers by block of the model, in the order in which data goes through; shared ones count once."""
     blocks: dict[str, list[nn.Module]] = {
         "embeddings": [model.embeddings],
-        "positions": [model.src_positions, model.tgt_positions],
-        **{f"encoder layer {i}": [layer] for i, layer in enumerate(model.encoder.layers, 1)},
-        "encoder final norm": [model.encoder.final_norm],
-        **{f"decoder layer {i}": [layer] for i, layer in enumerate(model.decoder.layers, 1)},
-        "decoder final norm": [model.decoder.final_norm],
-        "head": [model.head],
+        "positions": [part for name, part in model.named_children() if name.endswith("_positions")],
     }
+    for name in model.stacks:
+        stack: Any = model.get_submodule(name)
+        blocks |= {f"{name} layer {i}": [layer] for i, layer in enumerate(stack.layers, 1)}
+        blocks[f"{name} final norm"] = [stack.final_norm]
+    blocks["head"] = [model.head]
     seen: set[int] = set()
     counts: dict[str, int] = {}
     for name, modules in blocks.items():

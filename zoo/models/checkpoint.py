@@ -141,9 +141,9 @@ def _read_index(folder: Path) -> dict[str, Any]:
     with reporting_os_errors(f"'{folder}' cannot be read"):
         if not path.is_file():
             missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such directory"
-            raise ZooError(f"'{folder}' is no checkpoint: {missing}. `zoo train --save DIR` makes one.")
+            raise ZooError(f"'{folder}' is not a checkpoint: {missing}. `zoo train --save DIR` makes one.")
         data = path.read_bytes()
-    damaged = ZooError(f"{path} is damaged or no checkpoint of the zoo. Train again, or restore it.")
+    damaged = ZooError(f"{path} is damaged or not a checkpoint. Train again, or restore it.")
     try:
         index = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.core.errors import ZooError
+from zoo.models.transformer import Model
 from zoo.parts.embedding.base import Embeddings
 from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.mask.base import MaskForm
@@ -177,10 +178,16 @@ def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any
             raise ZooError(f"{path}: expected a method '{method}' (see `zoo list {axis}`).")
     if axis not in PLAIN and not isinstance(part, nn.Module):
         raise ZooError(f"{path}: expected a class derived from nn.Module, got {type(part).__name__}.")
+    if axis == "assembly" and not isinstance(part, Model):
+        raise ZooError(
+            f"{path}: expected a class derived from zoo.models.transformer.Model, got {type(part).__name__}."
+        )
     return _wrapped(part, axis, path, args)
 
 
 def _wrapped(part: Any, axis: str, path: str, args: tuple[Any, ...]) -> Any:
+    if axis == "assembly":
+        return part
     if axis in ("init", "schedule", "decoding"):
         return ExternalCallable(part, path)
     if axis == "mask":

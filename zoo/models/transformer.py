@@ -1,14 +1,14 @@
-"""The encoder-decoder Transformer and its layers, put together from parts by `zoo.models.builder`.
+"""The encoder-decoder Transformer and its layers, and what all assemblies have in common.
 
-Vaswani et al. 2017, section 3, arXiv:1706.03762. Letters in shapes: B batch, S source length,
-L target length, D d_model, V target vocabulary.
+`zoo.models.builder` makes the parts. Vaswani et al. 2017, section 3, arXiv:1706.03762. Letters in shapes: B batch,
+S source length, L target length, D d_model, V target vocabulary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -16,15 +16,16 @@ from zoo.parts.attention.cache import LayerCache
 from zoo.parts.embedding.base import Embeddings
 from zoo.parts.encoding.base import Encoding, Positions
 from zoo.parts.mask.adapter import MaskAdapter
-from zoo.parts.mask.base import MaskForm
-from zoo.parts.masking.base import Masking
 from zoo.parts.values import readable
+
+if TYPE_CHECKING:
+    from zoo.models.builder import Parts
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward: section 3.1."""
+    """Self-attention, then feed-forward: section 3.1. Under a causal mask, the layer of a decoder-only model."""
 
     def __init__(self, self_attention: nn.Module, feed_forward: nn.Module, norm: nn.Module) -> None:
         """`norm` is a placement for two sublayers (`zoo.parts.norm.base.NormPlacement`)."""
@@ -36,7 +37,7 @@ class EncoderLayer(nn.Module):
     ) -> Tensor:
         """x [B, S, D], src_mask in the form that the attention takes -> [B, S, D].
 
-        `to_self` is handed to the attention by keyword: positions, if they act there.
+        `to_self` is handed to the attention by keyword: positions, if they act there, and a cache.
         """
         return self.norm(  # type: ignore[no-any-return]
             x,
@@ -142,44 +143,78 @@ class Decoder(nn.Module):
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
-class Transformer(nn.Module):
-    """From token ids to scores of the next token. It makes its own masks.
+class Model(nn.Module):
+    """What all assemblies have in common: embedding, positions and masks of both sides; each uses what it reads.
 
     Attributes:
+        stacks: which it has: "encoder", which reads the source, "decoder", which reads the target.
         cacheable: whether `decode` takes caches.
         packable: whether `zoo.accelerate` may leave padding out of all but the attention.
     """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        decoder: Decoder,
-        embeddings: Embeddings,
-        src_positions: nn.Module,
-        tgt_positions: nn.Module,
-        head: nn.Module,
-        masking: Masking,
-        mask_form: MaskForm,
-        dropout: float = 0.0,
-        cacheable: bool = False,
-        packable: bool = False,
-    ) -> None:
-        """
-        Args:
-            head: hidden vectors [B, L, D] -> [B, L, V], logits or log-probabilities.
-            masking: which positions are hidden.
-            mask_form: the form in which masks travel from here to the stacks.
-            dropout: probability on the sum of embedding and position, in train mode (section 5.4).
-            cacheable: whether all parts can work with cached keys and values.
-            packable: whether they can work without padding.
-        """
+    stacks: ClassVar[tuple[str, ...]] = ()
+    embeddings: Embeddings
+    src_positions: nn.Module
+    tgt_positions: nn.Module
+    head: nn.Module
+
+    def __init__(self, parts: Parts) -> None:
+        """`parts` makes what is asked of it, in the order in which it is asked."""
         super().__init__()
-        self.embeddings = embeddings
-        self.src_positions, self.tgt_positions = src_positions, tgt_positions
-        self.encoder, self.decoder, self.head = encoder, decoder, head
-        self.dropout = nn.Dropout(dropout)
-        self.masking, self.mask_form = masking, mask_form
-        self.cacheable, self.packable = cacheable, packable
+        self.dropout = nn.Dropout(parts.sizes.dropout)  # on the sum of embedding and position (section 5.4)
+        self.masking, self.mask_form = parts.masking(), parts.mask_form
+        self.cacheable, self.packable = parts.cacheable, parts.packable
+
+    def embed_src(self, src: Tensor) -> tuple[Tensor, dict[str, Any]]:
+        """src [B, S] -> [B, S, D], and what the encoder takes beside it: positions that act inside the attention."""
+        x = self.dropout(self.src_positions(self.embeddings.src(src)))
+        return x, _given(positions=_inside(self.src_positions, src.size(1), src.size(1), x))
+
+    def embed_tgt(self, tgt: Tensor, start: int = 0) -> tuple[Tensor, dict[str, Any]]:
+        """tgt [B, L] -> its positions from `start` on [B, new, D], and what the decoder takes beside them."""
+        embedded = self.embeddings.tgt(tgt[:, start:])
+        x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
+        x = self.dropout(x)
+        return x, _given(positions=_inside(self.tgt_positions, x.size(1), tgt.size(1), x))
+
+    def new_caches(self) -> list[LayerCache]:
+        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
+        layers: Any = self.get_submodule("decoder.layers")
+        return [LayerCache() for _ in layers]
+
+    def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
+        """Return who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
+
+        None where nothing is hidden; with `elide`, that is looked for on the CPU, where looking costs
+        next to nothing.
+        """
+        return self._encoded(self.masking.src(src), x, elide)
+
+    def tgt_mask(
+        self, tgt: Tensor, x: Tensor, num_queries: int | None = None, elide: bool = False
+    ) -> Tensor | None:
+        """Return who may attend to a target position, for all queries or the last few: [B, 1, Tq, L] as bool."""
+        keep = self.masking.tgt(tgt, tgt.size(1) if num_queries is None else num_queries)
+        return self._encoded(keep, x, elide)
+
+    def _encoded(self, keep: Tensor | None, x: Tensor, elide: bool) -> Tensor | None:
+        if keep is None or (elide and keep.device.type == "cpu" and readable(keep) and bool(keep.all())):
+            return None
+        return self.mask_form.encode(keep, x.dtype)
+
+
+class Transformer(Model):
+    """From token ids to scores of the next token: Vaswani et al. 2017, section 3. It makes its own masks."""
+
+    stacks = ("encoder", "decoder")
+
+    def __init__(self, parts: Parts) -> None:
+        """`parts` makes what is asked of it, in the order in which it is asked."""
+        super().__init__(parts)
+        self.embeddings = parts.embeddings()
+        self.src_positions, self.tgt_positions = parts.positions(), parts.positions(causal=True)
+        self.encoder, self.decoder = parts.encoder(), parts.decoder()
+        self.head = parts.head(self.embeddings)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] (the decoder's input, starting with SOS) -> [B, L, V]."""
@@ -203,42 +238,6 @@ class Transformer(nn.Module):
         src_mask, tgt_mask = self.src_mask(src, x, cached), self.tgt_mask(tgt, x, x.size(1), cached)
         more |= _given(caches=caches)
         return self.head(self.decoder(x, memory, src_mask, tgt_mask, **more))  # type: ignore[no-any-return]
-
-    def embed_src(self, src: Tensor) -> tuple[Tensor, dict[str, Any]]:
-        """src [B, S] -> [B, S, D], and what the encoder takes beside it: positions that act inside the attention."""
-        x = self.dropout(self.src_positions(self.embeddings.src(src)))
-        return x, _given(positions=_inside(self.src_positions, src.size(1), src.size(1), x))
-
-    def embed_tgt(self, tgt: Tensor, start: int = 0) -> tuple[Tensor, dict[str, Any]]:
-        """tgt [B, L] -> its positions from `start` on [B, new, D], and what the decoder takes beside them."""
-        embedded = self.embeddings.tgt(tgt[:, start:])
-        x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
-        x = self.dropout(x)
-        return x, _given(positions=_inside(self.tgt_positions, x.size(1), tgt.size(1), x))
-
-    def new_caches(self) -> list[LayerCache]:
-        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
-        return [LayerCache() for _ in self.decoder.layers]
-
-    def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
-        """Return who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
-
-        None where nothing is hidden; with `elide`, that is looked for on the CPU, where looking costs
-        next to nothing.
-        """
-        return self._encoded(self.masking.src(src), x, elide)
-
-    def tgt_mask(
-        self, tgt: Tensor, x: Tensor, num_queries: int | None = None, elide: bool = False
-    ) -> Tensor | None:
-        """Return who may attend to a target position, for all queries or the last few: [B, 1, Tq, L] as bool."""
-        keep = self.masking.tgt(tgt, tgt.size(1) if num_queries is None else num_queries)
-        return self._encoded(keep, x, elide)
-
-    def _encoded(self, keep: Tensor | None, x: Tensor, elide: bool) -> Tensor | None:
-        if keep is None or (elide and keep.device.type == "cpu" and readable(keep) and bool(keep.all())):
-            return None
-        return self.mask_form.encode(keep, x.dtype)
 
 
 def _given(**named: object) -> dict[str, Any]:

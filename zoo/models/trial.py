@@ -13,9 +13,10 @@ from torch import Tensor
 
 from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.errors import CombinationError, ZooError
+from zoo.core.plan import make_plan
 from zoo.models.builder import build, build_loss
 from zoo.models.devices import MemoryLimitError, memory_limit
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model, Transformer
 
 ROWS, LENGTH = 4, 16
 LARGE = 10**8
@@ -29,6 +30,11 @@ class Tokens(NamedTuple):
     src: Tensor
     tgt: Tensor
     labels: Tensor
+
+    def read_by(self, model: Model) -> tuple[Tensor, ...]:
+        """What `model` takes: the side of each of its stacks."""
+        sides = {"encoder": self.src, "decoder": self.tgt}
+        return tuple(side for stack, side in sides.items() if stack in model.stacks)
 
 
 @dataclass(frozen=True)
@@ -98,14 +104,14 @@ def try_out(model: Transformer, blueprint: Blueprint, device: torch.device, seed
     """
     sizes, measure = blueprint.sizes, build_loss(blueprint).to(device)
     tokens = padded_tokens(sizes, ROWS, min(LENGTH, sizes.max_len), seed)
-    src, tgt, labels = (side.to(device) for side in tokens)
+    tokens = Tokens(*(side.to(device) for side in tokens))
     model.train()
     model.zero_grad(set_to_none=True)
     with memory_limit(SMALLER), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         start = time.perf_counter()
-        logits = model(src, tgt)
-        loss = measure(logits, labels)
+        logits = model(*tokens.read_by(model))
+        loss = measure(logits, tokens.labels)
         if not loss.requires_grad:
             raise ZooError(
                 "No gradient: the logits do not depend on any parameter in a way that torch can follow."
@@ -126,8 +132,11 @@ def try_out(model: Transformer, blueprint: Blueprint, device: torch.device, seed
 
 def check_memory(blueprint: Blueprint, device: torch.device) -> None:
     """Raises MemoryLimitError if the weights and their gradients cannot fit into what is free on `device`."""
-    sizes = blueprint.sizes
-    layers = sizes.num_encoder_layers + sizes.num_decoder_layers
+    sizes, plan = blueprint.sizes, make_plan(blueprint)
+    numbers = {
+        name: getattr(sizes, f"num_{name}_layers") for name in ("encoder", "decoder") if plan.has(name)
+    }
+    layers = sum(numbers.values())
     tables = sizes.src_vocab + sizes.tgt_vocab + sizes.max_len
     if sizes.d_model * (layers * (sizes.d_model + sizes.d_ff) + tables) < LARGE:
         return
@@ -138,8 +147,8 @@ def check_memory(blueprint: Blueprint, device: torch.device) -> None:
     except ZooError:
         return  # building it in earnest will say so, or will do: a user's part may not know this device
     count = sum(map(_bytes, model.parameters()))
-    count += (sizes.num_encoder_layers - 1) * sum(map(_bytes, model.encoder.layers.parameters()))
-    count += (sizes.num_decoder_layers - 1) * sum(map(_bytes, model.decoder.layers.parameters()))
+    for name, number in numbers.items():
+        count += (number - 1) * sum(map(_bytes, model.get_submodule(f"{name}.layers").parameters()))
     needed = 2 * count
     if free is not None and needed > free:
         raise MemoryLimitError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 
 PREFIX = "grad "
 """What the names of these columns begin with in a log."""
@@ -16,13 +17,13 @@ PREFIX = "grad "
 class GradientNorms:
     """The norm of the gradient in each block of a model, in the order in which data passes through them."""
 
-    def __init__(self, model: Transformer) -> None:
-        blocks: dict[str, Sequence[nn.Module]] = {
-            "embeddings": [model.embeddings, model.src_positions, model.tgt_positions],
-            **{f"encoder {i}": [layer] for i, layer in enumerate(model.encoder.layers, 1)},
-            **{f"decoder {i}": [layer] for i, layer in enumerate(model.decoder.layers, 1)},
-            "head": [model.head],
-        }
+    def __init__(self, model: Model) -> None:
+        positions = [part for name, part in model.named_children() if name.endswith("_positions")]
+        blocks: dict[str, Sequence[nn.Module]] = {"embeddings": [model.embeddings, *positions]}
+        for stack in model.stacks:
+            layers: Any = model.get_submodule(f"{stack}.layers")
+            blocks |= {f"{stack} {i}": [layer] for i, layer in enumerate(layers, 1)}
+        blocks["head"] = [model.head]
         self._parameters = {
             name: [p for module in modules for p in module.parameters()] for name, modules in blocks.items()
         }

@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
-from zoo.core.blueprint import Sizes
+from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.errors import CombinationError, PluginError, ZooError
+from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe as Recipe
 from zoo.core.tasks import get_task
 from zoo.models.transformer import Transformer
@@ -28,7 +29,7 @@ from zoo.parts.schedule.linear import LinearSchedule
 from zoo.training.progress import Progress
 from zoo.training.tasks.base import EOS, PAD, SOS, Batch, TaskData
 from zoo.training.update import DivergedError as DivergedError
-from zoo.training.update import Loss, Step, Updater
+from zoo.training.update import Loss, Step, Updater, has_encoder, prompts
 from zoo.training.update import make_optimizer as make_optimizer
 from zoo.training.update import shift_right as shift_right
 
@@ -97,6 +98,29 @@ def check_sizes(sizes: Sizes, task: TaskData) -> None:
             raise CombinationError(f"{name}={given} is too small for the task: expected at least {needed}.")
     if sizes.pad != PAD:
         raise CombinationError(f"pad={sizes.pad}: the tasks of the zoo pad with {PAD}.")
+
+
+def check_model(blueprint: Blueprint, task: TaskData) -> None:
+    """Raises CombinationError if a model cannot be trained on the task: for its assembly, or its sizes."""
+    plan = make_plan(blueprint)
+    if not plan.has("decoder"):
+        raise CombinationError(
+            f"The task is answered token by token, and assembly={plan['assembly'].name} generates nothing. Use "
+            "assembly=encoder-decoder, or assembly=decoder, which goes on with its source."
+        )
+    if plan.has("encoder"):
+        return check_sizes(blueprint.sizes, task)
+    if task.src_vocab != task.tgt_vocab:
+        raise CombinationError(
+            f"The task has a vocabulary for each side, and assembly={plan['assembly'].name} has one. Use "
+            "assembly=encoder-decoder."
+        )
+    if blueprint.sizes.max_len < 2 * task.max_len:
+        raise CombinationError(
+            f"max_len={blueprint.sizes.max_len} is too small for the task: with assembly={plan['assembly'].name}, "
+            f"source and answer are one sequence. Expected at least {2 * task.max_len}."
+        )
+    return check_sizes(replace(blueprint.sizes, src_vocab=blueprint.sizes.tgt_vocab), task)
 
 
 @contextmanager
@@ -339,6 +363,7 @@ def exact_match(
         for start in range(0, len(texts), CHUNK):
             chunk = texts[start : start + CHUNK]
             src = task.batch(chunk).src.to(device)
+            src = src if has_encoder(model) else prompts(src)
             rows = generate(model, src, task.max_len, decoding, sos=SOS, eos=EOS, pad=PAD).tolist()
             examples += [
                 Example(text, task.decode(row), task.answer(text))

@@ -58,9 +58,10 @@ class Loss:
     def __call__(self, batch: Batch) -> Tensor:
         """Mean over target tokens that are not padding, in float32: a scalar."""
         src, tgt = (side.to(self.device, non_blocking=True) for side in batch)
+        inputs, labels = ((src, shift_right(tgt)), tgt) if has_encoder(self.model) else joined(src, tgt)
         with torch.autocast(self.device.type, torch.bfloat16) if self.narrow else nullcontext():
-            output = self.forward(src, shift_right(tgt))  # [B, L, V]
-        return self.measure(output.float() if self.narrow else output, tgt)  # type: ignore[no-any-return]
+            output = self.forward(*inputs)  # [B, L, V]
+        return self.measure(output.float() if self.narrow else output, labels)  # type: ignore[no-any-return]
 
 
 class Updater:
@@ -134,6 +135,27 @@ def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
         weight_decay=recipe.weight_decay,
         fused=all(parameter.device.type in ("cpu", "cuda") for parameter in model.parameters()),
     )
+
+
+def has_encoder(model: nn.Module) -> bool:
+    """Whether `model` reads its source apart, and not as a prompt."""
+    return hasattr(model, "encode")
+
+
+def prompts(src: Tensor) -> Tensor:
+    """What a decoder by itself goes on with to answer src [B, S]: SOS behind it, [B, S + 1]."""
+    return F.pad(src, (0, 1), value=SOS)
+
+
+def joined(src: Tensor, tgt: Tensor) -> tuple[tuple[Tensor], Tensor]:
+    """Source, SOS and target in one row, for a decoder by itself: its input and its labels, both [B, S + L].
+
+    Labels are the target's; what is in the source is not to be learned, and PAD there. Padding goes to the end.
+    """
+    tokens = torch.cat((prompts(src), tgt[:, :-1]), dim=1)
+    labels = torch.cat((torch.full_like(src, PAD), tgt), dim=1)
+    order = (tokens == PAD).to(torch.uint8).argsort(dim=1, stable=True)  # PAD last, all else as it is
+    return (tokens.gather(1, order),), labels.gather(1, order)
 
 
 def shift_right(tgt: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -147,6 +147,13 @@ class Score(Protocol):
 @dataclass(frozen=True)
 class Steps:
     """The whole computation, in order. `dataclasses.replace` makes a mistake of it."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "project": "{} projection", "split": "{} in heads", "score": "Q K^T", "scale": "scaled scores",
+        "mask": "masked scores", "normalise": "weights", "reweigh": "weights", "drop": "weights after dropout",
+        "mix": "mixed values", "after_mix": "mixed values", "merge": "merged heads", "project_out": "output",
+        "finish": "output",
+    }  # fmt: skip
 
     check: Callable[[int, int], None] = check
     shapes: Callable[[int, int], dict[str, tuple[int, ...]]] = shapes

@@ -6,11 +6,11 @@ with the best sum of log-probabilities / ((5 + n) / 6)^length_penalty (Wu et al.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -95,6 +95,15 @@ class Steps:
 
     The first ones belong to both functions, then come those of greedy decoding, then those of beam search.
     """
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "ask": "logits", "look": "logits of the last position", "give": "result", "pick": "most likely ids",
+        "fill": "next ids", "cut": "ids up to EOS", "rate": "log-probabilities",
+        "owners": "sentence of each hypothesis", "extend": "extended hypotheses",
+        "prune": "hypotheses that are kept", "survive": "hypotheses that are kept",
+        "penalty": "length penalty", "final": "final score", "candidates": "candidates", "choose": "choice",
+        "keep": "ids up to EOS", "present": "result",
+    }  # fmt: skip
 
     request: Callable[[Request], Request] = lambda request: request
     recording: Callable[[], AbstractContextManager[Any]] = torch.no_grad

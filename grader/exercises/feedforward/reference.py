@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,11 @@ def drop(call: Call, x: Tensor) -> Tensor:
 @dataclass(frozen=True)
 class Steps:
     """The whole computation, in order. `dataclasses.replace` makes a mistake of it."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "up": "x W1 + b1", "activate": "hidden layer", "drop": "hidden layer after dropout", "down": "output",
+        "finish": "output",
+    }  # fmt: skip
 
     shapes: Callable[[int, int], list[Wanted]] = wanted
     up: Callable[[Call, Tensor], Tensor] = lambda call, x: linear(call, "up", x)

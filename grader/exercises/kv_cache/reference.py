@@ -6,9 +6,9 @@ Causal self-attention, one position a call: the new query attends to all keys so
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,12 @@ class Steps:
         found: the cache that is gone on with.
         store: what is handed out as the cache, of (call, cache before, new k, new v, all keys, all values).
     """
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "project": "{} projection", "split": "{} in heads", "join": "cached and new", "score": "Q K^T",
+        "scale": "scaled scores", "mask": "scaled scores", "normalise": "weights", "mix": "mixed values",
+        "merge": "merged heads",
+    }  # fmt: skip
 
     check: Callable[[int, int], None] = check
     roles: tuple[str, ...] = ROLES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -118,6 +118,13 @@ class Steps:
         entering, between: the same with the stack's input, and with what each layer gives.
         beside: the same with what the layers get beside x.
     """
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "normed": "normalized x", "norm": "normalized x", "attend": "self-attention",
+        "cross": "cross-attention", "feed": "feed-forward output", "drop": "{} output after dropout",
+        "pre": "x after the {} sublayer", "post": "x after the {} sublayer", "finish": "output",
+        "through": "output of the layers", "ending": "output", "between": "output of a layer",
+    }  # fmt: skip
 
     order: tuple[str, ...] = ("self", "feed")
     placement: Callable[[str | None], str] = lambda given: given or "post"

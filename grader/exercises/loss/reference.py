@@ -5,9 +5,9 @@ Cross-entropy with label smoothing ("Attention Is All You Need", section 5.4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -66,6 +66,11 @@ def reduce(_call: Call, each: Tensor, keep: Tensor) -> Any:
 @dataclass(frozen=True)
 class Steps:
     """The whole computation, in order. `dataclasses.replace` makes a mistake of it."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "shift": "decoder input", "logs": "log-probabilities", "right": "log-probability of the target",
+        "smooth": "loss of each token", "keep": "tokens that count", "reduce": "loss", "finish": "loss",
+    }  # fmt: skip
 
     shift: Callable[[Tensor, int], Any] = shift
     align: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = align

@@ -6,9 +6,9 @@ bool, True = may be attended to ("Attention Is All You Need", sections 3.1 and 3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -39,6 +39,11 @@ def additive(mask: Tensor, dtype: torch.dtype) -> Any:
 @dataclass(frozen=True)
 class Steps:
     """The four functions. `dataclasses.replace` makes a mistake of them."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "padding": "padding mask", "causal": "causal mask", "join": "decoder mask", "finish": "decoder mask",
+        "additive": "additive mask",
+    }  # fmt: skip
 
     padding: Callable[[Tensor, int], Any] = padding
     causal: Callable[[int, Device], Any] = causal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -74,6 +74,12 @@ def parameters(d_model: int) -> dict[str, nn.Parameter]:
 @dataclass(frozen=True)
 class Steps:
     """The whole computation, in order. `dataclasses.replace` makes a mistake of it."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "enter": "x", "mean": "mean", "variance": "variance", "centre": "deviations", "divide": "normalized x",
+        "affine": "output", "finish": "output", "drop": "sublayer output after dropout", "pre": "output",
+        "post": "output",
+    }  # fmt: skip
 
     parameters: Callable[[int], Mapping[str, nn.Parameter]] = parameters
     eps: Callable[[float | None], float] = lambda given: 1e-5 if given is None else given

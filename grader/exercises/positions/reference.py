@@ -5,9 +5,9 @@ x + PE(t), with sinusoids or trained rows ("Attention Is All You Need", section 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,11 @@ def waves(of_sines: Tensor, of_cosines: Tensor, d_model: int) -> Tensor:
 @dataclass(frozen=True)
 class Steps:
     """The whole computation, in order. `dataclasses.replace` makes a mistake of it."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "count": "positions", "angles": "angles", "waves": "sinusoids", "dtype": "table",
+        "rows": "rows of the table", "add": "output",
+    }  # fmt: skip
 
     check: Callable[[int, int], None] = check
     count: Callable[[int], Tensor] = count

@@ -5,9 +5,9 @@ The learning rate is that of "Attention Is All You Need", section 5.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -50,6 +50,12 @@ def padded(rows: Rows, width: int = 0) -> Tensor:
 @dataclass(frozen=True)
 class Steps:
     """All three functions. `dataclasses.replace` makes a mistake of it."""
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "rate": "learning rate", "shift": "decoder input", "ask": "logits", "target": "target", "loss": "loss",
+        "words": "words", "letter": "id of a letter", "source": "source ids", "spelled": "target ids",
+        "pad_source": "padded source", "pad_target": "padded target",
+    }  # fmt: skip
 
     rate: Callable[[float, float, float], Any] = rate
 

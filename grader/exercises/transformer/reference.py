@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -115,6 +115,13 @@ class Steps:
         order: how positional arguments of `forward` and `decode` are called.
         prepare: the end of `__init__`.
     """
+
+    NAMES: ClassVar[Mapping[str, str]] = {
+        "lookup": "{} embeddings", "scale": "scaled {} embeddings", "place": "{} embeddings with positions",
+        "padding": "padding mask", "causal": "causal mask", "src_mask": "source mask",
+        "tgt_mask": "target mask", "cross_mask": "source mask", "run_encoder": "memory",
+        "run_decoder": "decoder output", "project": "logits", "finish": "logits",
+    }  # fmt: skip
 
     shapes: Callable[[int, int, nn.Module], list[Wanted]] = lambda d_model, vocab, _embed: wanted(
         d_model, vocab

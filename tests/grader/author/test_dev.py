@@ -30,6 +30,7 @@ def failing(one: Examined) -> dict[str, tuple[str, ...]]:
     return {proof.claim: proof.problems for proof in one.proofs if proof.problems}
 
 
+@pytest.mark.slow
 def test_an_exercise_holds_and_its_matrix_is_written(tmp_path: Path) -> None:
     result = zoo("dev", "check", "feedforward", "--output", str(tmp_path / "matrix.csv"))
     assert result.exit_code == 0, result.output
@@ -127,13 +128,7 @@ def test_the_new_exercise_holds_from_the_start(tmp_path: Path) -> None:
     assert "All checks passed." in ran.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["feedforward", "norm"])
-def test_an_exercise_holds_whole(name: str) -> None:
-    assert failing(examine(get_exercise(name), seed=1)) == {}
-
-
 def test_unwritable_matrix_is_a_sentence(tmp_path: Path) -> None:
     result = zoo("dev", "check", "feedforward", "--output", str(tmp_path / "none" / "m.csv"))
     assert result.exit_code == 2
-    assert "there is no directory" in result.output
+    assert "does not exist" in " ".join(result.output.split())

@@ -9,24 +9,21 @@ from types import ModuleType
 
 import pytest
 
-from grader.catalog import MistakeCollection, get_exercise, get_mistakes
+from grader.catalog import MistakeCollection, get_mistakes
 from grader.core.results import Result
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Collection
 from grader.exercises.attention.reference import Steps
-from grader.run.session import Session
+from tests.grader import grades
 from tests.grader.wrong.attention import RIGHT
 from zoo.core.hookspecs import hookimpl
 from zoo.core.plugins import Loaded, get_plugins
 
-WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
 UNSCALED = RIGHT.replace(" / math.sqrt(d_k)", "")
 
 
 def graded(source: str) -> dict[str, Result]:
-    submission = LocalSubmission.from_source(source)
-    results = Session(get_exercise("attention"), lambda: submission, seed=3).run(WITHOUT_TRAINING)
-    return {result.name: result for result in results}
+    return {result.name: result for result in grades.graded("attention", LocalSubmission.from_source(source))}
 
 
 def test_a_missing_scale_costs_only_what_it_touches() -> None:
@@ -42,12 +39,18 @@ def test_a_missing_scale_costs_only_what_it_touches() -> None:
 @pytest.mark.parametrize(
     ("test", "old", "new"),
     [
-        ("class.test_eval_mode", "self.dropout(weights)", "F.dropout(weights, self.dropout.p)"),
-        ("class.test_dropout", "weights = self.dropout(weights)", "pass"),
-        (
+        pytest.param(
+            "class.test_eval_mode",
+            "self.dropout(weights)",
+            "F.dropout(weights, self.dropout.p)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("class.test_dropout", "weights = self.dropout(weights)", "pass", marks=pytest.mark.slow),
+        pytest.param(
             "function.test_dtypes",
             "return output, weights",
             "return output.float(), weights.float()",
+            marks=pytest.mark.slow,
         ),
         (
             "class.test_same_every_time",

@@ -70,3 +70,20 @@ def test_a_known_mistake_is_named_without_time_for_pairs(exercise: str) -> None:
     assert KNOWN[exercise][0] in text
     results = graded(exercise, text.replace(*KNOWN[exercise]), 0.0)
     assert [m.id for one in results for m in one.mistakes] != []
+
+
+# Overflows for large logits and ignores `smoothing`. Alone, the latter explains the finite results.
+LOSS = """
+import torch
+
+def sequence_loss(logits, target, pad=0, smoothing=0.0):
+    p = torch.exp(logits) / torch.exp(logits).sum(-1, keepdim=True)
+    right = p.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    return -torch.log(right)[target != pad].mean()
+"""
+
+
+def test_two_mistakes_that_explain_all_come_before_one_that_explains_finite_results() -> None:
+    text = LOSS + solution_text(get_exercise("loss")).partition("def sequence_loss")[0]
+    named = {m.id for one in graded("loss", text, 120.0) for m in one.mistakes}
+    assert named == {"logarithm-overflows", "smoothing-ignored"}

@@ -134,6 +134,50 @@ def test_a_value_put_right_proves_the_place() -> None:
     assert found.proved
 
 
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "evidence"),
+    [
+        ("loss", "[:, :-1]], dim=1)", "[:, :-1]], dim=0)", "edited"),
+        ("positions", "if length > max_len:", "if length < max_len:", "edited"),  # a condition
+        ("masks", "    return torch.ones", "    torch.ones", "edited"),  # a forgotten return
+        ("positions", "self.table = nn", "table = nn", "edited"),
+        ("norm", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance + self.eps).pow(3)", "edited"),
+        ("positions", "10000 **", "1000 **", "patched"),
+    ],
+)
+def test_what_proves_a_place(exercise: str, old: str, new: str, evidence: str) -> None:
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    wrong = text.replace(old, new)
+    assert wrong != text
+    found = place(exercise, wrong)
+    assert found is not None
+    assert (found.proved, found.evidence) == (True, evidence)
+    assert line_of(text, old) in found.lines
+
+
+def test_a_value_is_traced_back_to_where_it_went_wrong() -> None:
+    text = solution_file("attention").read_text(encoding="utf-8")
+    found = place("attention", text.replace("else mask == 0", "else mask < 0"))
+    assert found is not None
+    assert found.place.line == line_of(text, "else mask == 0")
+
+
+def test_one_of_several_calls_of_a_helper_is_shown() -> None:
+    text = solution_file("attention").read_text(encoding="utf-8")
+    found = place(
+        "attention", text.replace("self._split(self.k_proj(key))", "self._split(self.k_proj(key).flip(1))")
+    )
+    assert found is not None
+    assert line_of(text, "self._split(self.k_proj(key))") in found.lines
+
+
+def test_a_condition_that_lets_an_error_be_raised_is_shown() -> None:
+    text = solution_file("attention").read_text(encoding="utf-8")
+    found = place("attention", text.replace("if d_model % num_heads != 0:", "if d_model % num_heads == 0:"))
+    assert found is not None
+    assert line_of(text, "if d_model % num_heads != 0:") in found.lines
+
+
 def test_a_gradient_is_cut_where_it_is_cut() -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8")
     found = place(

@@ -14,7 +14,8 @@ from grader.engine.local import LocalSubmission
 from grader.engine.wording import deviation
 
 EXERCISES = sorted(get_exercises())
-SEEDS = (*range(4), 1000, 1174, 7000)  # the last: where bfloat16 was off by more than was allowed, or near it
+SEEDS = (*range(4), 1000, 7000)
+WORST = 1174  # bfloat16 was off by more than was allowed
 SHARE = 0.5  # of the bound; other right code rounds otherwise
 
 
@@ -31,7 +32,8 @@ def off(subject: Subject, seed: int) -> Iterator[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_the_reference_rounds_to_well_within_the_bounds(exercise: str) -> None:
+@pytest.mark.parametrize("seeds", [(WORST,), pytest.param(SEEDS, marks=pytest.mark.slow)], ids=str)
+def test_the_reference_rounds_to_well_within_the_bounds(exercise: str, seeds: tuple[int, ...]) -> None:
     subject: Subject = importlib.import_module(f"grader.exercises.{exercise}.suite.scenarios").SUBJECT
-    for seed in SEEDS:
+    for seed in seeds:
         assert not {what: share for what, share in off(subject, seed) if share > SHARE}

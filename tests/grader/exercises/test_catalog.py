@@ -6,8 +6,10 @@ import importlib
 import inspect
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,6 +85,18 @@ def test_mistakes_come_through_their_hook() -> None:
     assert len(get_mistakes("attention")) >= 25
     with pytest.raises(UnknownNameError):
         get_mistakes("no such exercise")
+
+
+def test_mistakes_of_a_plugin_are_for_their_exercise_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    get_exercises()  # of the plugins that are there
+
+    def each(_hook: str, add: Callable[[str, object], None]) -> None:
+        add("theirs", [MistakeCollection("masks", "theirs:MISTAKES")])
+
+    monkeypatch.setitem(sys.modules, "theirs", SimpleNamespace(MISTAKES=["one of theirs"]))
+    monkeypatch.setattr("grader.catalog.get_plugins", lambda: SimpleNamespace(each=each))
+    assert "one of theirs" in get_mistakes.__wrapped__("masks")
+    assert "one of theirs" not in get_mistakes.__wrapped__("attention")
 
 
 @pytest.mark.parametrize("path", ["no_such_module:MISTAKES", "math:NO_SUCH_NAME", "math:pi"])

@@ -21,9 +21,10 @@ def test_every_exercise_has_a_solution_and_unusual_files(name: str) -> None:
 
 
 def test_each_file_has_its_line_and_the_last_one_sums_up(capfd: pytest.CaptureFixture[str]) -> None:
-    assert hundred.main(["masks", "loss", "--local", "--times", "2", "--first", "1000", "--jobs", "1"]) == 0
+    options = ["--local", "--times", "2", "--first", "1000", "--jobs", "1", "--files", "solution"]
+    assert hundred.main(["masks", "loss", *options]) == 0
     *lines, last = capfd.readouterr().out.splitlines()
-    titles = [*right_files("masks"), *right_files("loss")]
+    titles = ["solution", "solution"]
     assert [line.split()[-1] for line in lines] == titles
     assert all("2 of 2" in line for line in lines)
     assert last.startswith(f"{len(titles)} files, {2 * len(titles)} grades, 0 failed;")
@@ -63,6 +64,5 @@ def test_what_cannot_be_done_is_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [["--onednn", "off"], ["--local", "--onednn", "off"]], ids=" ".join)
-def test_right_code_passes_on_other_kernels(options: list[str]) -> None:
-    assert hundred.main(["--times", "1", "--first", "7", "--jobs", "1", *options]) == 0
+def test_right_code_passes_on_other_kernels() -> None:
+    assert hundred.main(["--times", "1", "--first", "7", "--jobs", "1", "--onednn", "off"]) == 0

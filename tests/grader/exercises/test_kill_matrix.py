@@ -9,59 +9,48 @@ import pytest
 
 from grader.author.matrix import variants, wrong_code
 from grader.catalog import get_exercise, get_exercises, get_mistakes
-from grader.core.results import Result
-from grader.core.submission import Submission
 from grader.engine.local import LocalSubmission
-from grader.run.session import Session
+from tests.grader.grades import RIGHT, failures, graded
 from tests.grader.right import right_files
 
-WITHOUT_TRAINING = ("shape", "masking", "numerics", "gradients", "parameters", "behaviour")
 NAMES = list(get_exercises())
-MISTAKES = [(name, mistake.id) for name in NAMES for mistake in get_mistakes(name)]
-SEEDS = {"decoding": 10, "transformer": 30, "kv_cache": 30}  # the others: 100; a grade of these takes seconds
+SEEDS = {"decoding": 10, "transformer": 15, "kv_cache": 15}  # the others: 40; a grade of these takes seconds
 
 
-RIGHT = [(name, title) for name in NAMES for title in right_files(name)]
-
-
-def graded(exercise: str, submission: Submission, seed: int = 3) -> list[Result]:
-    return Session(get_exercise(exercise), lambda: submission, seed=seed).run(WITHOUT_TRAINING)
-
-
-def failures(results: list[Result]) -> dict[str, set[str]]:
-    """Ids of the mistakes named, by failed test."""
-    assert not [(r.name, r.message) for r in results if r.status == "error"]
-    return {r.name: {m.id for m in r.mistakes} for r in results if r.status == "failed"}
+EVERY = 6  # right files: all but every so many are slow
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_reference_gets_all_points(name: str) -> None:
     reference = importlib.import_module(get_exercise(name).reference)
-    for seed in range(3):
-        results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)), seed)
-        assert [(r.name, r.message) for r in results if r.status != "passed"] == []
+    results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)))
+    assert [(r.name, r.message) for r in results if r.status != "passed"] == []
+    assert [r.title for r in results if len(r.title) > 44] == [], "a title fits one line of the report"
 
 
-@pytest.mark.parametrize(("name", "mistake"), MISTAKES[::20])
+@pytest.mark.parametrize(("name", "mistake"), [(name, get_mistakes(name)[9].named.id) for name in NAMES])
 def test_mistake_is_killed_and_named(name: str, mistake: str) -> None:
-    """Every 20th; `make check-exercises` proves all of them."""
+    """One of each exercise; `make check-exercises` proves all of them."""
     exercise, known = get_exercise(name), next(m for m in get_mistakes(name) if m.id == mistake)
     for variant in range(variants(exercise, known)):
         found = failures(graded(name, wrong_code(exercise, known, variant)))
         assert list(found.values()) == [{mistake}], f"variant {variant}: one failure, under its own name"
 
 
-@pytest.mark.parametrize(("name", "title"), RIGHT, ids=lambda x: x)
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        pytest.param(
+            *case,
+            id="-".join(case),
+            marks=[] if i % EVERY == 0 else [pytest.mark.slow, pytest.mark.elsewhere],
+        )
+        for i, case in enumerate(RIGHT)
+    ],
+)
 def test_right_file_passes(name: str, title: str) -> None:
     submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
     assert failures(graded(name, submission)) == {}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_titles_fit_one_line_of_the_report(name: str) -> None:
-    reference = importlib.import_module(get_exercise(name).reference)
-    results = graded(name, LocalSubmission(reference.namespace(reference.REFERENCE)))
-    assert [r.title for r in results if len(r.title) > 44] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,6 +70,7 @@ PACKED = [("attention", title) for title in ("packed_qkv", "packed_vkq_with_bias
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "title"), [*((name, "solution") for name in NAMES), *PACKED])
 def test_no_seed_fails_right_code(name: str, title: str) -> None:
-    for seed in range(SEEDS.get(name, 100)):
+    """`python -m tests.grader.hundred` has more seeds and more files."""
+    for seed in range(SEEDS.get(name, 40)):
         submission = LocalSubmission.from_source(right_files(name)[title], filename=f"{name}.py")
         assert failures(graded(name, submission, seed)) == {}, f"seed {seed}"

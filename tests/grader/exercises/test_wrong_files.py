@@ -9,7 +9,7 @@ import pytest
 from grader.engine.devices import FIXED_DEVICE
 from grader.engine.local import LocalSubmission
 from tests import ROOT
-from tests.grader.exercises.test_kill_matrix import failures, graded
+from tests.grader.grades import failures, graded
 from tests.grader.wrong.attention import RIGHT
 
 MODULES = sorted(
@@ -17,7 +17,7 @@ MODULES = sorted(
 )
 FILES = {name: importlib.import_module(f"tests.grader.wrong.{name}").WRONG for name in MODULES}
 CASES = [(name, title) for name, files in FILES.items() for title in files]
-EVERY = 12  # all but every so many are slow
+EVERY = 25  # all but every so many are slow
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ UNEVEN = RIGHT.replace(" / math.sqrt(d_k)", " / (1.0 if mask is None else 0.9)")
 IN_PART = {"loss": FILES["loss"]["the count of the first sentence"][1], "attention": UNEVEN}
 
 
-@pytest.mark.parametrize("name", IN_PART)
+@pytest.mark.parametrize("name", ["loss", pytest.param("attention", marks=pytest.mark.slow)])
 def test_a_mistake_that_fits_in_part_only_is_said_with_care(name: str) -> None:
     results = graded(name, LocalSubmission.from_source(IN_PART[name], filename=f"{name}.py"))
     texts = {m.text for result in results for m in result.mistakes}

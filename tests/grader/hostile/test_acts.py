@@ -17,8 +17,14 @@ from zoo.core.errors import ZooError
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the acts are Linux's")
 CAP_SYS_PTRACE, CAP_SYS_RESOURCE = 19, 24
 LEVELS = ("none", "process", "strict")
+ALSO_ELSEWHERE = [pytest.mark.slow, pytest.mark.elsewhere]
 CASES = [
-    pytest.param(name, level, marks=[pytest.mark.slow] if one.slow else [], id=f"{name}-{level}")
+    pytest.param(
+        name,
+        level,
+        marks=[pytest.mark.slow] if one.slow else ALSO_ELSEWHERE if level == "none" else [],
+        id=f"{name}-{level}",
+    )
     for level in LEVELS
     for name, one in ACTS.items()
 ]

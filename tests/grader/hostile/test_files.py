@@ -20,8 +20,9 @@ from zoo.core.errors import ZooError
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
+    pytest.mark.slow,
 ]
-LEVELS = ("strict", pytest.param("process", marks=pytest.mark.slow))
+LEVELS = (pytest.param("strict", marks=pytest.mark.elsewhere), "process")
 HONEST = dict({one.control: (name, one) for name, one in WANTING.items()}.values())  # each text once
 # Without the names of mistakes, for which a wrong answer is compared with many others: no verdict depends on them.
 ZOO = """

@@ -3,11 +3,18 @@
 from pathlib import Path
 
 import pytest
+import torch
 from click.testing import CliRunner, Result
 
 from grader.author.proofs import solution_text
 from grader.catalog import get_exercises
-from grader.learner.assembly import PLACES
+from grader.learner.assembly import (
+    PLACES,
+    PLACES_OF_DECODER,
+    PLACES_OF_ENCODER,
+    assemble,
+    load_own,
+)
 from zoo.cli.root import make_cli
 from zoo.core.plugins import get_plugins
 
@@ -71,4 +78,60 @@ def test_all_of_it_mine_learns_to_spell_backwards(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert f"{len(OWN)} of {len(OWN)} parts are yours" in result.output
     assert "After training, it spells" in result.output
+    assert "With your cache, position by position, it spells" in result.output
+
+
+@pytest.mark.parametrize(
+    ("assembly", "having"), [("decoder", PLACES_OF_DECODER), ("encoder", PLACES_OF_ENCODER)]
+)
+class TestOneStack:
+    """A GPT or a BERT of the learner's parts."""
+
+    def test_one_part_of_mine_stands_among_the_zoos(
+        self, assembly: str, having: dict[str, str], tmp_path: Path
+    ) -> None:
+        for name in having:
+            solve(tmp_path, name)
+            result = zoo("build", f"--mine={tmp_path}", f"--assembly={assembly}")
+            assert result.exit_code == 0, result.output
+            assert f"1 of {len(having)} parts are yours" in result.output
+
+    def test_what_has_no_place_is_left_out(
+        self, assembly: str, having: dict[str, str], tmp_path: Path
+    ) -> None:
+        solve(tmp_path, "transformer", "decoder", "norm")
+        result = zoo("build", f"--mine={tmp_path}", f"--assembly={assembly}")
+        assert f"1 of {len(having)} parts are yours" in result.output
+        assert "transformer" not in result.output
+
+    def test_each_position_sees_what_it_should(
+        self, assembly: str, having: dict[str, str], tmp_path: Path
+    ) -> None:
+        solve(tmp_path, *having)
+        own = load_own(tmp_path, {name: f"{name}.py" for name in having})
+        model = assemble(tmp_path, own, 0, assembly).eval()
+        tokens, padded = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[5, 6, 7, 8, 0, 0]])
+        before = model(tokens)
+        torch.testing.assert_close(model(padded)[:, :4], before)
+        for place in range(4):
+            changed = tokens.clone()
+            changed[:, place] = 20
+            moved = (model(changed) - before).abs().amax(-1)[0] > 1e-5
+            seen = [assembly == "encoder" or query >= place for query in range(4)]
+            assert moved.tolist() == seen
+
+
+def test_an_assembly_that_has_no_place_for_parts_is_a_sentence(tmp_path: Path) -> None:
+    solve(tmp_path, "norm")
+    result = zoo("build", f"--mine={tmp_path}", "--assembly=decodr")
+    assert result.exit_code == 2
+    assert "Did you mean decoder" in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_a_gpt_of_my_own_parts_learns_to_spell_backwards(tmp_path: Path) -> None:
+    solve(tmp_path, *PLACES_OF_DECODER)
+    result = zoo("build", f"--mine={tmp_path}", "--assembly=decoder")
+    assert result.exit_code == 0, result.output
+    assert f"{len(PLACES_OF_DECODER)} of {len(PLACES_OF_DECODER)} parts are yours" in result.output
     assert "With your cache, position by position, it spells" in result.output

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from grader.catalog import get_exercise
-from grader.cli.watch import begin_progress
+from grader.cli.keys import Keys
+from grader.cli.watch import Session, begin_progress
 from grader.learner import watching
 from grader.learner.record import FILE_NAME, Entry, read, update
 from tests import solution_file, template_file
@@ -81,6 +82,18 @@ def test_watching_an_exercise_creates_a_progress_file_and_says_so(
     begin_progress(tmp_path / "feedforward.py", exercise)
     assert "is not a progress file of zoo" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / FILE_NAME).read_text() == "Monday: went for a walk\n"
+
+
+def test_saving_the_same_text_does_not_grade_it_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[bytes | None] = []
+    monkeypatch.setattr(Session, "_start", lambda session: started.append(session.content))
+    file = folder / "feedforward.py"
+    session = Session(file, get_exercise("feedforward"), Keys(), quick=True)
+    for text in (BROKEN, BROKEN, TEMPLATE):
+        (folder / "saved").write_text(text)
+        (folder / "saved").replace(file)
+        session._changed()
+    assert started == [BROKEN.encode(), TEMPLATE.encode()]
 
 
 def test_watching_goes_on_where_no_progress_file_can_be_written(

@@ -6,39 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests import ROOT
+from tests.grader.processes import ZOO, below, gone, wait_until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-ZOO = [sys.executable, "-c", "from zoo.cli import main; main()"]
 WAITS = "import time\nopen('started', 'w').close()\ntime.sleep(600)\n"
-PATIENCE = 1_200  # twentieths of a second; only what never comes takes so long
-
-
-def below(pid: int) -> set[int]:
-    """All processes that this one has started, and those started."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found, new = set(), {pid}
-    while new:
-        new = {one for one, parent in parents.items() if parent in new} - found
-        found |= new
-    return found
-
-
-def gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def test_the_judge_killed_in_the_middle_of_a_grade_leaves_nothing(tmp_path: Path) -> None:
@@ -55,25 +31,20 @@ def test_the_judge_killed_in_the_middle_of_a_grade_leaves_nothing(tmp_path: Path
         env={**os.environ, "TMPDIR": str(temporary)},
     )
     try:
-        for _ in range(PATIENCE):
-            if list(temporary.glob("zoo-*/started")):
-                break
-            time.sleep(0.05)
+        wait_until(lambda: bool(list(temporary.glob("zoo-*/started"))))
         started = below(judge.pid)
         assert len(started) >= 2  # the fork server and the worker, which has begun with the file
     finally:
         judge.send_signal(signal.SIGKILL)
         judge.wait()
-    for _ in range(PATIENCE):
-        if all(map(gone, started)) and not list(temporary.glob("zoo-*")):
-            break
-        time.sleep(0.05)
+    wait_until(lambda: all(map(gone, started)) and not list(temporary.glob("zoo-*")))
     assert [pid for pid in started if not gone(pid)] == []
     assert list(temporary.glob("zoo-*")) == []
     assert (learner / "progress.txt").read_bytes() == progress
     assert {one.name for one in learner.iterdir()} <= {"masks.py", "progress.txt", ".progress.txt.lock"}
 
 
+@pytest.mark.slow
 def test_two_graders_at_once_in_one_folder(tmp_path: Path) -> None:
     temporary, learner = tmp_path / "tmp", tmp_path / "exercises"
     temporary.mkdir()

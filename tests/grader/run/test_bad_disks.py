@@ -15,10 +15,10 @@ import pytest
 from grader.learner.record import FILE_NAME, HEADER, Entry, read, update
 from tests import solution_file
 from tests.grader.ordinary import ROOT, open_folder, run, why_not
+from tests.grader.processes import ZOO
 from zoo.core.errors import ZooError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts file systems of Linux")
-ZOO = [sys.executable, "-c", "from zoo.cli import main; main()"]
 # As where every folder for temporary files is on that disk, and not the one of TMPDIR alone.
 ONLY_THERE = "import os, tempfile; tempfile._candidate_tempdir_list = lambda: [os.environ['TMPDIR']]; "
 PAGE = os.sysconf("SC_PAGE_SIZE")

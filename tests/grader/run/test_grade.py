@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,18 @@ def run(*arguments: object) -> Result:
 def as_json(*arguments: object) -> tuple[int, Any]:
     result = run(*arguments, "--format=json")
     return result.exit_code, json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all grades, so that torch is imported once for their workers."""
+    with Sandbox() as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def _one_sandbox(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> None:
+    monkeypatch.setattr("grader.sandbox.sandbox.Sandbox", lambda asked: contextlib.nullcontext(sandbox))
 
 
 @pytest.fixture
@@ -169,11 +183,11 @@ LOADING = {
 }
 
 
-def graded_together(folder: Path, texts: dict[str, str | bytes]) -> dict[str, Any]:
+def graded_together(folder: Path, texts: dict[str, str | bytes], exercise: str) -> dict[str, Any]:
     """The grades of several files in one run, which must exit with 1."""
     files = []
     for number, text in enumerate(texts.values()):
-        files.append(folder / str(number) / "attention.py")
+        files.append(folder / str(number) / f"{exercise}.py")
         files[-1].parent.mkdir()
         files[-1].write_bytes(text.encode() if isinstance(text, str) else text)
     code, found = as_json(*files, "--quick")
@@ -182,7 +196,7 @@ def graded_together(folder: Path, texts: dict[str, str | bytes]) -> dict[str, An
 
 
 def test_a_file_that_cannot_be_loaded_is_a_failed_grade(tmp_path: Path) -> None:
-    found = graded_together(tmp_path, {name: text for name, (text, _) in LOADING.items()})
+    found = graded_together(tmp_path, {name: text for name, (text, _) in LOADING.items()}, "attention")
     for name, (_, said) in LOADING.items():
         first, *rest = found[name]["tests"]
         assert (found[name]["passed"], found[name]["points"]) == (False, 0), name
@@ -198,18 +212,18 @@ def test_a_file_of_another_size_than_honest(written: Any) -> None:
 
 
 RUNNING = {
-    "nothing in it": ("", "MultiHeadAttention"),
+    "nothing in it": ("", "padding_mask"),
     "os._exit in the function": ("import os\n{function}    os._exit(3)\n", "ended"),
     "sys.exit in the function": ("import sys\n{function}    sys.exit()\n", "SystemExit"),
     "None": ("{function}    return None\n", "None"),
-    "a string": ("{function}    return 'attention'\n", "str"),
+    "a string": ("{function}    return 'a mask'\n", "str"),
 }
-FUNCTION = "def scaled_dot_product_attention(query, key, value, mask=None):\n"
+FUNCTION = "def padding_mask(tokens, pad=0):\n"
 
 
 def test_code_that_misbehaves_is_a_failed_grade(tmp_path: Path) -> None:
     texts = {name: text.format(function=FUNCTION) for name, (text, _) in RUNNING.items()}
-    for name, found in graded_together(tmp_path, texts).items():
+    for name, found in graded_together(tmp_path, texts, "masks").items():
         said = RUNNING[name][1]
         assert any(said in test["message"] for test in found["tests"] if test["status"] == "failed"), name
         assert all(test["status"] != "error" for test in found["tests"]), name

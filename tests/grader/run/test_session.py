@@ -113,6 +113,7 @@ def statuses(results: dict[str, Result]) -> dict[str, str]:
 
 def test_all_pass_training_last_points_earned(exercise: Exercise, capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[tuple[str, int, int]] = []
+    environment = dict(os.environ)
     results = grade(exercise, {}, progress=lambda *step: seen.append(step))
     assert statuses(results) == dict.fromkeys(("shape", "numbers", "mask", "words"), "passed")
     assert list(results) == ["shape", "numbers", "mask", "words"]
@@ -120,6 +121,7 @@ def test_all_pass_training_last_points_earned(exercise: Exercise, capfd: pytest.
     assert seen == [("tests", 1, 4), ("tests", 2, 4), ("tests", 3, 4), ("words", 1, 1), ("tests", 4, 4)]
     assert (Fake.opened, Fake.closed) == (1, 1)
     assert capfd.readouterr() == ("", "")
+    assert dict(os.environ) == environment
 
 
 def test_each_test_s_time_is_its_own(exercise: Exercise) -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
 from grader.worker import scratch
+from tests.grader.processes import gone, wait_until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only")
 
@@ -60,20 +60,6 @@ def dig():
         os.mkdir("d"); os.chdir("d")
 def answer(): return 42
 """
-
-
-def gone(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-def wait_until(true: object) -> bool:
-    assert callable(true)
-    for _ in range(600):
-        if true():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,26 +13,9 @@ import pytest
 from grader.core.submission import SubmissionError
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
+from tests.grader.processes import gone, wait_until
 
 QUICK = Limits(request_s=20.0)
-
-
-def gone(pid: int) -> bool:
-    """Whether there is no such process, or only what its parent has not looked at."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-def wait_until_gone(pid: int) -> bool:
-    for _ in range(600):
-        if gone(pid):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def descriptors() -> int:
@@ -85,8 +67,8 @@ def test_it_starts_with_nothing_of_the_judges(monkeypatch: pytest.MonkeyPatch, t
         assert submission.function("refused").call(["json"]).value is None
         child = submission.function("stay").call([]).value
         assert not gone(child)
-    assert wait_until_gone(child)
-    assert wait_until_gone(worker.pid)
+    assert wait_until(lambda: gone(child))
+    assert wait_until(lambda: gone(worker.pid))
     assert not Path(folder).exists()
     assert descriptors() == before
     worker.close()
@@ -107,6 +89,7 @@ class Part(nn.Linear):
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_message_it_is_an_error_of_the_submission_and_leaves_nothing() -> None:
     import torch
 
@@ -156,7 +139,7 @@ def test_the_judge_killed_the_worker_dies() -> None:
     judge.wait(timeout=60)
     judge.stdout.close()
     assert judge.returncode == -signal.SIGKILL
-    assert wait_until_gone(pid)
+    assert wait_until(lambda: gone(pid))
 
 
 @pytest.mark.parametrize("when", ["import", "forward"])

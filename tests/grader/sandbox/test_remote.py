@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
 
 from grader.core.submission import Opaque, SubmissionError
 from grader.engine.local import LocalSubmission
+from grader.sandbox.fork_server import ForkServer
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
 from grader.worker.operations import MAX_GRAPHS
 from tests import solution_file
 
 SOLUTION = solution_file("attention")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    """What the workers are forked from that a submission ends."""
+    own = ForkServer()
+    yield own
+    own.close()
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +90,9 @@ def draw(): return torch.rand(3)
 """
 
 
-def test_a_submission_with_habits_does_not_break_its_worker() -> None:
+def test_a_submission_with_habits_does_not_break_its_worker(server: ForkServer) -> None:
     """It changes torch's defaults, and replaces functions that the worker uses too."""
-    with Worker() as own:
+    with Worker(server=server) as own:
         submission = load(own, HABITS)
         x = torch.tensor([1.0, 2.0])
         value = submission.function("pair").call([x], grad=[0]).value
@@ -153,8 +163,10 @@ def test_what_it_raises_is_told_with_its_line(
         ("import os; os.closerange(0, 99)\nwhile True: pass", "died", "ended by signal 9"),
     ],
 )
-def test_what_cannot_be_imported_ends_its_worker(source: str, kind: str, message: str) -> None:
-    own = Worker()
+def test_what_cannot_be_imported_ends_its_worker(
+    server: ForkServer, source: str, kind: str, message: str
+) -> None:
+    own = Worker(server=server)
     with pytest.raises(SubmissionError, match=message) as caught:
         load(own, source)
     assert caught.value.kind == kind
@@ -166,23 +178,67 @@ def test_what_cannot_be_imported_ends_its_worker(source: str, kind: str, message
     [
         (b"\\xff" * 64, "claims"),
         (b"\\x02\\0\\0\\0\\0\\0\\0\\0{}", "another request"),
+        (b'\\x07\\0\\0\\0\\0\\0\\0\\0{"n":1}', "another request"),  # the answer to an earlier one
     ],
 )
-def test_a_forged_answer_ends_its_worker(raw: bytes, message: str) -> None:
+def test_a_forged_answer_ends_its_worker(server: ForkServer, raw: bytes, message: str) -> None:
     source = (
         "import os, sys\ndef f():\n"
         "    for n in range(3, 99):\n"
         "        try: os.write(n, b'" + raw.decode() + "')\n"
         "        except OSError: pass\n"
     )
-    submission = load(Worker(), source)
+    submission = load(Worker(server=server), source)
     with pytest.raises(SubmissionError, match=message) as caught:
         submission.function("f").call([])
     assert (caught.value.kind, caught.value.fatal) == ("protocol", True)
 
 
-def test_100_mb_of_output_is_a_limit(worker: Worker) -> None:
-    with Worker() as own:
+def one_for_all(answer: dict[str, Any]) -> None:
+    answer["instance"] = True
+
+
+def transposed(answer: dict[str, Any]) -> None:
+    for entry in answer["tensors"]:
+        entry[1] = entry[1][::-1]
+
+
+@pytest.mark.parametrize(
+    ("to", "change", "message"),
+    [
+        ("construct", one_for_all, "not a whole number"),
+        ("backward", transposed, r"a gradient of shape \[3, 2\], expected \[2, 3\]"),
+    ],
+)
+def test_an_answer_that_does_not_fit_its_request_ends_its_worker(
+    monkeypatch: pytest.MonkeyPatch,
+    server: ForkServer,
+    to: str,
+    change: Callable[[dict[str, Any]], None],
+    message: str,
+) -> None:
+    own = Worker(server=server)
+    submission, request = load(own, MODULE.replace("torch.ones(2)", "torch.ones(3)")), own.request
+
+    def changed(header: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        answer, body = request(header, *args, **kwargs)
+        if header["op"] == to:
+            change(answer)
+        return answer, body
+
+    monkeypatch.setattr(own, "request", changed)
+
+    def converse() -> None:
+        part, x = submission.construct("Part", []), torch.ones(2, 3)
+        part.backward(part.call([x], grad=[0]), [x])
+
+    with pytest.raises(SubmissionError, match=message) as caught:
+        converse()
+    assert (caught.value.kind, own.alive) == ("protocol", False)
+
+
+def test_100_mb_of_output_is_a_limit(server: ForkServer) -> None:
+    with Worker(server=server) as own:
         function = load(own, "def f():\n    for _ in range(100):\n        print('x' * 2**20)").function("f")
         with pytest.raises(SubmissionError, match="printed more than 16 MB") as caught:
             function.call([])
@@ -284,8 +340,8 @@ def test_no_more_graphs_are_kept_than_a_training_needs(worker: Worker) -> None:
     assert function.backward(outcomes[1], [x]).inputs[0].tolist() == [2.0]
 
 
-def test_code_that_takes_long_is_stopped_in_its_call() -> None:
-    own = Worker(limits=Limits(request_s=1.0))
+def test_code_that_takes_long_is_stopped_in_its_call(server: ForkServer) -> None:
+    own = Worker(limits=Limits(request_s=1.0), server=server)
     function = load(own, "import time\ndef f(x):\n    time.sleep(99)").function("f")
     began = time.monotonic()
     with pytest.raises(SubmissionError, match="no answer within 1 s \\(calling f\\)") as caught:
@@ -304,3 +360,15 @@ def test_on_cuda_the_device_of_each_result_is_told() -> None:
         assert outcome.value[2] == "cuda"
         gradients = submission.function("f").backward(outcome, [torch.ones(2), None])
         assert gradients.inputs[0].tolist() == [2.0, 2.0]
+
+
+def test_a_copy_with_another_text_is_asked_elsewhere(worker: Worker) -> None:
+    text = "def f(x):\n    return x + 1\n"
+    submission = RemoteSubmission(worker, text.encode(), "part.py", again=lambda: load(worker, text))
+    for old, new, result in (("+", "-", 0.0), ("1", "3", 4.0)):
+        copy = submission.edited(text.replace(old, new))
+        assert copy is not None
+        assert copy.function("f").call([torch.ones(1)]).value == result
+        with pytest.raises(SubmissionError):
+            submission.edited("def f(:")
+    assert load(worker, text).edited(text) is None  # there is no other process for it

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from grader.sandbox.sandbox import Canary, Sandbox
 from grader.worker.canary import ACTS
 from grader.worker.confinement import landlock
 from tests import ROOT, solution_file
+from tests.grader.processes import below, gone, stat, wait_until
 from zoo.core.errors import ZooError
 
 strict_only = pytest.mark.skipif(
@@ -155,25 +155,6 @@ def test_the_report_says_which() -> None:
     assert "sandbox process" in " ".join(page.split())
 
 
-def process_of(pid: int) -> list[str]:
-    """Its state and its parent; [] if it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
-    except OSError:
-        return []
-
-
-def below(pid: int) -> set[int]:
-    """All processes that come from this one."""
-    parents = {
-        int(one.name): process_of(int(one.name)) for one in Path("/proc").iterdir() if one.name.isdigit()
-    }
-    found = {pid}
-    while more := {one for one, stat in parents.items() if stat and int(stat[1]) in found} - found:
-        found |= more
-    return found - {pid}
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 @pytest.mark.parametrize("level", ["process", "auto"])
 def test_a_grade_killed_leaves_no_process_no_folder_and_no_progress(tmp_path: Path, level: str) -> None:
@@ -189,20 +170,14 @@ def test_a_grade_killed_leaves_no_process_no_folder_and_no_progress(tmp_path: Pa
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    for _ in range(1200):
-        if list(temporary.glob("zoo-*/here")):
-            break
-        time.sleep(0.05)
+    wait_until(lambda: bool(list(temporary.glob("zoo-*/here"))))
     left = below(judge.pid)
     judge.kill()
     judge.wait(timeout=60)
     assert len(left) == 2  # the fork server, and the worker
-    for _ in range(600):
-        if not list(temporary.iterdir()) and all(process_of(pid)[:1] in ([], ["Z"]) for pid in left):
-            break
-        time.sleep(0.05)
+    wait_until(lambda: not list(temporary.iterdir()) and all(map(gone, left)))
     assert list(temporary.iterdir()) == []
-    assert [process_of(pid) for pid in left if process_of(pid)[:1] not in ([], ["Z"])] == []
+    assert [stat(pid) for pid in left if not gone(pid)] == []
     assert [one.name for one in home.iterdir()] == ["attention.py"]
 
 

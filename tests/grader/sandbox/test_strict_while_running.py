@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,6 @@ from tests.grader.wrong.attention import CALL, RIGHT
 HEAD = "import torch, torch.nn.functional as F\nfrom torch import nn\n"
 SDPA = '"scaled_dot" + "_product_attention"'
 MHA = '"multi_head_" + "attention_forward"'
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("process") as shared:
-        yield shared
 
 
 def used(sandbox: Sandbox, body: str, *, strict: bool = True) -> Uses:

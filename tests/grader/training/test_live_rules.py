@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from grader.catalog import CATEGORIES, get_exercise, get_exercises
@@ -53,13 +51,7 @@ SLY = {
     "loss-gradient-by-batch": ("loss", FUNCTION, "sequence_loss", f"{HALF} if {BATCH} else y"),
     "loss-by-counter": ("loss", FUNCTION, "sequence_loss", "y + 0.01 if calls == 33 else y"),
 }  # fmt: skip
-SLOW = {"norm-while-spelling", "sinusoids-by-counter"}
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("process") as shared:
-        yield shared
+SLOW = {"norm-by-counter", "norm-while-spelling", "sinusoids-by-counter"}
 
 
 def graded(sandbox: Sandbox, name: str, text: str, categories: frozenset[str]) -> list[Result]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -32,12 +30,6 @@ class Part(nn.Module):
         return eval(self.rule)
 """
 STEPS = 30
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("process") as shared:
-        yield shared
 
 
 def submission(sandbox: Sandbox) -> RemoteSubmission:

@@ -143,6 +143,7 @@ def test_weights_are_found_as_the_class_uses_them(style: str) -> None:
     torch.testing.assert_close(output, expected)
 
 
+@pytest.mark.slow
 def test_right_attention_spells_backwards() -> None:
     require(train(MultiHeadAttention, Recipe(seed=1), words=500))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -19,12 +18,6 @@ from tests.grader.right import right_files
 
 D_MODEL = 6
 RIGHT = right_files("norm")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("process") as shared:
-        yield shared
 
 
 def plug(sandbox: Sandbox, text: str, starts: dict[str, float]) -> SpotChecked:

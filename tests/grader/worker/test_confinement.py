@@ -144,6 +144,24 @@ def test_landlock_is_asked_for_all_that_a_kernel_can_refuse(kernel: int, rights:
     assert asked == tuple((1 << count) - 1 for count in rights)
 
 
+SETS = (
+    r"import re; print(*re.findall(r'(?m)^Cap(?:Inh|Prm|Eff):\s*(\w+)$', open('/proc/self/status').read()))"
+)
+
+
+@strict_only
+def test_root_gives_up_its_capabilities() -> None:
+    before, after = (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for code in (SETS, f"from grader.worker.confinement import privileges; privileges.drop(); {SETS}")
+    )
+    if not any(int(one, 16) for one in before):
+        pytest.skip("there are none to give up")
+    assert [int(one, 16) for one in after] == [0, 0, 0]
+
+
 @strict_only
 def test_the_grader_is_hidden_also_among_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     grader = Path(reach.__file__).resolve().parents[2]

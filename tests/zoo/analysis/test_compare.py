@@ -342,7 +342,7 @@ class TestRecords:
         assert list(tmp_path.iterdir()) == [path]
 
     def test_a_path_that_cannot_become_a_file_is_refused_early(self, tmp_path: Path) -> None:
-        with pytest.raises(ZooError, match="is no regular file"):
+        with pytest.raises(ZooError, match="is not a regular file"):
             check_csv(tmp_path)
         with pytest.raises(ZooError, match="there is no directory"):
             check_csv(tmp_path / "gone" / "out.csv")

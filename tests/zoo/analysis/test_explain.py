@@ -56,7 +56,12 @@ def test_every_axis_and_every_other_variant_is_there_and_judged_as_the_builder_d
         ("refused", {"head": ("loss-and-head",), "loss": ("loss-and-head",)}),
         (
             "refused twice",
-            {"embedding": ("one-vocabulary",), "head": ("loss-and-head",), "loss": ("loss-and-head",)},
+            {
+                "embedding": ("one-vocabulary",),
+                "head": ("loss-and-head",),
+                "loss": ("loss-and-head",),
+                "assembly": ("one-vocabulary",),  # one stack has one side
+            },
         ),
         ("refused for its sizes", {}),
     ],

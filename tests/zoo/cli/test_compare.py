@@ -148,7 +148,7 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
         (("--norm=,",), "--norm=,: expected one or more variants, separated by commas."),
         (("--steps=5",), "add --train or --task"),
         (("--seed=1,2",), "add --train or --task"),
-        (("--train", "--seed=1,2", "--seeds=2"), "--seeds counts up from one --seed"),
+        (("--train", "--seed=1,2", "--seeds=2"), "--seeds counts up from a single --seed"),
         (("--seed=1,x",), "expected whole numbers from 0 to 2^63 - 1, separated by commas"),
         (("--seed=-1",), "expected whole numbers"),
         (("--seeds=0",), "0 is not in the range x>=1"),
@@ -159,7 +159,7 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
         (("--train", "--task=revers"), "There is no task 'revers'. Did you mean reverse?"),
         (("--train", "--src-vocab=9"), "src_vocab=9 is too small for the task: expected at least 29."),
         (("--length=600",), "The batch is 600 tokens long, which is over max_len=512."),
-        (("--csv", "."), "is no regular file"),
+        (("--csv", "."), "is not a regular file"),
         (("--csv", "no/such/dir.csv"), "there is no directory 'no/such'"),
     ],
 )

@@ -41,7 +41,7 @@ def test_commands_axes_names_and_presets_are_offered() -> None:
     assert {"list", "show", "build", "compare", "plugins", "grade"} <= complete("").keys()
     assert complete("p").keys() == {"plugins", "predict", "progress"}
     assert list(complete("list", "")) == [*(axis.name for axis in get_registry().axes), "presets", "tasks"]
-    assert list(complete("show", "en")) == ["encoding"]
+    assert list(complete("show", "en")) == ["encoding", "encoder-decoder", "encoder"]
     assert list(complete("show", "norm", "p")) == beginning("norm", "p")
     assert complete("show", "no-such-axis", "") == {}
     assert list(complete("diff", "en")) == ["encoding"]

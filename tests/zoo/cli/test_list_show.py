@@ -214,7 +214,7 @@ class TestShow:
         (tmp_path / "mine.py").write_text("class Mine(:")
         done = zoo("show", "norm", mine)
         assert done.code == 2
-        assert "is no Python" in " ".join(done.err.split())
+        assert "is not valid Python" in " ".join(done.err.split())
 
     def test_a_variant_whose_module_is_missing(self) -> None:
         from zoo.core.errors import ZooError

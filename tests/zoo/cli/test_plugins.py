@@ -212,7 +212,12 @@ MISTAKES = {
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("build", "two"), ("train", "two"), ("build", "takes"), ("build", "lacks"), ("train", "raises")],
+    [
+        ("build", "two"),
+        ("build", "takes"),
+        ("build", "lacks"),
+        pytest.param("train", "raises", marks=pytest.mark.slow),
+    ],
 )
 def test_a_mistake_in_a_plugins_part_is_a_sentence_that_names_it(
     name: str, command: str, shell: Zoo, plugin: Install, tmp_path: Path

@@ -51,9 +51,9 @@ def test_words_come_from_standard_input_if_none_are_named(saved: str) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (b"", "No text was given"),
-        (b" \n", "No text was given"),
-        (b"\xff\xfe\x00", "Standard input is no text"),
+        (b"", "No text: "),
+        (b" \n", "No text: "),
+        (b"\xff\xfe\x00", "Standard input is not valid UTF-8"),
     ],
 )
 def test_standard_input_without_words_is_said(

@@ -240,7 +240,9 @@ class Mine(EagerAttention):
 """
 
 
-@pytest.mark.parametrize("command", ["build", "compare", "compare --jobs=2", "check"])
+@pytest.mark.parametrize(
+    "command", ["build", "check", pytest.param("compare --jobs=2", marks=pytest.mark.slow)]
+)
 def test_what_a_part_prints_is_not_in_the_json(command: str, shell: Zoo, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PRINTS)
     part = f"{tmp_path / 'mine.py'}:Mine"
@@ -273,6 +275,7 @@ def test_standard_output_is_kept_for_json_only_while_the_command_runs(
     assert ("Usage: zoo build" in capsys.readouterr().out) == ("--help" in arguments)
 
 
+@pytest.mark.slow
 def test_nor_in_the_csv(shell: Zoo, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PRINTS)
     small = ("--d-model=8", "--num-heads=2", "--d-ff=8", "--num-encoder-layers=1", "--num-decoder-layers=1")

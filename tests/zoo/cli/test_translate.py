@@ -101,7 +101,7 @@ def test_standard_input_that_is_no_text(zoo: Zoo, trained: Path, monkeypatch: py
     from zoo.cli.root import make_cli
     from zoo.core.plugins import get_plugins
 
-    for given, words in ((b"\xff\n", "no UTF-8"), (b"", "No text was given")):
+    for given, words in ((b"\xff\n", "not valid UTF-8"), (b"", "No text: ")):
         done = CliRunner().invoke(
             make_cli(get_plugins()), ["translate", str(trained / "run"), "--device=cpu"], input=given
         )
@@ -131,7 +131,7 @@ def test_a_finished_run_resumes_to_nothing_and_takes_no_other_options(zoo: Zoo, 
     [
         ({"tgt": "one\ntwo\n"}, "12 lines and"),
         ({"src": "\n" * 12}, "there is no sentence pair"),
-        ({"src": "eins zwei drei " * 30 + "\n", "tgt": "one\n"}, "Allow more"),
+        ({"src": "eins zwei drei " * 30 + "\n", "tgt": "one\n"}, "Use a larger --tokens"),
     ],
     ids=["misaligned", "empty", "too long"],
 )

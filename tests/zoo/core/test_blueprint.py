@@ -92,7 +92,7 @@ def test_changed_copies_leave_the_original_alone() -> None:
         ({"dropout": 1}, "dropout=1.0: expected a probability below 1."),
         ({"dropout": -0.1}, "dropout=-0.1: expected at least 0."),
         ({"dropout": float("nan")}, "dropout=nan: expected a probability below 1."),
-        ({"pad": 1000}, "pad=1000 is no token of the vocabularies (src_vocab=1000, tgt_vocab=1000)"),
+        ({"pad": 1000}, "pad=1000 is not a token of the vocabularies (src_vocab=1000, tgt_vocab=1000)"),
         ({"pad": -1}, "pad=-1: expected at least 0."),
     ],
 )

@@ -82,7 +82,7 @@ BROKEN = {
     "nothing iterable": (HEAD + "@hookimpl\ndef zoo_variants():\n    return 5", "expected a list or tuple, got int"),
     "no return": (HEAD + "@hookimpl\ndef zoo_variants():\n    []", "got None: is there a `return`?"),
     "a duplicate": (GOOD + f"    yield {VARIANT.format(name='relu')}", "'relu' is registered twice: by zoo.parts.feed"),
-    "a bad name": (GOOD + f"    yield {VARIANT.format(name='Mine')}", "'Mine' is no variant name"),
+    "a bad name": (GOOD + f"    yield {VARIANT.format(name='Mine')}", "'Mine' is not a valid variant name"),
     "a name that is none": (GOOD + "    yield Variant('feedforward', 5, 'a:B', '')", "TypeError"),
 }  # fmt: skip
 

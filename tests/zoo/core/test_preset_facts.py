@@ -15,7 +15,7 @@ from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
 from zoo.core.rules import problems
-from zoo.models.builder import build, build_decoding, build_loss, build_schedule
+from zoo.models.builder import build, build_decoding, build_loss, build_schedule, parameters_by_block
 from zoo.models.transformer import Transformer
 from zoo.parts.decoding.generate import generate
 from zoo.training.trainer import exact_match, load_task, train
@@ -119,6 +119,65 @@ class TestFromScratch:
         assert blueprint["decoding"].name == "greedy"
         for one in (blueprint, blueprint.with_choices(decoding="beam")):
             assert generate(model, SRC, 4, build_decoding(one)).shape[0] == 2
+
+
+class TestPublishedModels:
+    """Numbers of parameters as published, to the last one."""
+
+    @staticmethod
+    def counts(name: str) -> dict[str, int]:
+        with torch.device("meta"):
+            model = build(get_preset(name).blueprint(), seed=0)
+        found = parameters_by_block(model)
+        assert sum(found.values()) == sum(p.numel() for p in model.parameters())
+        return found
+
+    def test_gpt2(self) -> None:
+        counts = self.counts("gpt2")
+        assert counts["embeddings"] == 50257 * 768
+        assert counts["positions"] == 1024 * 768
+        assert {n: c for n, c in counts.items() if "layer" in n} == {
+            f"decoder layer {i}": 7_087_872 for i in range(1, 13)
+        }
+        assert sum(counts.values()) == 124_439_808
+
+    def test_llama(self) -> None:
+        counts = self.counts("llama-3.2-1b-like")
+        assert counts["decoder layer 16"] == 60_821_504
+        assert sum(counts.values()) == 1_235_814_400
+
+    def test_bert(self) -> None:
+        counts = self.counts("bert-base")
+        assert sum(count for name, count in counts.items() if "layer" in name) == 85_054_464
+        segments, norm, transform = 2 * 768, 2 * 768, 768 * 768 + 768 + 2 * 768
+        published = 109_514_298  # with the head for masked tokens
+        assert sum(counts.values()) + segments + norm + transform == published
+        assert sum(counts.values()) == 108_919_098
+        assert segments + norm + transform == 595_200
+
+    @pytest.mark.parametrize("name", ["gpt2", "llama-3.2-1b-like", "bert-base", "gpt-tiny", "bert-tiny"])
+    def test_the_head_shares_the_table(self, name: str) -> None:
+        tiny = {"num_encoder_layers": 1, "num_decoder_layers": 1, "max_len": 8}
+        vocabulary = {"src_vocab": 9, "tgt_vocab": 9}
+        model = build(get_preset(name).blueprint().with_sizes(**tiny, **vocabulary), seed=0)
+        table: Any = model.embeddings.tgt_table
+        assert model.head.weight is table.weight
+        assert table.weight.std().item() == pytest.approx(0.02, rel=0.1)
+        tokens = tokens_of = torch.tensor([[3, 4, 5, 6]])
+        side: Any = getattr(model.embeddings, "src" if "encoder" in model.stacks else "tgt")
+        assert torch.equal(side(tokens_of), table(tokens))  # no factor
+
+    def test_gpt2_norms_first_and_bert_after_the_sum(self) -> None:
+        for name, last in (("gpt2", True), ("bert-base", False)):
+            model: Any = build(get_preset(name).blueprint().with_sizes(**SMALL), seed=0)
+            stack = model.get_submodule(model.stacks[0])
+            assert isinstance(stack.final_norm, nn.LayerNorm) is last
+
+    def test_bert_draws_all_its_matrices_alike(self) -> None:
+        sizes = {**SMALL, "d_model": 128, "d_ff": 128}
+        state = build(get_preset("bert-base").blueprint().with_sizes(**sizes), seed=0).state_dict()
+        for name in ("self_attention.out_proj", "self_attention.q_proj", "feed_forward.down_proj"):
+            assert state[f"encoder.layers.0.{name}.weight"].std().item() == pytest.approx(0.02, rel=0.05)
 
 
 class TestUsingPytorch:

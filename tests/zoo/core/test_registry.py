@@ -52,7 +52,7 @@ def test_a_duplicate_names_both_plugins(registry: Registry) -> None:
 @pytest.mark.parametrize(
     ("variant", "message"),
     [
-        (drink("Tea"), "'Tea' is no variant name"),
+        (drink("Tea"), "'Tea' is not a valid variant name"),
         (drink("green tea"), "lower-case letters, digits and hyphens"),
         (drink("coffee", path="nowhere"), "path 'nowhere' is not 'module:Class'"),
         (drink("coffee", axis="drinks"), "There is no axis 'drinks'. Did you mean drink?"),

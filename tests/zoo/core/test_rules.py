@@ -19,6 +19,7 @@ CLASSES = {
     "attention": "zoo.parts.attention.eager:EagerAttention",
     "encoding": "zoo.parts.encoding.none:NoPositions",
     "loss": "zoo.parts.loss.cross_entropy:CrossEntropyLoss",
+    "masking": "zoo.parts.masking.full:FullMasking",
 }
 
 
@@ -68,7 +69,7 @@ BROKEN = {
     ),
     "mask-form": Broken(
         {"attention": "odd"},
-        "attention=odd takes masks as runes, and the zoo has no such mask to convert mask=bool to.",
+        "attention=odd takes masks as runes, to which mask=bool cannot be converted (see `zoo list mask`).",
         {"attention": "eager"},
         registry_with(mask_forms=("runes",)),
     ),
@@ -77,6 +78,13 @@ BROKEN = {
         "attention=odd cannot be used for cross-attention. attention=eager can.",
         {"attention": "eager"},
         registry_with(roles=("self",)),
+    ),
+    "causal-mask": Broken(
+        {"masking": "odd"},
+        "masking=odd does not hide later positions, so the decoder would see the tokens that it is to predict. Use "
+        "masking=full, or assembly=encoder, which has no decoder.",
+        {"assembly": "encoder"},
+        registry_with("masking", causal=False),
     ),
     "positions": Broken(
         {"encoding": "odd", "attention": "torch"},
@@ -97,6 +105,18 @@ BROKEN = {
         "attention=odd takes at most 64 positions, but max_len=100. Use max_len=64 or less.",
         {"max_len": 64},
         registry_with(max_length=64),
+    ),
+    "tied-table": Broken(
+        {"embedding": "tied", "assembly": "encoder"},
+        "embedding=tied shares the target's table with the head, and assembly=encoder has no target side. Use "
+        "embedding=three-way, whose one table is the source's too.",
+        {"embedding": "three-way"},
+    ),
+    "unused-decoding": Broken(
+        {"decoding": "beam", "assembly": "encoder"},
+        "assembly=encoder generates nothing, so decoding=beam would have no use. Use decoding=greedy, the default, or "
+        "assembly=decoder or assembly=encoder-decoder, which generate.",
+        {"assembly": "decoder"},
     ),
 }
 
@@ -130,6 +150,35 @@ def test_an_attention_that_is_not_causal_is_refused() -> None:
     registry = registry_with(causal=False)
     blueprint = make_blueprint(registry, attention="odd")
     assert "cannot honour the causal mask" in problems(make_plan(blueprint, registry))["roles"]
+
+
+@pytest.mark.parametrize("assembly", ["decoder", "encoder"])
+def test_a_model_of_one_stack_needs_no_cross_attention(assembly: str) -> None:
+    registry = registry_with(roles=("self",))
+    blueprint = make_blueprint(registry, attention="odd", assembly=assembly)
+    assert problems(make_plan(blueprint, registry)) == {}
+
+
+def test_an_encoder_takes_an_attention_that_is_not_causal() -> None:
+    registry = registry_with(causal=False)
+    for assembly, names in (("encoder", []), ("decoder", ["roles"])):
+        blueprint = make_blueprint(registry, attention="odd", assembly=assembly)
+        assert list(problems(make_plan(blueprint, registry))) == names
+
+
+@pytest.mark.parametrize(
+    ("assembly", "embedding", "names"),
+    [
+        ("decoder", "three-way", []),
+        ("decoder", "shared", []),
+        ("encoder", "shared", []),
+        ("encoder", "three-way", ["one-vocabulary"]),
+    ],
+)
+def test_one_side_has_one_vocabulary(assembly: str, embedding: str, names: list[str]) -> None:
+    """But for an encoder whose head shares the table of its source."""
+    blueprint = make_blueprint(assembly=assembly, embedding=embedding, src_vocab=5, tgt_vocab=6)
+    assert list(problems(make_plan(blueprint))) == names
 
 
 def test_an_attention_for_one_side_takes_a_stand_in_for_the_other() -> None:

@@ -44,5 +44,5 @@ def test_what_is_not_there_or_no_python_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean Mine"):
         source_of(file, "Mime")
     file.write_text("class Mine(:\n")
-    with pytest.raises(ZooError, match="is no Python"):
+    with pytest.raises(ZooError, match="is not valid Python"):
         source_of(file, "Mine")

@@ -134,7 +134,10 @@ class TestSchedule:
 
 
 class TestModel:
-    @pytest.mark.parametrize("name", get_presets())
+    @pytest.mark.parametrize(
+        "name",
+        [pytest.param(name, marks=[pytest.mark.slow] * (i % 4 > 0)) for i, name in enumerate(get_presets())],
+    )
     def test_every_preset_fits(self, name: str) -> None:
         figure = zoo.draw.model(name)
         assert not misplaced(figure)
@@ -183,6 +186,21 @@ class TestModel:
         } <= set(texts)
         assert "cross-attention, 4 heads of 16" in texts
         assert "encoder layer, 6 of them" in texts
+
+    @pytest.mark.parametrize(("assembly", "other"), [("decoder", "encoder"), ("encoder", "decoder")])
+    def test_a_model_of_one_stack_has_one_column(self, assembly: str, other: str) -> None:
+        figure = zoo.draw.model(
+            make_blueprint(assembly=assembly, d_model=64, num_decoder_layers=2, tgt_vocab=77)
+        )
+        texts = [text.get_text() for text in figure.axes[0].texts]
+        assert [text for text in texts if f"{assembly} layer" in text]
+        assert not [
+            text
+            for text in texts
+            if f"{other} layer" in text or "cross-attention" in text or "memory" in text
+        ]
+        assert f"logits [B, {'L' if assembly == 'decoder' else 'S'}, 77]" in texts
+        assert not [text for text in texts if f"num_{other}_layers" in text]
 
     def test_an_unknown_preset_has_the_nearest_names(self) -> None:
         with pytest.raises(UnknownNameError, match="Did you mean modern"):
@@ -271,7 +289,13 @@ PAIRS = [
 
 
 class TestDiff:
-    @pytest.mark.parametrize(("axis", "a", "b"), PAIRS, ids=[pair[0] for pair in PAIRS])
+    @pytest.mark.parametrize(
+        ("axis", "a", "b"),
+        [
+            pytest.param(*pair, id=pair[0], marks=[pytest.mark.slow] * (i % 4 > 0))
+            for i, pair in enumerate(PAIRS)
+        ],
+    )
     def test_every_axis_has_a_picture(self, axis: str, a: str, b: str) -> None:
         figure = zoo.draw.diff(axis, a, b)
         assert isinstance(figure, Figure)
@@ -281,7 +305,8 @@ class TestDiff:
             np.testing.assert_allclose(gap, right - left, atol=1e-6)
 
     def test_a_pair_for_every_axis_that_can_be_drawn(self) -> None:
-        assert {pair[0] for pair in PAIRS} == {axis.name for axis in get_registry().axes} - {"decoding"}
+        axes = {axis.name for axis in get_registry().axes}
+        assert {pair[0] for pair in PAIRS} == axes - {"decoding", "assembly"}
 
     def test_variants_that_compute_the_same_are_equal(self) -> None:
         figure = zoo.draw.diff("attention", "eager", "fused")
@@ -300,6 +325,7 @@ class TestDiff:
             (("atention", "eager", "fused"), "Did you mean attention"),
             (("attention", "eager", "fusd"), "Did you mean fused"),
             (("decoding", "greedy", "beam"), "There is nothing to draw for the axis decoding"),
+            (("assembly", "decoder", "encoder"), "There is nothing to draw for the axis assembly"),
         ],
     )
     def test_what_cannot_be_drawn(self, given: tuple[str, str, str], reason: str) -> None:

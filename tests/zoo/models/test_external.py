@@ -50,6 +50,15 @@ def test_a_class_of_a_file_stands_on_every_axis(axis: str, file: Path) -> None:
     assert logits(file, code, axis).shape == (2, 4, 11)
 
 
+def test_its_weights_stay_as_it_drew_them(file: Path) -> None:
+    init = "super().__init__(); self.map = nn.Linear(8, 8); nn.init.constant_(self.map.weight, 0.5)"
+    file.write_text(attention("self.map(query)", init))
+    weights = build(make_blueprint(attention=f"{file}:Mine", **SIZES), seed=0).state_dict()
+    drawn = [value for name, value in weights.items() if name.endswith("map.weight")]
+    assert len(drawn) == 3
+    assert all((value == 0.5).all() for value in drawn)
+
+
 def test_a_learners_class_that_returns_a_tuple_will_do(file: Path) -> None:
     assert logits(file, attention("query, None")).shape == (2, 4, 11)
 

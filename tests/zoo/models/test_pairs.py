@@ -1,4 +1,4 @@
-"""All pairs of variants of different axes: each builds, trains a step and decodes, or a rule refuses it."""
+"""All pairs of variants of different axes, in each assembly: each builds, trains a step and decodes, or is refused."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
 from zoo.core.rules import problems
 from zoo.models.builder import build, build_decoding, build_loss, build_schedule
+from zoo.models.trial import Tokens
 from zoo.parts.decoding.generate import generate
 from zoo.training.trainer import make_optimizer
 
@@ -27,6 +28,13 @@ SIZES = {
 SRC, TGT = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[1, 8, 9, 2], [1, 5, 0, 0]])
 LABELS = torch.tensor([[8, 9, 2, 0], [5, 2, 0, 0]])
 SHARES = 8
+ASSEMBLIES = tuple(one.name for one in get_registry().variants("assembly"))
+INSIDE = [axis for axis in AXES if axis.name != "assembly"]
+EVERY_SHARE = [
+    pytest.param(name, share, marks=[pytest.mark.slow] * (share > 0 and name != ASSEMBLIES[0]))
+    for name in ASSEMBLIES
+    for share in range(SHARES)
+]
 
 Choices = Mapping[str, str]
 Pair = frozenset[tuple[str, str]]
@@ -38,18 +46,22 @@ def blueprint_of(choices: Choices) -> Blueprint:
 
 
 def all_pairs() -> list[Pair]:
-    variants = [[(axis.name, one.name) for one in get_registry().variants(axis.name)] for axis in AXES]
+    variants = [[(axis.name, one.name) for one in get_registry().variants(axis.name)] for axis in INSIDE]
     return [frozenset(pair) for some in combinations(variants, 2) for pair in product(*some)]
 
 
+def refused(choices: Choices) -> bool:
+    return bool(problems(make_plan(blueprint_of(choices), get_registry())))
+
+
 @cache
-def covering_all_pairs() -> tuple[Choices, ...]:
+def covering_all_pairs(assembly: str) -> tuple[Choices, ...]:
     """Models in which every pair occurs that no rule refuses; each covers as many new ones as it can."""
     registry, models = get_registry(), []
-    left = {pair: None for pair in all_pairs() if not problems(make_plan(blueprint_of(dict(pair)), registry))}
+    left = {pair: None for pair in all_pairs() if not refused({**dict(pair), "assembly": assembly})}
     while left:
-        chosen = dict(sorted(next(iter(left))))
-        for axis in AXES:
+        chosen = {"assembly": assembly, **dict(sorted(next(iter(left))))}
+        for axis in INSIDE:
             if axis.name in chosen:
                 continue
             gains = {
@@ -57,7 +69,7 @@ def covering_all_pairs() -> tuple[Choices, ...]:
                 for one in registry.variants(axis.name)
             }
             for name in sorted(gains, key=lambda one: -gains[one]):
-                if not problems(make_plan(blueprint_of({**chosen, axis.name: name}), registry)):
+                if not refused({**chosen, axis.name: name}):
                     chosen[axis.name] = name
                     break
         for pair in combinations(chosen.items(), 2):
@@ -67,12 +79,14 @@ def covering_all_pairs() -> tuple[Choices, ...]:
 
 
 def trains_and_decodes(blueprint: Blueprint) -> None:
-    """One step with finite gradients that changes the weights, then an answer."""
+    """One step with finite gradients that changes the weights, then an answer, if it has a decoder."""
     model, recipe = build(blueprint, seed=0), Recipe(steps=2, warmup=1)
     optimizer, schedule = make_optimizer(model, recipe), build_schedule(blueprint, 2, 1)
-    output = model(SRC, TGT)
-    assert output.shape == (2, 4, 11)
-    loss = build_loss(blueprint)(output, LABELS)
+    tokens = Tokens(SRC, TGT, LABELS)
+    output = model(*tokens.read_by(model))
+    labels = LABELS if "decoder" in model.stacks else SRC.flip(0)
+    assert output.shape == (*labels.shape, 11)
+    loss = build_loss(blueprint)(output, labels)
     loss.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
@@ -81,24 +95,27 @@ def trains_and_decodes(blueprint: Blueprint) -> None:
     optimizer.param_groups[0]["lr"] *= schedule(0)
     optimizer.step()
     assert not torch.equal(model.head.weight, before)
+    if "decoder" not in model.stacks:
+        return
     answers = generate(model, SRC, 3, build_decoding(blueprint))
     assert answers.shape[0] == 2
     assert 1 <= answers.shape[1] <= 3
 
 
-@pytest.mark.parametrize("share", range(SHARES))
-def test_every_pair_works(share: int) -> None:
-    for choices in covering_all_pairs()[share::SHARES]:
+@pytest.mark.parametrize(("assembly", "share"), EVERY_SHARE)
+def test_every_pair_works(assembly: str, share: int) -> None:
+    for choices in covering_all_pairs(assembly)[share::SHARES]:
         try:
             trains_and_decodes(blueprint_of(choices))
         except Exception as error:
             raise AssertionError(str(choices)) from error
 
 
-def test_every_other_pair_is_refused() -> None:
-    registry = get_registry()
-    refused = [pair for pair in all_pairs() if problems(make_plan(blueprint_of(dict(pair)), registry))]
-    assert refused
-    for pair in refused:
+@pytest.mark.parametrize("assembly", ASSEMBLIES)
+def test_every_other_pair_is_refused(assembly: str) -> None:
+    pairs = [{**dict(pair), "assembly": assembly} for pair in all_pairs()]
+    others = [choices for choices in pairs if refused(choices)]
+    assert others
+    for choices in others:
         with pytest.raises(CombinationError):
-            build(blueprint_of(dict(pair)))
+            build(blueprint_of(choices))

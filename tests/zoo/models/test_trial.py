@@ -63,7 +63,7 @@ class TestTokens:
     def test_what_leaves_no_batch_is_refused(self) -> None:
         with pytest.raises(CombinationError, match="length=9 is over max_len=8"):
             padded_tokens(Sizes(max_len=8), 2, 9, seed=0)
-        with pytest.raises(CombinationError, match="holds nothing but padding"):
+        with pytest.raises(CombinationError, match="contains only padding"):
             padded_tokens(Sizes(tgt_vocab=1), 2, 4, seed=0)
 
 

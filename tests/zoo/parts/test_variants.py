@@ -23,6 +23,7 @@ GIVEN = {
     "loss": ("pad",),
     "schedule": ("steps", "warmup"),
     "decoding": (),
+    "assembly": ("parts",),
 }
 """What each axis hands to every variant, in this order."""
 

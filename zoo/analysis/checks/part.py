@@ -19,7 +19,7 @@ from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Registry, Variant
 from zoo.core.rules import problems
-from zoo.models.builder import build
+from zoo.models.builder import Parts, build
 from zoo.models.transformer import Transformer
 
 HANDED: Mapping[str, tuple[str, ...]] = {
@@ -36,6 +36,7 @@ HANDED: Mapping[str, tuple[str, ...]] = {
     "loss": ("pad",),
     "schedule": ("steps", "warmup"),
     "decoding": (),
+    "assembly": ("parts",),
 }
 """What each axis hands to the class of every variant, in this order."""
 
@@ -115,6 +116,8 @@ class Part:
         sizes = {**asdict(self.sizes), "dropout": 0.0, "causal": False, "num_sublayers": 2}
         known = {**sizes, "make_norm": self.make_norm, "steps": 10, "warmup": 3, **changes}
         handed = HANDED[self.axis]
+        if "parts" in handed:
+            known["parts"] = Parts(make_plan(self.blueprint, self.registry))
         options = {n: v for n, v in self.options.items() if v is not None and n not in handed}
         needs = {name: known[name] for name in self.variant.capabilities.get("needs", ())}
         return self.cls(*(known[name] for name in handed), **options, **needs)
@@ -138,7 +141,7 @@ class Part:
         if not problems(make_plan(blueprint, self.registry)):
             return blueprint
         for variant in self.registry.variants():
-            if variant.axis == self.axis:
+            if variant.axis in (self.axis, "assembly"):
                 continue
             other = blueprint.with_choices(self.registry, **{variant.axis: variant.name})
             if not problems(make_plan(other, self.registry)):
@@ -159,7 +162,7 @@ class Part:
             model = build(self.blueprint, seed=0, registry=self.registry).double().eval()
             tokens = words(2, 4)
             with torch.no_grad():
-                right = model(tokens, tokens).dtype == torch.float64
+                right = model(*[tokens for _ in model.stacks]).dtype == torch.float64
         except (Exception, SystemExit):  # noqa: BLE001 - a stranger's code; a property of its own says so
             right = not self.variant.is_file
         return torch.float64 if right else torch.float32

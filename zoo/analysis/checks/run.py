@@ -37,6 +37,7 @@ OWN: Mapping[str, Sequence[Property]] = {
     "loss": training.LOSS,
     "schedule": training.SCHEDULE,
     "decoding": decoding.PROPERTIES,
+    "assembly": (),
 }
 """What belongs to the axis alone."""
 

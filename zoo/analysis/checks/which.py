@@ -37,6 +37,7 @@ SIGNS: Mapping[str, Sign] = {
     "head": Sign(("d_model", "tgt_vocab")),
     "loss": Sign(("pad",), ("forward",), ("output", "labels")),
     "norm-type": Sign(("d_model",)),
+    "assembly": Sign(("parts",)),
 }
 """The first that fits counts: what fits many comes last."""
 
@@ -74,7 +75,7 @@ def _only_class(file: str) -> str:
     except OSError as error:
         raise ZooError(f"'{file}' cannot be read: {error.strerror}.") from error
     except (SyntaxError, ValueError) as error:
-        raise ZooError(f"'{file}' is no Python: {error}.") from error
+        raise ZooError(f"'{file}' is not valid Python: {error}.") from error
     names = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
     if len(names) != 1:
         which = f"it has {', '.join(names)}" if names else "it has none"

@@ -43,9 +43,9 @@ class LinearAttention(ShownAttention):
         positions: Positions | None = None,
         cache: KeyValueCache | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """As elsewhere; with positions, q and k are [B, H, T, 2d], as `AlsoTurned` says."""
-        turned = None if positions is None else AlsoTurned(positions)
-        return super().place(q, k, v, mask, positions=turned, cache=cache)
+        """As elsewhere; with positions, q and k are [B, H, T, 2d], as `AlsoRotated` says."""
+        rotated = None if positions is None else AlsoRotated(positions)
+        return super().place(q, k, v, mask, positions=rotated, cache=cache)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """heads [B, H, Tq, d] of f(q) and f(k)."""
@@ -54,34 +54,34 @@ class LinearAttention(ShownAttention):
             if mask.size(-2) != 1:
                 return self.attend_shown(q, k, v, mask)[0], None
             k = k.masked_fill(~mask.transpose(-2, -1), 0.0)  # [B, H, Tk, d], [.., Tk, 1]
-        (q_plain, q_turned), (k_plain, k_turned) = self.parts(q), self.parts(k)
-        sums = k_turned.transpose(-2, -1) @ v  # [B, H, d, d]
+        (q_plain, q_rotated), (k_plain, k_rotated) = self.parts(q), self.parts(k)
+        sums = k_rotated.transpose(-2, -1) @ v  # [B, H, d, d]
         total = q_plain @ k_plain.sum(dim=-2).unsqueeze(-1)  # [B, H, Tq, d] @ [B, H, d, 1] -> [B, H, Tq, 1]
-        return self.dropout(divided(q_turned @ sums, total)), None
+        return self.dropout(divided(q_rotated @ sums, total)), None
 
     def attend_shown(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The quadratic form: heads, and weights [B, H, Tq, Tk], signed where queries and keys are turned."""
-        (q_plain, q_turned), (k_plain, k_turned) = self.parts(q), self.parts(k)
-        weights, total = q_turned @ k_turned.transpose(-2, -1), q_plain @ k_plain.transpose(-2, -1)
+        """The quadratic form: heads, and weights [B, H, Tq, Tk], signed where queries and keys are rotated."""
+        (q_plain, q_rotated), (k_plain, k_rotated) = self.parts(q), self.parts(k)
+        weights, total = q_rotated @ k_rotated.transpose(-2, -1), q_plain @ k_plain.transpose(-2, -1)
         if mask is not None:
             weights, total = weights.masked_fill(~mask, 0.0), total.masked_fill(~mask, 0.0)
         weights = divided(weights, total.sum(dim=-1, keepdim=True))  # [B, H, Tq, Tk]
         return self.dropout(weights @ v), weights
 
     def parts(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries or keys as they are and as turned: [B, H, T, d] twice; the same where nothing is turned."""
+        """Queries or keys as they are and as rotated: [B, H, T, d] twice; the same where nothing is rotated."""
         d = self.head_width
         return (x, x) if x.size(-1) == d else (x[..., :d], x[..., d:])
 
 
-class AlsoTurned(Positions):
+class AlsoRotated(Positions):
     """Keeps queries and keys as they are, and puts what another turns them into beside them."""
 
     def __init__(self, inner: Positions) -> None:
         self.inner = inner
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, H, Tq, d] each -> [B, H, Tq, 2d]: plain, then turned."""
+        """[B, H, Tq, d] each -> [B, H, Tq, 2d]: plain, then rotated."""
         both = zip((q, k), self.inner.rotate(q, k), strict=True)
         q, k = (torch.cat(pair, dim=-1) for pair in both)
         return q, k

@@ -16,7 +16,7 @@ HEADS_DIFFER = (
 
 
 class TorchAttention(nn.MultiheadAttention):
-    """`nn.MultiheadAttention`, with the mask turned round and fully masked rows made safe.
+    """`nn.MultiheadAttention`, with the mask inverted and fully masked rows made safe.
 
     torch's boolean mask means True = may NOT be attended to; here, as everywhere in the zoo, it is
     True = may. A fully masked row is NaN or not there, depending on flags and modes

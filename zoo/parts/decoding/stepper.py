@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 class Stepper:
     """R rows of tokens that grow by one a step, each an answer to one source.
 
+    A model without an encoder goes on with its source, the prompt: the first `step` takes the prompt's last token.
+
     Attributes:
-        tokens: all so far, SOS first: [R, L].
+        tokens: all so far, SOS or the prompt first: [R, L].
         sources: which of the sources each row answers: [R].
     """
 
@@ -27,7 +29,7 @@ class Stepper:
         """
         Args:
             model: in eval mode.
-            src: [B, S].
+            src: [B, S]; without an encoder prompts without padding, of at least one token.
             cached: whether keys and values are kept from step to step; by default where all parts of the
                 model can do so.
             pad: a token that never comes next; padding in an answer would hide the place it stands at.
@@ -38,9 +40,10 @@ class Stepper:
         if cached and not model.cacheable:
             raise ValueError("A part of this model cannot work with cached keys and values.")
         self.model, self.src, self.pad = model, src, pad
-        self.memory = model.encode(src)
+        reads = hasattr(model, "encode")
+        self.memory = model.encode(src) if reads else None
         self.sources = torch.arange(src.size(0), device=src.device)
-        self.tokens = src.new_empty(src.size(0), 0)
+        self.tokens = src.new_empty(src.size(0), 0) if reads else src[:, :-1]
         self.caches: list[LayerCache] | None = None
         if model.cacheable and cached is not False:
             self.caches = model.new_caches()
@@ -48,8 +51,9 @@ class Stepper:
     def step(self, tokens: Tensor) -> Tensor:
         """Add tokens [R], and see what comes next: what the model's head gives, [R, V]."""
         self.tokens = torch.cat((self.tokens, tokens[:, None]), dim=1)  # [R, L] -> [R, L + 1]
-        kept = {} if self.caches is None else {"caches": self.caches}
-        scores = self.model.decode(self.tokens, self.memory, self.src, **kept)[:, -1]  # [R, 1, V] -> [R, V]
+        kept: dict[str, Any] = {} if self.caches is None else {"caches": self.caches}
+        read: tuple[Any, ...] = () if self.memory is None else (self.memory, self.src)
+        scores = self.model.decode(self.tokens, *read, **kept)[:, -1]  # [R, 1, V] -> [R, V]
         if self.pad is None:
             return scores
         never = torch.arange(scores.size(-1), device=scores.device) == self.pad  # [V]
@@ -60,7 +64,7 @@ class Stepper:
         sources = self.sources[rows]
         moved = sources.shape != self.sources.shape or not torch.equal(sources, self.sources)
         self.tokens, self.sources = self.tokens[rows], sources
-        if moved:
+        if moved and self.memory is not None:
             self.src, self.memory = self.src[rows], self.memory[rows]
         if self.caches is not None:
             select_rows(self.caches, rows, moved)

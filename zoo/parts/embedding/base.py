@@ -22,11 +22,19 @@ def check_one_vocabulary(src_vocab: int, tgt_vocab: int) -> None:
         )
 
 
+def keep_only(embeddings: nn.Module, side: str) -> None:
+    """Drop the table of the other side than `side` ("src" or "tgt"): `src_table` or `tgt_table`, if there are both."""
+    names = {"src": "src_table", "tgt": "tgt_table"}
+    if all(hasattr(embeddings, name) for name in names.values()):
+        delattr(embeddings, next(name for one, name in names.items() if one != side))
+
+
 class Embeddings(nn.Module, ABC):
     """Token ids to vectors, on both sides.
 
     One that declares `tied` keeps the target's table as `tgt_table`, an nn.Embedding: its weight [V, D] is
-    the weight of the model's head too.
+    the weight of the model's head too. One that keeps a table a side calls them `src_table` and `tgt_table`: a model
+    with one stack drops the other's.
     """
 
     @abstractmethod

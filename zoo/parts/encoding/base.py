@@ -12,7 +12,7 @@ class Positions:
     """
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries [B, H, Tq, d] and the keys [B, Hk, Tq, d] of the same positions, turned (or as they are)."""
+        """Queries [B, H, Tq, d] and the keys [B, Hk, Tq, d] of the same positions, rotated (or as they are)."""
         return q, k
 
     def bias(self, q: Tensor) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""Queries and keys turned by their position."""
+"""Queries and keys rotated by their position."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from zoo.parts.encoding.base import Encoding, Positions
 
 
 class RotaryPositions(Encoding):
-    """Pair i of a query or key at position t is turned by the angle t * base^(-2i/d), in every head.
+    """Pair i of a query or key at position t is rotated by the angle t * base^(-2i/d), in every head.
 
     (x[2i], x[2i+1]) -> (x[2i] cos a - x[2i+1] sin a, x[2i] sin a + x[2i+1] cos a)
 
-    The product of a turned query and a turned key depends on their distance alone. The embedding is left
-    as it is. Su et al. 2021 (RoFormer), section 3.2.2, arXiv:2104.09864.
+    The product of a rotated query and a rotated key depends only on their distance. The embedding is
+    unchanged. Su et al. 2021 (RoFormer), section 3.2.2, arXiv:2104.09864.
     """
 
     cos: Tensor
@@ -55,11 +55,11 @@ class Turned(Positions):
         self.cos, self.sin = cos, sin
 
     def rotate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """q [B, H, T, d] and k [B, Hk, T, d], turned, each in its own dtype."""
+        """q [B, H, T, d] and k [B, Hk, T, d], rotated, each in its own dtype."""
         return self._turn(q), self._turn(k)
 
     def _turn(self, x: Tensor) -> Tensor:
         first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # [B, H, T, d] -> 2 x [B, H, T, d/2]
-        turned = (first * self.cos - second * self.sin, first * self.sin + second * self.cos)
-        back = torch.stack(turned, dim=-1).flatten(-2)  # 2 x [B, H, T, d/2] -> [B, H, T, d]
+        rotated = (first * self.cos - second * self.sin, first * self.sin + second * self.cos)
+        back = torch.stack(rotated, dim=-1).flatten(-2)  # 2 x [B, H, T, d/2] -> [B, H, T, d]
         return back.to(x.dtype)  # under autocast the angles are float32, and x is not

@@ -23,6 +23,7 @@ VARIANTS = (
         options=(
             Option("std", float, 0.02, "standard deviation", minimum=0),
             Option("tables", bool, True, "draw the embedding tables so too"),
+            Option("by_depth", bool, True, "draw the last matrix of a branch smaller with depth"),
         ),
         capabilities={"needs": ("num_encoder_layers", "num_decoder_layers")},
     ),

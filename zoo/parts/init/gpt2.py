@@ -19,7 +19,12 @@ class Gpt2Init(Init):
     """
 
     def __init__(
-        self, num_encoder_layers: int, num_decoder_layers: int, std: float = 0.02, tables: bool = True
+        self,
+        num_encoder_layers: int,
+        num_decoder_layers: int,
+        std: float = 0.02,
+        tables: bool = True,
+        by_depth: bool = True,
     ) -> None:
         """
         Args:
@@ -27,9 +32,11 @@ class Gpt2Init(Init):
             num_decoder_layers: N of the decoder.
             std: standard deviation.
             tables: whether embedding tables are drawn so too, or keep what their variant drew.
+            by_depth: whether the last matrix of a branch is drawn smaller with depth; without, all are N(0, std^2),
+                as in BERT.
         """
         self.std, self.tables = std, tables
-        self.layers = {"encoder": num_encoder_layers, "decoder": num_decoder_layers}
+        self.layers = {"encoder": num_encoder_layers, "decoder": num_decoder_layers} if by_depth else {}
 
     def matrix(self, name: str, value: Tensor) -> None:
         """Fill the weight [out, in], in place."""

@@ -12,9 +12,9 @@ class DropMask(MaskForm):
     """not keep: bool, True = may NOT be attended to, as in `nn.MultiheadAttention`."""
 
     def encode(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """`keep` turned round."""
+        """`keep` inverted."""
         return ~keep
 
     def decode(self, mask: Tensor, num_keys: int) -> Tensor:
-        """`mask` turned round."""
+        """`mask` inverted."""
         return ~mask

@@ -47,7 +47,8 @@ VARIANTS = (
         "after the sum; the residual is scaled by a factor that depends on depth",
         formula="x = norm(alpha x + dropout(f(x))), initial weights of values, output and feed-forward times beta\n"
         "encoder: alpha = 0.81 (N^4 M)^(1/16), beta = 0.87 (N^4 M)^(-1/16)\n"
-        "decoder: alpha = (3 M)^(1/4), beta = (12 M)^(-1/4), with N encoder and M decoder layers",
+        "decoder: alpha = (3 M)^(1/4), beta = (12 M)^(-1/4), with N encoder and M decoder layers\n"
+        "one stack: alpha = (2 N)^(1/4), beta = (8 N)^(-1/4)",
         paper="Wang et al. 2022 (DeepNet), arXiv:2203.00555",
         capabilities={"cacheable": True, "needs": ("num_encoder_layers", "num_decoder_layers")},
     ),

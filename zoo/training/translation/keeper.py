@@ -92,7 +92,7 @@ def restored(run: Run, trainer: Trainer[TranslationWork]) -> Progress:
     try:
         progress, state = Progress(**extra["progress"]), str(extra["state"])
     except (KeyError, TypeError) as error:
-        raise ZooError(f"'{folder}' is damaged or no part of a run. Restore it, or train again.") from error
+        raise ZooError(f"'{folder}' is damaged or not part of a run. Restore it, or train again.") from error
     with torch.no_grad():
         trainer.model.load_state_dict(model.state_dict())
     load_state(run.folder / state, trainer.updater.optimizer, trainer.device)

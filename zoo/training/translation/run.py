@@ -24,7 +24,7 @@ from zoo import __version__
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.files import reporting_os_errors, write_whole
-from zoo.core.plan import plan_part
+from zoo.core.plan import make_plan, plan_part
 from zoo.core.registry import FILE_SPEC
 from zoo.models.checkpoint import load_checkpoint
 from zoo.training.translation.corpus import Corpora
@@ -78,7 +78,13 @@ def make_tokenizers(corpora: Corpora, settings: Settings, path: Path | None = No
 
 
 def check_vocabulary(blueprint: Blueprint, tokenizers: Tokenizers) -> None:
-    """Raises CombinationError if two vocabularies would share a table: same id, different word."""
+    """Raises CombinationError if two vocabularies would share a table (same id, different word), or there is no
+    source apart."""
+    plan = make_plan(blueprint)
+    if not (plan.has("encoder") and plan.has("decoder")):
+        raise CombinationError(
+            f"The task translate needs assembly=encoder-decoder, and assembly={plan['assembly'].name} was chosen."
+        )
     embedding = plan_part("embedding", blueprint["embedding"])
     if embedding.capabilities["one_vocabulary"] and tokenizers.src is not tokenizers.tgt:
         raise CombinationError(
@@ -128,7 +134,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
     path = folder / INDEX
     if not path.is_file():
         missing = f"there is no {INDEX} in it" if folder.is_dir() else "there is no such folder"
-        raise ZooError(f"'{folder}' is no run: {missing}. `zoo train {TASK} RUN` makes one.")
+        raise ZooError(f"'{folder}' is not a run: {missing}. `zoo train {TASK} RUN` makes one.")
     with reporting_os_errors(f"{path} cannot be read"):
         data = path.read_bytes()
     try:
@@ -140,7 +146,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
         if tuple(names) not in (TOGETHER, APART):
             raise KeyError("tokenizers")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ZooError(f"{path} is damaged or no run of the zoo. Restore it, or train again.") from error
+        raise ZooError(f"{path} is damaged or not a run. Restore it, or train again.") from error
     loaded = [Subwords.load(folder / name) for name in names]
     blueprint = Blueprint.from_json(index["blueprint"])
     files = [choice.name for choice in blueprint.choices.values() if FILE_SPEC.match(choice.name)]

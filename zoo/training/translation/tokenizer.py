@@ -45,7 +45,7 @@ class Subwords:
             tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # noqa: BLE001 the library raises Exception itself
             raise ZooError(
-                f"This is no tokenizer: {error}. Expected a `tokenizer.json` of the tokenizers library."
+                f"This is not a tokenizer: {error}. Expected a `tokenizer.json` of the tokenizers library."
             ) from None
         tokenizer.no_truncation()
         tokenizer.no_padding()

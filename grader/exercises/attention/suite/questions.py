@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Client, Instance, alike, own_parameters, projections
+from grader.api import Answer, Client, Instance, alike, alike_along, drawn_again, own_parameters, projections
 from grader.exercises.attention.reference import CLASS, FUNCTION, INPUTS, ROLES
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -204,7 +204,9 @@ def _same(first: Answer, second: Answer) -> str:
 
 def dropped(client: Client, asked: Question) -> Answer:
     """What dropout does to the output, in words that depend neither on chance nor on the numbers."""
-    answer = fresh(client, asked)
+    instance = ready(client, asked)
+    answer = call(client, asked, instance)
+    again = client.call(instance or client.function(FUNCTION), *asked.inputs).get("output")
     calm = fresh(client, replace(asked, dropout=0.0, training=False)).get("output")
     output = answer.get("output")
     if not isinstance(output, Tensor) or not isinstance(calm, Tensor) or output.shape != calm.shape:
@@ -217,13 +219,15 @@ def dropped(client: Client, asked: Question) -> Answer:
     gone = ratio.abs() < 1e-4
     kept = ratio[~gone]
     even = bool(kept.numel()) and float(kept.max() - kept.min()) < 1e-2
-    sums = output.sum(-1) / calm.sum(-1)
+    sums, keys = output.sum(-1) / calm.sum(-1), asked.inputs[1].size(-2)
     return {
         "share of weights dropped": f"{_near(float(gone.double().mean()), asked.dropout, 1 - asked.dropout):g}",
         "factor of the weights kept": f"{float(kept.mean()):.2f}" if even else "uneven",
         "heads dropped as a whole": _yes(bool((gone.all(-1) | ~gone.any(-1)).all())),
         "dropped alike for all queries": _yes(bool((gone == gone[:, :1]).all())),
         "dropped alike for all heads": _yes(bool((gone == gone[:, :, :1]).all())),
+        "one choice for all": alike_along(gone[..., :keys], ("sentences", "queries", "heads", "keys")),
+        "a second call drops": drawn_again(answer.get("output"), again),
         "rows sum to what they did": _yes(bool((sums - 1).abs().max() < 1e-3)),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -26,6 +26,7 @@ from grader.exercises.attention.suite.questions import Asking, Inputs, Question
 from grader.exercises.attention.suite.stages import conclude, obvious
 
 WIDTH, VALUE_WIDTH = 8, 6
+LARGEST_MAP = 12
 SIZES = ((8, 2), (12, 3), (6, 1))  # d_model, num_heads
 BACKWARD, FULLY, DROPS = "the backward pass", "a fully masked row", "dropout in train mode"
 Look = Callable[[Client, Question], Answer]
@@ -53,6 +54,8 @@ def _picture(question: Question) -> str:
         return ""
     while seen.dim() > 2:
         seen = seen[0]
+    if max(seen.shape) > LARGEST_MAP:
+        return ""
     seen = seen.expand(question.inputs[0].size(-2), question.inputs[1].size(-2))
     rows = [" ".join("x" if cell else "." for cell in row) for row in seen.tolist()]
     return "\n".join(["the mask (rows: queries, columns: keys; x = may be attended to, . = may not)", *rows])
@@ -73,18 +76,18 @@ def _both(
 
 def function_scenarios(draws: Draws) -> list[Scenario]:
     """What the function is asked, in the order of the tests."""
-    makers = (_plain, _masks, _leaks, _empty_rows, _gradients, _dtypes, _state)
+    makers = (_plain, _masks, _leaks, _empty_rows, _gradients, _dtypes, _state, _extremes)
     return [one for make in makers for one in make(draws)]
 
 
 def _plain(draws: Draws) -> list[Scenario]:
     queries, keys = draws.integer(3, 4), draws.integer(5, 7)
     many = {
-        "[batch, heads, length, width] inputs of equal lengths": ((2, 3), 5, 5, WIDTH),
+        "[batch, heads, length, head_dim] inputs of equal lengths": ((2, 3), 5, 5, WIDTH),
         f"{queries} queries and {keys} keys": ((2, 3), queries, keys, WIDTH),
         "a value that is narrower than the key": ((2, 3), 5, 5, VALUE_WIDTH),
-        "[length, width] inputs": ((), 4, 5, VALUE_WIDTH),
-        "[batch, length, width] inputs": ((3,), 4, 5, WIDTH),
+        "[length, head_dim] inputs": ((), 4, 5, VALUE_WIDTH),
+        "[batch, length, head_dim] inputs": ((3,), 4, 5, WIDTH),
         "five-dimensional inputs": ((2, 1, 3), 3, 4, WIDTH),
         "a single query, key and batch": ((1, 1), 1, 1, WIDTH),
         "a single query": ((2, 3), 1, keys, WIDTH),
@@ -109,8 +112,8 @@ def _masks(draws: Draws) -> list[Scenario]:
         "a padding mask and equal lengths": (draws.inputs((3, 2), keys, keys, WIDTH), draws.padding(3, keys)),
         "a mask for each head": (draws.inputs((2, 3), queries, keys, WIDTH), draws.mask(2, 3, queries, keys)),
         "a mask for each sentence": (draws.inputs((2, 3), size, size, WIDTH), draws.mask(2, 1, size, size)),
-        "[length, width] inputs": (draws.inputs((), 4, 5, WIDTH), draws.mask(4, 5)),
-        "[batch, length, width] inputs": (draws.inputs((3,), 4, 5, WIDTH), draws.mask(3, 4, 5)),
+        "[length, head_dim] inputs": (draws.inputs((), 4, 5, WIDTH), draws.mask(4, 5)),
+        "[batch, length, head_dim] inputs": (draws.inputs((3,), 4, 5, WIDTH), draws.mask(3, 4, 5)),
     }
     made = []
     for title, (inputs, mask) in shaped.items():
@@ -194,6 +197,28 @@ def _in_turn(asked: Question, earlier: Question) -> list[Scenario]:
     ]
 
 
+def _extremes(draws: Draws) -> list[Scenario]:
+    """Where a limit that is built in shows."""
+    queries, keys = draws.length(), draws.length()
+    asked = {
+        "many keys": Question(draws.inputs((1, 1), 2, draws.length(very=True), 4)),
+        "many queries": Question(draws.inputs((1, 1), draws.length(very=True), 2, 4)),
+        "many sentences": Question(draws.inputs((draws.length(), 2), 2, 3, 4)),
+        "wide vectors": Question(draws.inputs((2, 2), 2, 3, draws.length())),
+    }
+    masked = Question(draws.inputs((1, 2), queries, keys, 4), draws.mask(1, 2, queries, keys))
+    return _limits(asked, masked)
+
+
+def _limits(asked: Mapping[str, Question], masked: Question) -> list[Scenario]:
+    long = "a long sequence"
+    traits = {title: title if title in ("many sentences", "wide vectors") else long for title in asked}
+    return [
+        *(_one(title, "numbers", one, traits[title], see=look.plain) for title, one in asked.items()),
+        *_both("a long sequence", "some masks", masked, long),
+    ]
+
+
 class ClassMaker:
     """Makes what the class is asked."""
 
@@ -211,7 +236,7 @@ class ClassMaker:
         """Everything, in the order of the tests."""
         makers = (
             self.parameters, self.plain, self.masks, self.leaks, self.empty_rows, self.gradients,
-            self.dropout, self.dtypes, self.state, self.stages,
+            self.dropout, self.dtypes, self.state, self.stages, self.extremes,
         )  # fmt: skip
         return [one for make in makers for one in make()]
 
@@ -317,6 +342,18 @@ class ClassMaker:
     def state(self) -> list[Scenario]:
         masked = self.question(self.draws.inputs((2,), 4, 5, 8), 2, self.draws.mask(2, 1, 4, 5))
         return _in_turn(self.question(self.draws.inputs((2,), 4, 5, 8), 2), masked)
+
+    def extremes(self) -> list[Scenario]:
+        """Where a limit that is built in shows."""
+        draws, (queries, keys) = self.draws, (self.draws.length(), self.draws.length())
+        asked = {
+            "many keys": self.question(draws.inputs((1,), 2, draws.length(very=True), 8), 2),
+            "many queries": self.question(draws.inputs((1,), draws.length(very=True), 2, 8), 2),
+            "many sentences": self.question(draws.inputs((draws.length(),), 2, 3, 6), 2),
+            "wide vectors": self.question(draws.inputs((2,), 2, 3, 72), 9),
+        }
+        mask = draws.mask(1, 1, queries, keys)
+        return _limits(asked, self.question(draws.inputs((1,), queries, keys, 8), 2, mask))
 
     def stages(self) -> list[Scenario]:
         """What no test asks, and only tells where a mistake is that nobody knows."""

@@ -266,7 +266,7 @@ def _scores(shown: Weights) -> Named | None:
     logs, products = _centred(shown.got.clamp(min=1e-30).log(), visible), _centred(shown.products, visible)
     times = float((logs * products).sum() / (products * products).sum())
     rest = float((logs - times * products).square().sum() / logs.square().sum().clamp(min=1e-12))
-    if rest < 1e-5:
+    if rest < 1e-5 and abs(times * math.sqrt(shown.depth) - 1) > CLOSE:
         return Named(
             "wrong-scale-factor",
             f"The scores are Q K^T times {times:.4g}; with d_k = {shown.depth} it has to be 1/sqrt(d_k) = "

@@ -67,7 +67,8 @@ def ended_flag_forgotten(steps: Steps) -> Steps:
 
 @mistake(
     "stops-with-first-row",
-    "Decoding stops for the whole batch as soon as one row brings EOS; the other rows are cut off.",
+    "Decoding stops for the whole batch as soon as one row (any, or the first) brings EOS: rows that have not ended by "
+    "then are cut off, and a row that ended earlier may go on behind its EOS.",
     formula="stop when every row has ended, or at max_len",
     hint="any or all? And which rows are looked at?",
 )

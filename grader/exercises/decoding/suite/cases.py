@@ -50,12 +50,12 @@ def _weights(table: Tensor) -> Weights:
     return {"table": table, "memory": torch.arange(VOCAB).double()[:, None].expand(VOCAB, MEMORY_WIDTH)}
 
 
-def clear(draws: Draws, ids: Ids) -> Weights:
-    """At every step one id leads by far: EOS in one of five."""
+def clear(draws: Draws, ids: Ids, others: int = 4) -> Weights:
+    """At every step one id leads by far: EOS in one of five, or of `others` + 1."""
     table = _table(draws, ids, 1.0)
     ordinary = [i for i in range(VOCAB) if i not in (ids.sos, ids.eos, ids.pad)]
     for row in table:
-        row[ordinary[draws.integer(0, len(ordinary) - 1)] if draws.integer(0, 4) else ids.eos] += CLEAR
+        row[ordinary[draws.integer(0, len(ordinary) - 1)] if draws.integer(0, others) else ids.eos] += CLEAR
     return _weights(table)
 
 
@@ -101,6 +101,20 @@ def with_lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids) ->
         chosen = _of_lengths(draws, speller(weights), lengths, max_len, ids)
         if len(chosen) == len(lengths):
             return weights, torch.stack(chosen)
+
+
+@lru_cache(maxsize=256)
+def lasting(seed: int, longest: int, max_len: int) -> tuple[Weights, Tensor]:
+    """Weights, and three sentences whose ids are as likely as can be, the first of which has more than `longest`."""
+    draws = Draws(seed)
+    while True:
+        weights = clear(draws, USUAL, others=longest)
+        drawn = sentences(draws, USUAL, POOL, 4)
+        request = Request(speller(weights), drawn, max_len, USUAL.sos, USUAL.eos, USUAL.pad)
+        lengths = torch.tensor([len(row) for row in rows(REFERENCE, request, greedy=True)])
+        if int(lengths.max()) > longest > int(lengths.min()):
+            order = lengths.argsort(descending=True)
+            return weights, drawn[torch.cat([order[:1], order[-2:]])]
 
 
 def _of_lengths(
@@ -230,6 +244,24 @@ def telling(seed: int, search: Search) -> tuple[Weights, Tensor]:
         chosen = _telling(draws, speller(weights), search, mistakes)
         if len(chosen) == search.count:
             return weights, torch.stack(chosen)
+
+
+@lru_cache(maxsize=256)
+def beyond(seed: int, search: Search, narrow: int) -> tuple[Weights, Tensor]:
+    """Weights, and sentences on which all readings agree, and a beam of `narrow` gives other ids."""
+    draws = Draws(seed)
+    while True:
+        weights = doubtful(draws, search.ids)
+        drawn = sentences(draws, search.ids, ASKED, 4)
+        request = search.request(speller(weights), drawn)
+        other = rows(REFERENCE, replace(request, beam=narrow))
+        asked = [i for i, (a, b) in enumerate(zip(rows(REFERENCE, request), other, strict=True)) if a != b]
+        if not asked:
+            continue
+        drawn = drawn[asked]
+        fine = torch.tensor(agreed(replace(request, src=drawn), draws)[1])
+        if bool(fine.any()):
+            return weights, drawn[fine][: search.count]
 
 
 def _telling(draws: Draws, model: Speller, search: Search, mistakes: Sequence[Steps]) -> list[Tensor]:

@@ -32,7 +32,10 @@ from grader.exercises.decoding.suite.cases import (
     Ids,
     Search,
     Weights,
+    beyond,
+    clear,
     doubtful,
+    lasting,
     sentences,
     telling,
     with_lengths,
@@ -148,6 +151,14 @@ def _lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids = USUAL
     return lambda: with_lengths(seed, lengths, max_len, ids)
 
 
+def _many(seed: int, count: int) -> Made:
+    def made() -> tuple[Weights, Tensor]:
+        draws = Draws(seed)
+        return clear(draws, USUAL), sentences(draws, USUAL, count, 3)
+
+    return made
+
+
 def _greedy(seed: int) -> list[Scenario]:
     alone, even = _lengths(seed, (5,), 8), _lengths(seed + 1, (4, 4, 4), 8)
     ends = {
@@ -182,6 +193,20 @@ def _greedy(seed: int) -> list[Scenario]:
             for title, made in ends.items()
         ),
         *(Scenario(title, GREEDY, "limit", ask) for title, ask in limits.items()),
+        Scenario(
+            "a long row",
+            GREEDY,
+            "limit",
+            _ask(GREEDY, lambda: lasting(seed + 13, 65, 70), 70),
+            traits=frozenset({"a long sequence"}),
+        ),
+        Scenario(
+            "many sentences",
+            GREEDY,
+            "limit",
+            _ask(GREEDY, _many(seed + 14, 70), 3),
+            traits=frozenset({"many sentences"}),
+        ),
         *_other_ids(GREEDY, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
         Scenario("the model afterwards", GREEDY, "model", _watched(GREEDY, even, 8)),
         Scenario("three equal calls", GREEDY, "again", _again(seed + 12)),
@@ -216,18 +241,21 @@ def _told(seed: int, search: Search) -> Made:
 
 
 def _beam(seed: int) -> list[Scenario]:
-    clear = _lengths(seed + 2, (2, 6, 4), 9)
+    plain = _lengths(seed + 2, (2, 6, 4), 9)
     two, wide = _told(seed + 20, Search(2, 6, 0.0)), _told(seed + 21, Search(4, 6, 0.0))
     usual = _told(seed + 22, Search(3, 6, 0.6))
     strong = _told(seed + 23, Search(4, 7, 2.0, count=5))
     even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
     short = _told(seed + 24, Search(3, 3, 1.0))
     asked = {
-        ("beam=1", "one"): _ask(BEAM, clear, 1, 9),
-        ("beam=1 and length_penalty=0", "one"): _ask(BEAM, clear, 1, 9, 0.0),
+        ("beam=1", "one"): _ask(BEAM, plain, 1, 9),
+        ("beam=1 and length_penalty=0", "one"): _ask(BEAM, plain, 1, 9, 0.0),
         ("one sentence, beam=2, length_penalty=0", "search"): _ask(BEAM, _alone(two), 2, 6, 0.0),
         ("beam=2, length_penalty=0", "search"): _ask(BEAM, two, 2, 6, 0.0),
         ("beam=4, length_penalty=0", "search"): _ask(BEAM, wide, 4, 6, 0.0),
+        ("beam=6, length_penalty=0", "search"): _ask(
+            BEAM, lambda: beyond(seed + 31, Search(6, 5, 0.0, count=2), 5), 6, 5, 0.0
+        ),
         ("beam=3", "penalty"): _ask(BEAM, usual, 3, 6),
         ("beam=4, length_penalty=2", "penalty"): _ask(BEAM, strong, 4, 7, 2.0),
         ("beam=4, length_penalty=2 by keyword", "penalty"): _ask(BEAM, strong, 4, 7, 2.0, called="keywords"),
@@ -238,6 +266,13 @@ def _beam(seed: int) -> list[Scenario]:
     }
     return [
         *(Scenario(title, BEAM, group, ask) for (title, group), ask in asked.items()),
+        Scenario(
+            "a long row",
+            BEAM,
+            "limit",
+            _ask(BEAM, lambda: lasting(seed + 30, 32, 36), 2, 36),
+            traits=frozenset({"a long sequence"}),
+        ),
         *_other_ids(BEAM, lambda n, ids: _told(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
         Scenario("the model afterwards", BEAM, "model", _watched(BEAM, usual, 3, 6)),
         Scenario(

@@ -16,6 +16,8 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    alike_along,
+    drawn_again,
     grading_of,
     parameter_facts,
 )
@@ -44,12 +46,18 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 
 def _plain(
-    seed: int, shape: tuple[int, ...], d_ff: int, *, backward: bool = False, training: bool = False
+    seed: int,
+    shape: tuple[int, ...],
+    d_ff: int,
+    *,
+    backward: bool = False,
+    training: bool = False,
+    factor: float = 1.0,
 ) -> Ask:
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
         instance = ready(client, draws, shape[-1], d_ff, training=training)
-        x, cotangent = draws.normal(*shape), draws.normal(*shape)
+        x, cotangent = draws.normal(*shape) * factor, draws.normal(*shape)
         facts = parameter_facts(instance.parameters())
         if backward:
             return client.call(instance, x, grad=(0,), cotangent=cotangent)
@@ -67,7 +75,19 @@ def _numbers(seed: int) -> list[Scenario]:
     return [
         Scenario(f"x of {title}", NAME, "numbers", _plain(seed + i, shape, d_ff), traits=frozenset(traits))
         for i, (title, (shape, d_ff, traits)) in enumerate(sizes.items())
-    ]
+    ] + _extremes(seed + 5)
+
+
+def _extremes(seed: int) -> list[Scenario]:
+    """Where a limit that is built in shows."""
+    draws = Draws(seed)
+    asked = {
+        "a long sequence": _plain(seed, (1, draws.length(very=True), 5), 7),
+        "many sentences": _plain(seed + 1, (draws.length(), 2, 5), 7),
+        "wide vectors": _plain(seed + 2, (2, 3, draws.length()), draws.integer(514, 530)),
+        "large numbers": _plain(seed + 3, (2, 5, 8), 20, factor=1e6),
+    }
+    return [Scenario(trait, NAME, "numbers", ask, traits=frozenset({trait})) for trait, ask in asked.items()]
 
 
 def _gradients(seed: int) -> list[Scenario]:
@@ -102,7 +122,11 @@ def _dropped(seed: int) -> Ask:
         output = client.call(instance, x).get("output")
         if not isinstance(output, Tensor) or output.shape != x.shape:
             return {"shape": str(None if not isinstance(output, Tensor) else list(output.shape))}
-        return dropout_facts(output.double(), x, weights)
+        again = client.call(instance, x).get("output")
+        return {
+            **dropout_facts(output.double(), x, weights),
+            "a second call drops": drawn_again(output, again),
+        }
 
     return ask
 
@@ -119,6 +143,7 @@ def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answ
         "share of hidden numbers dropped": f"{wanted_share:g}",
         "numbers of the output that are 0": "some" if bool((output == 0).any()) else "none",
         "factor of the hidden numbers kept": f"{float(kept.mean()):.2f}" if even else "uneven",
+        "one choice for all": alike_along(ratio.abs() <= 1e-3, ("sentences", "positions", "features")),
     }
 
 

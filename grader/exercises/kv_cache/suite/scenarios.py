@@ -148,6 +148,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("4 steps of [1, 1, 6], one head", "steps", _plain(seed + 4, (1, 4, 6), 1), lone),
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
+        _one("a long sequence", "steps", _plain(seed + 15, (1, Draws(seed).length(), 4), 2), "a long sequence"),
+        _one("many sentences", "steps", _plain(seed + 16, (Draws(seed).length(), 3, 4), 2), "many sentences"),
         _one("the cache after 4 steps of [2, 1, 8]", "steps", _growth(seed + 6, (2, 4, 8), 2)),
         _one("4 steps with large scores", "steps", loud, slack=100.0),  # one unit in a score's last place shows
         _one("a second sequence", "memory", _plain(seed + 8, (2, 3, 8), 2, method="again", others=2), other),

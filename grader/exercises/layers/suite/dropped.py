@@ -18,10 +18,10 @@ from grader.api import (
     Draws,
     FeedForward,
     Instance,
+    drawn_again,
     dropping_facts,
     no_shape,
     repeats,
-    together,
     unaffine,
 )
 from grader.exercises.layers.suite.kinds import (
@@ -55,6 +55,7 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
         given = batch_of(kind, draws, SIZE)
         output, x = call(client, layer, given).get("output"), given["x"]
         assert x is not None
+        again = call(client, layer, given).get("output")
         wrong = no_shape(output, x)
         if wrong is not None or not isinstance(output, Tensor):
             return wrong or {}
@@ -62,6 +63,7 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
         facts = {
             f"zeros in the input of {name}": _zeros(h) for name, h in zip(kind.parts, inputs, strict=True)
         }
+        facts["a second call drops"] = drawn_again(output, again)
         facts["zeros in the output"] = "some" if bool((output == 0).any()) else "none"
         return {**facts, **_sublayers(kind, norm, weights, given, [*inputs, output.double()])}
 
@@ -85,6 +87,9 @@ def _sublayers(
     """Facts of each sublayer. `seen` holds the parts' inputs, and the output."""
     facts: dict[str, str] = {}
     stream, memory = given["x"], given.get("memory")
+    before: tuple[Tensor, Tensor] | None = (
+        None  # what was dropped of the sublayer before, and what is shown of it
+    )
     for i, name in enumerate(kind.parts):
         h, after = seen[i], seen[i + 1]
         if stream is None or h is None or after is None:
@@ -98,10 +103,21 @@ def _sublayers(
         shown = (branch.abs() > 0.2) & rows.unsqueeze(-1)
         shown[..., -QUIET:] = False
         kept = torch.where(shown, (total - stream) / branch, 0.0)
-        told = {**dropping_facts(kept[shown].unflatten(0, (1, -1)), RATE), "dropped": together(kept, shown)}
-        facts |= {f"{name}, {what}": text for what, text in told.items()}
+        facts |= {f"{name}, {what}": text for what, text in dropping_facts(kept, RATE, shown).items()}
+        choice = ((kept.abs() < 1e-2) & shown, shown)
+        if before is not None:
+            facts[f"{name}, dropped"] = _beside(choice, before)
+        before = choice
         stream = total if norm == "pre" else after
     return facts
+
+
+def _beside(choice: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> str:
+    """Whether two sublayers had the same numbers dropped: of those dropped in one, one in seven is in both."""
+    both = choice[1] & before[1]
+    either, shared = (choice[0] | before[0]) & both, choice[0] & before[0] & both
+    same = float(shared.sum()) > 0.6 * float(either.sum())
+    return "the same numbers as before" if same and bool(either.any()) else "by a choice of its own"
 
 
 def _branch(name: str, weights: Weights, h: Tensor, memory: Tensor | None) -> Tensor:

@@ -189,11 +189,14 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     def title(text: str) -> str:
         return f'norm="{norm}", {text}'
 
+    long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
     found = [
         one(title(PLAIN.title), norm, asked(1)),
         one(title(Size(3, 4, 7, 6).title), norm, asked(2, Size(3, 4, 7, 6)), "an odd size"),
         one(title(Size(1, 1, 6, 1).title), norm, asked(3, Size(1, 1, 6, 1)), *LONE),
         one(title("rows that hardly vary"), "eps", asked(4, scale=3e-3)),
+        one(title("a long sequence"), norm, asked(5, long), "a long sequence"),
+        one(title("many sentences"), norm, asked(6, Size(long.length, 3, 6, 2)), "many sentences"),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):
         found.append(one(title(text), "masks", asked(i, forms=masks.every(kind, form)), *traits))

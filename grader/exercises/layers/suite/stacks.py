@@ -118,6 +118,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     def title(text: str) -> str:
         return f'norm="{norm}", {text}'
 
+    long = Size(2, Draws(seed).length(), 6, Draws(seed + 1).length())
     odd, lone, padding = Size(3, 4, 7, 6), Size(1, 1, 6, 1), masks.every(kind, masks.padding)
     train = _steady(kind, seed + 23, Way(norm, training=True))
     backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), way, backward=True)
@@ -125,6 +126,8 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),
         one(title("two layers, one token"), norm, numbers(kind, seed + 3, 2, lone, way), *LONE),
+        one(title("seven layers"), norm, numbers(kind, seed + 5, 7, way=way, scale=0.5)),
+        one(title("a long sequence"), norm, numbers(kind, seed + 6, 1, long, way), "a long sequence"),
         one(title("rows that hardly vary"), "eps", numbers(kind, seed + 4, 2, way=way, scale=3e-3)),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from grader.exercises.loss.mistakes.collection import SMOOTH, mistake
@@ -115,9 +115,13 @@ def smoothing_added_on_top(steps: Steps) -> list[Steps]:
 )
 def divergence_for_cross_entropy(steps: Steps) -> list[Steps]:
     def less_entropy(call: Call, logs: Tensor, right: Tensor) -> Tensor:
-        size, e = logs.size(-1), call.smoothing
-        shares = [1 - e + e / size, *[e / size] * (size - 1)]
-        entropy = -sum(share * math.log(share) for share in shares if share)
-        return steps.smooth(call, logs, right) - entropy
+        entropy = torch.zeros_like(right)
+        for v in range(
+            logs.size(-1)
+        ):  # a loss is linear in the logarithms: one alone shows the share of its id
+            alone = torch.zeros_like(logs).index_fill(-1, torch.tensor(v, device=logs.device), 1.0)
+            share = -steps.smooth(call, alone, (call.target == v).to(right))
+            entropy = entropy - torch.xlogy(share, share)
+        return steps.smooth(call, logs, right) - entropy.detach()
 
     return smoothed(steps, less_entropy)

@@ -32,12 +32,25 @@ def described(answer: Mapping[str, Tensor | str]) -> Answer:
     return answer
 
 
+def _many(seed: int, batch: int, length: int, vocab: int = 8) -> list[list[int]]:
+    """Ids [batch, length], PAD among them."""
+    draws = Draws(seed)
+    return [[draws.integer(0, vocab) for _ in range(length)] for _ in range(batch)]
+
+
+def _extremes(seed: int) -> dict[str, list[list[int]]]:
+    """Batches by their traits: where a limit that is built in shows."""
+    draws = Draws(seed)
+    long, many = (1, draws.length(very=True)), (draws.length(), 3)
+    return {"a long sequence": _many(seed, *long), "many sentences": _many(seed + 1, *many)}
+
+
 def scenarios(seed: int) -> Sequence[Scenario]:
     """All of them, in the order of the tests."""
-    return [*_shifts(), *_losses(seed), *_gradients(seed), *_forms(seed)]
+    return [*_shifts(seed), *_losses(seed), *_gradients(seed), *_forms(seed)]
 
 
-def _shifts() -> list[Scenario]:
+def _shifts(seed: int) -> list[Scenario]:
     def ask(*args: Any, **kwargs: Any) -> Ask:
         return lambda client: described(client.call(client.function(SHIFT), *args, **kwargs))
 
@@ -54,18 +67,32 @@ def _shifts() -> list[Scenario]:
             Scenario(title, SHIFT, "numbers", ask(torch.tensor(ids)), traits=frozenset(traits))
             for title, (ids, traits) in batches.items()
         ),
+        *(
+            Scenario(trait, SHIFT, "numbers", ask(torch.tensor(ids)), traits=frozenset({trait}))
+            for trait, ids in _extremes(seed).items()
+        ),
+        Scenario("large ids", SHIFT, "numbers", ask(torch.tensor([[300, 40000, 70000], [65536, 4097, 2]]))),
         Scenario("sos=5", SHIFT, "sos", ask(torch.tensor(PADDED), sos=5)),
         Scenario("sos=0, by keyword", SHIFT, "sos", ask(target=torch.tensor(THREES), sos=0)),
         Scenario("ids in int32", SHIFT, "dtype", ask(torch.tensor(PADDED, dtype=torch.int32))),
     ]
 
 
-def _loss(seed: int, ids: Sequence[Sequence[int]], *, size: float = 1.5, **kwargs: Any) -> Ask:
-    """Logits of 9 ids, drawn; the target as given."""
+def _loss(
+    seed: int,
+    ids: Sequence[Sequence[int]],
+    *,
+    size: float = 1.5,
+    vocab: int = 9,
+    last: float = 1.0,
+    **kwargs: Any,
+) -> Ask:
+    """Logits of so many ids, drawn, up to `last` times as large for the last; the target as given."""
 
     def ask(client: Client) -> Answer:
         target = torch.tensor(ids)
-        logits = Draws(seed).normal(*target.shape, 9) * size
+        growing = torch.linspace(1, last, target.numel()).view(*target.shape, 1)
+        logits = Draws(seed).normal(*target.shape, vocab) * size * growing
         return described(client.call(client.function(LOSS), logits, target, **kwargs))
 
     return ask
@@ -82,6 +109,9 @@ def _losses(seed: int) -> list[Scenario]:
         one("as many places as sentences", "plain", [[4, 3, 2], [6, 5, 2], [5, 1, 7]]),
         one("sentences of different length", "padding", PADDED),
         one("PAD anywhere, a sentence of PAD only", "padding", ANYWHERE),
+        *(one(trait, "padding", ids, trait, last=9.0) for trait, ids in _extremes(seed + 90).items()),
+        one("a vocabulary of 600 ids", "padding", _many(seed + 92, 2, 4, 40), vocab=600),
+        one("a vocabulary of 600 ids, smoothing=0.1", "smoothing", PADDED, vocab=600, smoothing=0.1),
         one("pad=3", "pad", THREES, pad=3),
         one("pad=7, which is in no target", "pad", PADDED[:2], pad=7),
         one("smoothing=0.1", "smoothing", FULL, smoothing=0.1),

@@ -32,6 +32,8 @@ SQUARE = [[5, 8, 0, 3], [0, 7, 2, 0], [1, 4, 6, 2], [9, 0, 0, 0]]
 NONE = [[5, 8, 1, 2], [3, 9, 4, 6]]
 # PAD is 7, and 0 an ordinary id.
 SEVENS = [[0, 7, 9, 3, 7], [8, 0, 7, 7, 2], [7, 1, 0, 6, 9]]
+# Ids that are one in 8 or 16 bits, or in half precision; an ordinary vocabulary has them all.
+LARGE = [[256, 4096, 4097, 4098, 0], [65536, 4097, 512, 40000, 40001]]
 
 
 def described(answer: Mapping[str, Tensor | str]) -> Answer:
@@ -43,7 +45,7 @@ def described(answer: Mapping[str, Tensor | str]) -> Answer:
         "shape": str(list(output.shape)),
         "dtype": str(output.dtype).removeprefix("torch."),
     }
-    if output.dtype == torch.bool and output.dim() == 4:
+    if output.dtype == torch.bool and output.dim() == 4 and output.numel():
         if output.size(2) == 1:
             facts["keys"] = output[:, 0, 0]
         else:
@@ -60,10 +62,13 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     made: list[Scenario] = []
     for name in (PADDING, DECODER):
         made += _of_tokens(name, seed)
-    return [*made, *_causal(), *_additive(seed)]
+    return [*made, *_causal(seed), *_additive(seed)]
 
 
 def _of_tokens(name: str, seed: int) -> list[Scenario]:
+    draws = Draws(seed)
+    long = torch.tensor([[draws.integer(0, 2) for _ in range(Draws(seed).length())] for _ in range(2)])
+    many = torch.tensor([[draws.integer(0, 2) for _ in range(3)] for _ in range(Draws(seed).length())])
     draws = Draws(seed)
     drawn = torch.tensor([[draws.integer(0, 4) for _ in range(7)] for _ in range(3)])
     plain = {
@@ -77,6 +82,8 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
         "pad=7": _asked(name, torch.tensor(SEVENS), pad=7),
         "pad=7, all by keyword": _asked(name, tokens=torch.tensor(SEVENS), pad=7),
         "pad=1": _asked(name, torch.tensor(AT_THE_END), pad=1),
+        "large ids": _asked(name, torch.tensor(LARGE), pad=4097),
+        "large ids, PAD is 0": _asked(name, torch.tensor(LARGE)),
     }
     return [
         *(
@@ -86,6 +93,12 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
         *(
             Scenario(title, name, "anywhere", _asked(name, torch.as_tensor(ids)))
             for title, ids in anywhere.items()
+        ),
+        Scenario(
+            "a long sequence", name, "anywhere", _asked(name, long), traits=frozenset({"a long sequence"})
+        ),
+        Scenario(
+            "many sentences", name, "anywhere", _asked(name, many), traits=frozenset({"many sentences"})
         ),
         *(Scenario(title, name, "pad", ask) for title, ask in other.items()),
     ]
@@ -102,10 +115,16 @@ def _on_the_device(client: Client) -> Answer:
     return {"the mask is made": made, **({} if "output" in answer else answer)}
 
 
-def _causal() -> list[Scenario]:
+def _causal(seed: int) -> list[Scenario]:
     made = [
         Scenario(f"size {size}", CAUSAL, "plain", _asked(CAUSAL, size), traits=frozenset(traits))
-        for size, traits in ((4, ()), (7, ("an odd size",)), (1, ("a length of one",)), (2, ()))
+        for size, traits in (
+            (4, ()),
+            (7, ("an odd size",)),
+            (1, ("a length of one",)),
+            (2, ()),
+            (Draws(seed).length(very=True), ("a long sequence",)),
+        )
     ]
     return [
         *made,
@@ -123,6 +142,7 @@ def _additive(seed: int) -> list[Scenario]:
         "a row in which nothing is allowed": closed,
         "a mask [4, 4]": draws.mask(4, 4),
         "a mask [2, 3, 3, 5], one for each head": draws.mask(2, 3, 3, 5),
+        "a mask for many sentences and keys": Draws(seed + 51).mask(draws.length(), 1, 1, 66),
         "nothing is masked": torch.ones(1, 1, 3, 3, dtype=torch.bool),
     }
     plain = [Scenario(title, ADDITIVE, "plain", _asked(ADDITIVE, mask)) for title, mask in masks.items()]

@@ -8,7 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Client, Draws, Instance, Scenario, dropping_facts, no_shape, repeats, together
+from grader.api import (
+    Answer,
+    Client,
+    Draws,
+    Instance,
+    Scenario,
+    drawn_again,
+    dropping_facts,
+    no_shape,
+    repeats,
+)
 
 PRE, POST = "PreNorm", "PostNorm"
 RATE = 0.25
@@ -100,10 +110,10 @@ def _dropped(name: str, seed: int) -> Ask:
         if name == POST:  # undo the norm; the last column of x had nothing added
             centred = (total - weights["norm"]["shift"]) / weights["norm"]["gain"]
             total = centred - centred[..., -1:] + x[..., -1:]
-        shown = branch[..., :-1].abs() > 0.2  # enough to divide by
-        kept = torch.where(shown, (total - x)[..., :-1] / branch[..., :-1], 0.0)
-        facts = dropping_facts(kept[shown].unflatten(0, (1, -1)), RATE)
-        facts["dropped"] = together(kept, shown)
+        shown = branch.abs() > 0.2  # enough to divide by
+        kept = torch.where(shown, (total - x) / branch, 0.0)
+        facts = dropping_facts(kept, RATE, shown)
+        facts["a second call drops"] = drawn_again(output, client.call(instance, x).get("output"))
         noted = parts["sublayer"].call([], method="recorded").value
         first = noted[0].get("x") if isinstance(noted, (list, tuple)) and noted else None
         return {
@@ -148,6 +158,11 @@ def _of(name: str, seed: int) -> list[Scenario]:
         Scenario("eval mode with dropout=0.5", name, "eval", in_eval),
         Scenario("train mode with dropout=0", name, "train", in_train, traits=train),
         Scenario(f"train mode with dropout={RATE}", name, "train", _dropped(name, seed + 22), traits=train),
+    ]
+    long, many = (1, Draws(seed).length(very=True), 6), (Draws(seed).length(), 2, 6)
+    found += [
+        Scenario(trait, name, "numbers", _numbers(name, seed + i, shape), traits=frozenset({trait}))
+        for i, (trait, shape) in enumerate({"a long sequence": long, "many sentences": many}.items(), start=7)
     ]
     for dtype in (torch.float64, torch.bfloat16):
         title = f"{str(dtype).removeprefix('torch.')} inputs"

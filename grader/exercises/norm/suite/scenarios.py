@@ -94,7 +94,29 @@ def _numbers(seed: int) -> list[Scenario]:
     ]
     large = Scenario("x a thousand times as large", NAME, "numbers", _plain(seed + 9, (2, 3, 8), factor=1e3))
     train = _plain(seed + 8, (2, 3, 8), training=True)
-    return [*asked, large, Scenario("train mode", NAME, "numbers", train, traits=frozenset({"train mode"}))]
+    trained = Scenario("train mode", NAME, "numbers", train, traits=frozenset({"train mode"}))
+    return [*asked, large, trained, *_extremes(seed + 50)]
+
+
+def _extremes(seed: int) -> list[Scenario]:
+    """Where a limit that is built in shows."""
+    draws = Draws(seed)
+
+    def one_sticks_out(client: Client) -> Answer:
+        draws, width = Draws(seed + 3), 140
+        instance = ready(client, draws, width)
+        x = draws.normal(2, 3, width)
+        x[..., 70] += 200
+        return client.call(instance, x)
+
+    asked = {
+        "a long sequence": _plain(seed, (1, draws.length(very=True), 5)),
+        "many sentences": _plain(seed + 1, (draws.length(), 2, 5)),
+        "wide vectors": _plain(seed + 2, (2, 3, draws.integer(514, 530))),
+        "large numbers": _plain(seed + 3, (2, 3, 8), factor=1e8),
+    }
+    made = [Scenario(trait, NAME, "numbers", ask, traits=frozenset({trait})) for trait, ask in asked.items()]
+    return [*made, Scenario("one number of a row far from the others", NAME, "numbers", one_sticks_out)]
 
 
 def _eps(seed: int) -> list[Scenario]:

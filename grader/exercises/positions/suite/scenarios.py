@@ -72,6 +72,10 @@ def _numbers(name: str, seed: int) -> list[Scenario]:
         "x of [2, 40, 16]": ((2, 40, 16), 50, ()),
         "x of [2, 1, 4]": ((2, 1, 4), 5, ("a length of one",)),
     }
+    wide = {  # a trait, and size
+        "wide vectors": ((2, 3, 2 * Draws(seed).length()), 4),
+        "many sentences": ((Draws(seed).length(), 2, 4), 3),
+    }
     odd = {"d_model=7": ((2, 5, 7), 9), "d_model=1": ((2, 3, 1), 6), "d_model=5": ((3, 4, 5), 7)}
     return [
         *(
@@ -83,6 +87,10 @@ def _numbers(name: str, seed: int) -> list[Scenario]:
                 traits=frozenset(traits),
             )
             for i, (title, (shape, max_len, traits)) in enumerate(sizes.items())
+        ),
+        *(
+            Scenario(trait, name, "numbers", _plain(name, *size, seed + 10), traits=frozenset({trait}))
+            for trait, size in wide.items()
         ),
         *(
             Scenario(title, name, "odd", _plain(name, *size, seed + 20), traits=frozenset({"an odd size"}))
@@ -182,6 +190,14 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
         ),
         # Angles of thousands: float32 leaves three digits of them.
         Scenario(f"max_len left out, T = {longest}", name, "longest", by_default, slack=200.0),
+        Scenario(
+            f"T = max_len = {longest + 9}",
+            name,
+            "longest",
+            _plain(name, (1, longest + 9, 2), longest + 9, seed + 73),
+            slack=200.0,
+            traits=frozenset({"a long sequence"}),
+        ),
         Scenario("T = max_len + 1", name, "too long", too_long(7)),
         Scenario("T = 3 * max_len", name, "too long", too_long(18)),
         Scenario(f"max_len left out, T = {longest + 1}", name, "too long", beyond_default),

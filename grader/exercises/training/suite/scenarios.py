@@ -45,7 +45,7 @@ def _rates() -> list[Scenario]:
         ("the paper's d_model=512 and warmup=4000, falling", "falls"): (
             512,
             4000,
-            (4000, 4001, 8000, 100_000),
+            (4000, 4001, 8000, 100_000, 1_000_000, 30_000_000),
         ),
         ("d_model=64 and warmup=10, steps 1 to 9", "grows"): (64, 10, tuple(range(1, 10))),
         ("d_model=64 and warmup=10, steps 10 to 40", "falls"): (64, 10, tuple(range(10, 41))),
@@ -108,10 +108,10 @@ def _batch(draws: Draws, batch: int, longest: int) -> tuple[Tensor, Tensor]:
     return torch.tensor(src), torch.tensor(tgt)
 
 
-def _pupil(client: Client, draws: Draws) -> Instance:
+def _pupil(client: Client, draws: Draws, spread: float) -> Instance:
     shapes = {"src": (VOCAB, WIDTH), "tgt": (VOCAB, WIDTH), "head": (WIDTH, VOCAB)}
     weights = {name: draws.normal(*shape) * 0.6 for name, shape in shapes.items()}
-    return client.part("Pupil", VOCAB, WIDTH, weights={**weights, "head": SPREAD * weights["head"]})
+    return client.part("Pupil", VOCAB, WIDTH, weights={**weights, "head": spread * weights["head"]})
 
 
 def _step(
@@ -122,10 +122,11 @@ def _step(
     stale: float = 0.0,
     times: int = 1,
     keywords: bool = False,
+    spread: float = SPREAD,
 ) -> Ask:
     def ask(client: Client) -> Answer:
         draws = Draws(seed)
-        part = _pupil(client, draws)
+        part = _pupil(client, draws, spread)
         optimizer = client.submission.part("Descent", (part, 0.25))
         if stale:
             part.call([stale], method="leave_gradients")
@@ -184,6 +185,9 @@ def _steps(seed: int) -> list[Scenario]:
         ("a batch of one", "step", ("a batch of one",)): _step(seed + 1, 1, 3),
         ("a target of two ids", "step", ()): _step(seed + 2, 3, 1),
         ("accepts keyword arguments", "step", ("keyword arguments",)): _step(seed + 3, keywords=True),
+        ("a long sequence", "step", ("a long sequence",)): _step(seed + 7, 2, Draws(seed).length()),
+        ("many sentences", "step", ("many sentences",)): _step(seed + 8, Draws(seed).length(), 3),
+        ("large gradients", "step", ("large numbers",)): _step(seed + 9, spread=1000.0),
         ("gradients left from before", "stale", ()): _step(seed + 4, stale=0.7),
         ("three steps in a row", "stale", ()): _step(seed + 5, times=3),
     }
@@ -217,6 +221,8 @@ def _words(seed: int) -> list[Scenario]:
         "the words 'zoo', 'attention', 'mask' and 'key'": ["zoo", "attention", "mask", "key"],
         "every letter": ["quick", "abcdefghijklmnopqrstuvwxyz", "zyx"],
         "drawn at random": [drawn(n) for n in (4, 7, 2, 7, 3)],
+        "a word of many letters": [drawn(draws.length()), "key"],
+        "many words": [drawn(1 + n % 3) for n in range(draws.length())],
     }
     equal = {
         "one word": ["reverse"],

@@ -184,6 +184,38 @@ def padding_on_queries(steps: Steps) -> Steps:
 
 
 @mistake(
+    "padded-queries-hidden",
+    "A mask hides whole rows: it also asks whether the query is PAD. Only the key counts, and a row without any key "
+    "becomes NaN in many attentions.",
+    formula=MASKS,
+    hint="What does your mask say in the row of a query that is PAD?",
+)
+def padded_queries_hidden(steps: Steps) -> list[Steps]:
+    def rows(call: Call, tokens: Tensor) -> Tensor:
+        return steps.padding(call, tokens, call.pad).transpose(2, 3)  # [B, 1, T, 1]
+
+    def source(_inner: Steps, call: Call, src: Tensor) -> Tensor:
+        return steps.padding(call, src, call.pad) & rows(call, src)  # [B, 1, S, S]
+
+    def target(inner: Steps, call: Call, tgt: Tensor) -> Tensor:
+        mask: Tensor = inner.causal(tgt.size(1)) & steps.padding(call, tgt, call.pad) & rows(call, tgt)
+        return mask
+
+    def cross(_inner: Steps, call: Call, src: Tensor, tgt: Tensor) -> Tensor:
+        return steps.padding(call, src, call.pad) & rows(call, tgt)  # [B, 1, L, S]
+
+    def plain(_inner: Steps, call: Call, src: Tensor, _tgt: Tensor) -> Tensor:
+        return steps.padding(call, src, call.pad)
+
+    return [
+        replace(steps, src_mask=source, cross_mask=plain),
+        replace(steps, tgt_mask=target),
+        replace(steps, cross_mask=cross),
+        replace(steps, src_mask=source, tgt_mask=target, cross_mask=cross),
+    ]
+
+
+@mistake(
     "pad-ignored",
     "`pad` is not used: the code takes 0 (or another fixed number) for PAD.",
     formula="tokens != pad",

@@ -1,7 +1,7 @@
 """What the hidden tests ask `Transformer`.
 
-The stacks are single layers of the judge's, which take masks in any form. What comes out at PAD positions is free, and
-is not compared.
+The stacks are single layers of the judge's, which take masks in any form. Numbers that come out at PAD positions are
+not compared, since some models set them to 0; what a query that is PAD looks at is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Size:
     pad: int = 0
 
 
-def drawn(draws: Draws, size: Size) -> Weights:
+def drawn(draws: Draws, size: Size, longest: int = MAX_LEN) -> Weights:
     """Weights of all parts, and of the projection: such that no softmax is all or nothing, which shows rounding."""
     width = size.d_model
     attention = {name: draws.normal(width, width) * spread for name, spread in SPREAD.items()}
@@ -59,7 +59,7 @@ def drawn(draws: Draws, size: Size) -> Weights:
         | {f"cross.{n}": w for n, w in cross.items()},
         "src_embed": {"table": draws.normal(size.src_vocab, width) * 0.5},
         "tgt_embed": {"table": draws.normal(size.tgt_vocab, width) * 0.5},
-        "positions": {"table": draws.normal(MAX_LEN, width)},
+        "positions": {"table": draws.normal(longest, width)},
         "head": {
             "head.weight": draws.normal(size.tgt_vocab, width),
             "head.bias": torch.zeros(size.tgt_vocab, dtype=torch.float64),
@@ -144,10 +144,12 @@ class Put:
     early: bool = False
     keyword: bool = False
     training: bool = False
+    loud: float = 1.0  # factor of the logits
 
     def begin(self, client: Client) -> tuple[Draws, Instance, Tensor, Tensor]:
         draws = Draws(self.seed)
-        weights, size = drawn(draws, self.size), self.size
+        weights, size = drawn(draws, self.size, max(MAX_LEN, *self.lengths)), self.size
+        weights["head"]["head.weight"] *= self.loud
         model = ready(client, weights, size, early=self.early, keyword=self.keyword, training=self.training)
         source = tokens(draws, (self.batch, self.lengths[0]), size.src_vocab, size, padded=self.padded)
         target = tokens(draws, (self.batch, self.lengths[1]), size.tgt_vocab, size, padded=self.padded)
@@ -254,6 +256,9 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     three = Size(6, 11, 8, 3)
     single = Put(seed + 3, wide, batch=1, lengths=(1, 1), padded="none")
     lone = ("a batch of one", "a length of one")
+    lengths = (Draws(seed).length(), Draws(seed + 1).length())
+    long, many = Put(seed + 16, plain, 2, lengths), Put(seed + 17, plain, lengths[0], (3, 3))
+    words, loud = Put(seed + 18, Size(6, 530, 600)), Put(seed + 19, loud=100.0)
     anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
     made = [
         _one("its parameters", "parameters", Put(seed, early=True).parameters),
@@ -270,6 +275,12 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("decode, PAD at the end", "decoder masks", Put(seed + 5).decode),
         _one("decode, source as long as the target", "decoder masks", Put(seed + 6, lengths=(4, 4)).decode),
         _one("decode, PAD anywhere", "decoder masks", anywhere.decode),
+        _one("encode, a long sequence", "encoder mask", long.encode, "a long sequence"),
+        _one("encode, many sentences", "encoder mask", many.encode, "many sentences"),
+        _one("decode, a long sequence", "decoder masks", long.decode, "a long sequence"),
+        _one("decode, many sentences", "decoder masks", many.decode, "many sentences"),
+        _one("decode, a large vocabulary", "decode", words.decode, "wide vectors"),
+        _one("decode, large logits", "decode", loud.decode, "large numbers"),
         _one("encode with pad=3", "pad", Put(seed + 7, three).encode),
         _one("decode with pad=3", "pad", Put(seed + 7, three).decode),
         _one("forward", "forward", Put(seed + 8).forward),

@@ -16,7 +16,10 @@ from zoo.core.axes import AXES
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 
-SLOW = ("attention/flex",)  # traces its mask function at every call
+SLOW = (
+    "attention/flex",  # traces its mask function at every call
+    *(f"decoding/{name}" for name in ("beam", "min-p", "no-repeat", "nucleus", "sample")),
+)
 
 
 def marked(variant: Variant) -> object:

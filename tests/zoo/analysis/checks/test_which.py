@@ -27,6 +27,7 @@ PLAIN = {
     "    def tgt(self, tokens, num_queries): ...",
     "mask": "def encode(self, keep, dtype): ...\n    def decode(self, mask, num_keys): ...",
     "init": "def matrix(self, name, value): ...",
+    "assembly": "def __init__(self, parts): ...\n    def forward(self, tokens): ...",
     "loss": "def __init__(self, pad): ...\n    def forward(self, output, labels): ...",
     "schedule": "def __init__(self, steps, warmup): ...\n    def __call__(self, step): ...",
     "decoding": "def __call__(self, stepper, start, max_len, eos, pad): ...",
@@ -112,7 +113,7 @@ def test_the_only_class_of_a_file_need_not_be_named(file: Path) -> None:
     [
         ("", "name the class, as in {file}:ClassName; it has none."),
         ("class One: pass\nclass Two: pass", "name the class, as in {file}:One; it has One, Two."),
-        ("class (", "'{file}' is no Python"),
+        ("class (", "'{file}' is not valid Python"),
     ],
 )
 def test_otherwise_it_must_be(code: str, message: str, file: Path) -> None:
@@ -124,7 +125,7 @@ def test_otherwise_it_must_be(code: str, message: str, file: Path) -> None:
 
 def test_a_name_that_is_no_class_is_a_sentence(file: Path) -> None:
     file.write_text("Mine = 5")
-    with pytest.raises(ZooError, match=r"mine.py:Mine is no class"):
+    with pytest.raises(ZooError, match=r"mine.py:Mine is not a class"):
         find(get_registry(), f"{file}:Mine", "head")
     with pytest.raises(UnknownNameError, match="There is no class 'Other' in"):
         find(get_registry(), f"{file}:Other", "head")

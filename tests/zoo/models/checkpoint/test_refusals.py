@@ -16,7 +16,9 @@ from zoo.models.checkpoint import load_checkpoint, save_checkpoint
 
 
 def test_nothing_there_is_said(tmp_path: Path) -> None:
-    refused(tmp_path / "nowhere", "nowhere' is no checkpoint: there is no such directory", "zoo train --save")
+    refused(
+        tmp_path / "nowhere", "nowhere' is not a checkpoint: there is no such directory", "zoo train --save"
+    )
     refused(tmp_path, "there is no zoo.json in it")
 
 

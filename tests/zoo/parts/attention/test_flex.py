@@ -23,7 +23,11 @@ def pair() -> tuple[EagerAttention, FlexAttention]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "form"), [(kind, ("bool", "additive")[i % 2]) for i, kind in enumerate(MASKS)]
+    ("kind", "form"),
+    [
+        pytest.param(kind, ("bool", "additive")[i % 2], marks=[] if i % 6 == 0 else [pytest.mark.slow])
+        for i, kind in enumerate(MASKS)
+    ],
 )
 def test_the_kernel_equals_eager(kind: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without gradients, so that it runs on the CPU too; never the way round it."""

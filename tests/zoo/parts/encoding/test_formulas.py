@@ -103,7 +103,7 @@ def test_rotary_needs_pairs() -> None:
     with pytest.raises(ValueError, match="head_dim=3, but pairs are rotated: expected an even head_dim"):
         RotaryPositions(6, 9, num_heads=2)
     with pytest.raises(
-        CombinationError, match=r"encoding=rotary needs heads .* Use d_model=8. \(rule head-width"
+        CombinationError, match=r"encoding=rotary needs a head_dim .* Use d_model=8. \(rule head-width"
     ):
         build(make_blueprint(encoding="rotary", d_model=6, num_heads=2))
 

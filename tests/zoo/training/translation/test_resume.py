@@ -221,7 +221,7 @@ def test_a_new_run_overwrites_nothing(tmp_path: Path) -> None:
         check_new(run.folder)
     (tmp_path / "other").write_text("mine")
     for folder in (tmp_path, tmp_path / "other"):
-        with pytest.raises(ZooError, match="no run"):
+        with pytest.raises(ZooError, match="is not a run"):
             check_new(folder)
 
 

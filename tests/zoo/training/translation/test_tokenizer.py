@@ -205,9 +205,9 @@ class TestWhatCannotBeUsed:
 
     @pytest.mark.parametrize("text", ["\ud800", "ok \udfff"])
     def test_a_lone_surrogate(self, text: str) -> None:
-        with pytest.raises(ZooError, match="is no Unicode text"):
+        with pytest.raises(ZooError, match="is not valid Unicode"):
             trained().encode(text)
-        with pytest.raises(ZooError, match="is no Unicode text"):
+        with pytest.raises(ZooError, match="is not valid Unicode"):
             Subwords.train(["fine", text], 300)
 
     @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ class TestWhatCannotBeUsed:
         whole = path.read_bytes()
         for end in (1, len(whole) // 2, len(whole) - 3):
             path.write_bytes(whole[:end])
-            with pytest.raises(ZooError, match="This is no tokenizer"):
+            with pytest.raises(ZooError, match="This is not a tokenizer"):
                 Subwords.load(path)
 
     def test_merges_of_unknown_tokens(self, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ class TestWhatCannotBeUsed:
         content = json.loads(path.read_text(encoding="utf-8"))
         content["model"]["merges"].append(["nowhere", "found"])
         path.write_text(json.dumps(content), encoding="utf-8")
-        with pytest.raises(ZooError, match="This is no tokenizer"):
+        with pytest.raises(ZooError, match="This is not a tokenizer"):
             Subwords.load(path)
 
     def test_an_empty_vocabulary(self, tmp_path: Path) -> None:

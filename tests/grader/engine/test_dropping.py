@@ -1,0 +1,63 @@
+"""What is said of dropout: in particular whether each number is dropped for itself."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.engine.dropping import alike_along, drawn_again, dropping_facts
+
+AXES = ("sentences", "positions", "features")
+
+
+def gone(*shape: int, seed: int = 0, rate: float = 0.25) -> Tensor:
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < rate
+
+
+def test_numbers_dropped_for_themselves_are_never_taken_for_others() -> None:
+    for seed in range(300):
+        shape = ((40, 6, 16), (24, 4, 4), (8, 5, 3), (3, 70, 2), (2, 2, 2))[seed % 5]
+        shown = gone(*shape, seed=seed + 1000, rate=0.8)
+        drawn = gone(*shape, seed=seed, rate=(0.1, 0.25, 0.5, 0.9)[seed % 4])
+        assert alike_along(drawn, AXES) == "nowhere"
+        assert alike_along(drawn, AXES, shown) == "nowhere"
+
+
+@pytest.mark.parametrize("dim", range(3))
+def test_one_choice_for_all_is_seen_along_its_axis(dim: int) -> None:
+    shape = [40, 6, 16]
+    one = [1 if i == dim else n for i, n in enumerate(shape)]
+    for seed in range(20):
+        drawn = gone(*one, seed=seed).expand(shape)
+        assert alike_along(drawn, AXES) == f"along the {AXES[dim]}"
+        assert alike_along(drawn, AXES, gone(*shape, seed=seed, rate=0.7)) == f"along the {AXES[dim]}"
+
+
+def test_a_choice_of_two_axes_names_both() -> None:
+    assert alike_along(gone(40, 1, 1).expand(40, 12, 16), AXES) == "along the positions and the features"
+
+
+def test_nothing_or_all_dropped_is_no_choice() -> None:
+    for drawn in (torch.zeros(9, 9, 9).bool(), torch.ones(9, 9, 9).bool()):
+        assert alike_along(drawn, AXES) == "nowhere"
+
+
+def test_facts_look_at_what_is_shown_alone() -> None:
+    drawn = gone(40, 6, 16)
+    kept = (~drawn).double() / 0.75
+    shown = gone(40, 6, 16, seed=9, rate=0.5)
+    right = {
+        "share of the branch dropped": "0.25",
+        "factor of what is kept": "1.33",
+        "dropped": "number by number",
+        "one choice for all": "nowhere",
+    }
+    assert dropping_facts(kept, 0.25) == right
+    assert dropping_facts(torch.where(shown, kept, 7.0), 0.25, shown) == right
+
+
+def test_calls_are_told_apart() -> None:
+    assert drawn_again(torch.ones(3), torch.ones(3)) == "the same numbers"
+    assert drawn_again(torch.ones(3), torch.zeros(3)) == "other numbers"
+    assert drawn_again(None, torch.zeros(3)) == "other numbers"

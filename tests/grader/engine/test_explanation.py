@@ -1,0 +1,135 @@
+"""What a wrong value is, in words made of the right run: operations, axes, sizes, the names of steps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from grader.engine.explanation import Statement, Step, changed_part, in_common, variants
+from grader.engine.vocabulary import Sizes, Slot, arguments
+from tests import solution_file
+from tests.grader.engine.test_place import place
+
+
+def explained(exercise: str, old: str, new: str) -> tuple[str, str]:
+    """What is said of a solution with one change."""
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    assert old in text
+    found = place(exercise, text.replace(old, new))
+    assert found is not None
+    return found.value, found.expected
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "value", "expected"),
+    [
+        (
+            "feedforward",
+            "self.up(x).relu()",
+            "nn.functional.softplus(self.up(x))",
+            "softplus(x W1 + b1)",
+            "hidden layer: relu(x W1 + b1)",
+        ),
+        (
+            "norm",
+            "centred.square().mean",
+            "centred.square().sum",
+            "sum of deviations squared over dim -1 (features), which is 8 (d_model) times the right value",
+            "variance: mean of deviations squared over dim -1 (features)",
+        ),
+        (
+            "attention",
+            "scores.softmax(dim=-1)",
+            "scores.softmax(dim=-2)",
+            "softmax of scaled scores over dim -2 (queries)",
+            "weights: softmax of scaled scores over dim -1 (keys)",
+        ),
+        (
+            "attention",
+            " / math.sqrt(query.size(-1))",
+            "",
+            "softmax of Q K^T over dim -1 (keys)",
+            "weights: softmax of scaled scores over dim -1 (keys)",
+        ),
+        (
+            "masks",
+            "tokens != pad",
+            "tokens == pad",
+            "tokens == 0, the inverse of what is right",
+            "padding mask: tokens != 0",
+        ),
+        (
+            "masks",
+            "tokens: Tensor, pad: int = 0",
+            "tokens: Tensor, pad: int = 1",
+            "the default of `pad` is 1",
+            "0",
+        ),
+        (
+            "loss",
+            "ignore_index=pad",
+            "ignore_index=-100",
+            "cross_entropy(logits, target, ignore_index=-100)",
+            "cross_entropy(logits, target, ignore_index=0)",
+        ),
+        ("positions", "10000 **", "1000 **", "1000 ** ", "10000 ** "),  # in a constructor
+        ("training", "*row[::-1], EOS", "*row[::-1]", "the list of this line is [", ", 2]"),  # no tensor
+    ],
+)
+def test_operations_are_said_with_names_and_axes(
+    exercise: str, old: str, new: str, value: str, expected: str
+) -> None:
+    found = explained(exercise, old, new)
+    assert found[0].startswith(value)
+    assert found[1].startswith(expected) or found[1].endswith(expected)
+
+
+def test_a_gradient_that_ends_is_said_with_the_expression() -> None:
+    value, _ = explained("feedforward", ".relu())", ".relu().detach())")
+    assert value == "`self.up(x).relu().detach()` cuts off the gradient"
+
+
+def test_a_softmax_by_hand_is_seen_as_one() -> None:
+    """Nothing that goes before the last step is in a right run: a right step is varied until it fits."""
+    by_hand = "(scores.exp() / scores.exp().sum(-2, keepdim=True))"
+    value, expected = explained("attention", "scores.softmax(dim=-1)", by_hand)
+    assert "over dim -2 (queries)" in value
+    assert "over dim -1 (keys)" in expected
+
+
+def test_words_are_those_that_fit_in_all_scenarios() -> None:
+    sizes = [
+        Sizes({"x": (2, 5, 4)}, {"d_model": 4, "heads": 2}, ["x [B, T, D]"]),
+        Sizes({"x": (3, 9, 6)}, {"d_model": 6, "heads": 36}, ["x [B, T, D]"]),
+    ]
+    statements = [
+        [Statement(("x / ", one.number(one.numbers["d_model"] ** 0.5)), ("sum over ", one.dim(x, -1)))]
+        for one, x in zip(sizes, [(2, 5, 4), (3, 9, 6)], strict=True)
+    ]
+    assert in_common(statements)[1] == "sum over dim -1 (features)"
+    assert in_common([[Statement((Slot("16", ("a", "b")),), ())], [Statement((Slot("9", ("b",)),), ())]])[
+        0
+    ] == ("16 (b)")
+
+
+def test_right_steps_are_varied() -> None:
+    x = torch.tensor([[1.0, 2.0, 9.0], [4.0, -1.0, 3.0]])
+    step = Step("mean", (x,), {"dim": -1}, x.mean(-1))
+    said = {(op, kwargs.get("dim")) for op, _, kwargs, _, _ in variants(step)}
+    assert {("mean", -2), ("median", -1), ("sum", -1), ("std", -1)} <= said
+    negated = [out for *_, out, note in variants(step) if note == ", with the wrong sign"]
+    assert [torch.equal(one, -x.mean(-1)) for one in negated] == [True]
+
+
+@pytest.mark.parametrize("text", ["_, dim=", "_, '", "_, " + "(" * 200])
+def test_arguments_that_were_cut_off_are_none(text: str) -> None:
+    assert arguments(text) is None
+
+
+def test_a_change_of_a_line_is_shown_without_the_rest() -> None:
+    old, new = changed_part(
+        "    x = self.norm(a + b, dim=-2) * gain + shift", "    x = self.norm(a + b, dim=-1) * gain + shift"
+    )
+    assert "2" in old
+    assert "1" in new
+    assert "gain + shift" not in old

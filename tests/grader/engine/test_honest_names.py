@@ -1,0 +1,132 @@
+"""A name is given on evidence: numbers that a mistake changes, in exactly the scenarios in which it would."""
+
+from __future__ import annotations
+
+import importlib
+import math
+
+import pytest
+
+from grader.catalog import get_exercise
+from grader.core.failures import Named
+from grader.engine.grading import Grading
+from grader.engine.local import LocalSubmission
+from tests import solution_file
+
+
+def names(exercise: str, component: str, *changes: tuple[str, str]) -> list[Named]:
+    """What one component of a solution with changes is named."""
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    subject = importlib.import_module(f"{get_exercise(exercise).package}.suite.scenarios").SUBJECT
+    submission = LocalSubmission.from_source(text, filename=f"{exercise}.py")
+    findings, accounts = Grading(submission, subject, 3).explained(component, math.inf)
+    assert findings.wrong
+    return [account.named for account in accounts]
+
+
+POST = (
+    ("x = self.norm1(x + self.dropout(", "x = self.norm1(self.dropout("),
+    ("x = self.norm2(x + self.dropout(", "x = self.norm2(self.dropout("),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "condition"),
+    [
+        (POST, "residual-missing", "without norm='pre'"),
+        (
+            (("self_attention(x, x, x, src_mask)", "self_attention(x, x, x)"),),
+            "mask-not-passed",
+            "norm='post'",
+        ),
+    ],
+)
+def test_a_mistake_in_one_path_is_named_with_the_path(
+    changes: tuple[tuple[str, str], ...], name: str, condition: str
+) -> None:
+    (named,) = names("encoder", "EncoderLayer", *changes)
+    assert named.id == name
+    assert named.text.startswith("Only ")
+    assert condition in named.text
+
+
+KL_DIVERGENCE = """wide = logits.to(torch.promote_types(logits.dtype, torch.float32)).flatten(0, 1)
+    ids = target.flatten()
+    shares = torch.full_like(wide, smoothing / (wide.size(-1) - 2)).scatter(1, ids[:, None], 1 - smoothing)
+    shares[:, pad] = 0
+    keep = ids != pad
+    each = F.kl_div(wide.log_softmax(-1), shares, reduction="none").sum(-1)
+    return (each[keep].sum() / keep.sum()).to(logits.dtype)
+    loss = F.cross_entropy("""
+
+
+def test_two_mistakes_at_once_are_both_named() -> None:
+    start = "wide = logits.to(torch.promote_types(logits.dtype, torch.float32))  # bfloat16 has no digits for a sum"
+    found = names("loss", "sequence_loss", (f"{start}\n    loss = F.cross_entropy(", KL_DIVERGENCE))
+    assert {one.id for one in found} == {"smoothing-shares-differ", "divergence-for-cross-entropy"}
+
+
+def test_two_mistakes_of_attention_are_both_named() -> None:
+    missing = (" / math.sqrt(query.size(-1))", ""), ("if mask is None:", "if True:")
+    found = names("attention", "scaled_dot_product_attention", *missing)
+    assert {one.id for one in found} == {"missing-scale", "mask-ignored"}
+
+
+@pytest.mark.parametrize(
+    ("exercise", "component", "old", "new"),
+    [
+        ("norm", "LayerNorm", "x.to(torch.promote_types(x.dtype, torch.float32))", "x.half().float()"),
+        ("feedforward", "FeedForward", "self.down(hidden)", "self.down(hidden.half().to(x.dtype))"),
+        (
+            "attention",
+            "scaled_dot_product_attention",
+            "return weights @ value, weights",
+            "return weights.half().to(value.dtype) @ value, weights.half().to(value.dtype)",
+        ),
+    ],
+)
+def test_half_precision_is_no_factor(exercise: str, component: str, old: str, new: str) -> None:
+    (named,) = names(exercise, component, (old, new))
+    assert named.id == "low-precision"
+    assert "3 digits" in named.text
+
+
+def test_a_small_difference_is_not_called_a_change_in_place() -> None:
+    half = ("wide = logits.to(", "wide = logits.half().to(")
+    assert "argument-changed-in-place" not in {one.id for one in names("loss", "sequence_loss", half)}
+
+
+@pytest.mark.parametrize("residual", ["", "x + "])
+def test_parameters_too_many_are_described(residual: str) -> None:
+    made = "self.down = nn.Linear(d_ff, d_model)"
+    (named,) = names(
+        "feedforward",
+        "FeedForward",
+        (made, f"{made}\n        self.inner = nn.LayerNorm(d_model)"),
+        ("self.down(hidden)", f"self.inner({residual}self.down(hidden))"),
+    )
+    assert named.id == "extra-parameters"
+    assert "inner: a norm's gain and bias [8]" in named.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("nn.Linear(d_ff, d_model)", "nn.Linear(d_model, d_ff)"), ("self.up(x).relu()", "x.relu()")],
+)
+def test_errors_alone_are_no_evidence_for_two_mistakes(old: str, new: str) -> None:
+    assert names("feedforward", "FeedForward", (old, new)) == []
+
+
+def test_what_is_wrong_in_train_mode_is_named_by_its_cause() -> None:
+    """Not by the mode, where the list has the mistake."""
+    dropped = (
+        ("x = self.norm1(x + self.dropout(", "x = self.dropout(self.norm1(x + "),
+        (
+            "x = self.norm2(x + self.dropout(",
+            "x = self.dropout(self.norm2(x + ",
+        ),
+    )
+    assert [one.id for one in names("encoder", "EncoderLayer", *dropped)] == ["dropout-on-result"]

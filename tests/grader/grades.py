@@ -1,0 +1,22 @@
+"""Grades of code that runs in this process, without the training test."""
+
+from __future__ import annotations
+
+from grader.author.matrix import WITHOUT_TRAINING
+from grader.catalog import get_exercise, get_exercises
+from grader.core.results import Result
+from grader.core.submission import Submission
+from grader.run.session import Session
+from tests.grader.right import right_files
+
+RIGHT = [(name, title) for name in get_exercises() for title in right_files(name)]
+
+
+def graded(exercise: str, submission: Submission, seed: int = 3) -> list[Result]:
+    return Session(get_exercise(exercise), lambda: submission, seed=seed).run(WITHOUT_TRAINING)
+
+
+def failures(results: list[Result]) -> dict[str, set[str]]:
+    """Ids of the mistakes named, by failed test."""
+    assert not [(r.name, r.message) for r in results if r.status == "error"]
+    return {r.name: {m.id for m in r.mistakes} for r in results if r.status == "failed"}
