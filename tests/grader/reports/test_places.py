@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import click
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.core.failures import Named
@@ -161,6 +161,7 @@ LETTERS = st.text(
 )
 
 
+@settings(max_examples=50)
 @given(LETTERS, LETTERS, LETTERS, LETTERS)
 def test_whatever_the_line_holds_the_page_is_safe_and_the_marks_fit(
     before: str, inside: str, after: str, other: str
