@@ -12,6 +12,7 @@ WIDTH = 80
 INDENT = "  "
 BEFORE = 12  # columns shown before the spot where a line is too long
 CUT = "..."
+_NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
 _NAME = re.compile(r"^([\w ^]+): ")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
@@ -71,11 +72,17 @@ def heading(spot: Spot) -> str:
     return f"line {spot.line}" + (f" ({note})" if note else "")
 
 
-def plain(spot: Spot, *, explained: bool = False) -> str:
-    """The place for platforms that show text as it is: the line and its source, then what is known."""
+def plain(spot: Spot, *, explained: bool = False, hidden: bool = False) -> str:
+    """The place for platforms that show text as it is: the line and its source, then what is known.
+
+    Args:
+        explained: the mistake has a name, which says the rest.
+        hidden: leave out what has numbers, which may be those of a hidden test.
+    """
     where = heading(spot)
     head = f"{where[0].upper()}{where[1:]}: {_cut(spot.source.strip(), 200)}"
-    return "\n".join([head, *([] if explained else sentences(spot))])
+    said = [] if explained else [one for one in sentences(spot) if not (hidden and _NUMBERS.search(one))]
+    return "\n".join([head, *said])
 
 
 def _labelled(line: int, text: str, start: int) -> str:

@@ -243,6 +243,19 @@ def test_every_format_has_the_line(name: str, result: Result, capsys: pytest.Cap
         assert (case.get("file"), case.get("line")) == ("attention.py", "7")
 
 
+@pytest.mark.parametrize("name", ["markdown", "gradescope", "exercism"])
+@pytest.mark.parametrize(
+    "words", ["`noam` returns 4.94e-07", "the list is [7, 9]", "it is 8e3", "it is 71234"]
+)
+def test_no_numbers_of_a_hidden_test_are_told(
+    name: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spot = replace(placed(), value=words, expected="weights: softmax over dim -1")
+    text = output(name, graded(replace(FAILED, where=spot)), capsys)[0]
+    assert words not in text
+    assert "Right: weights = softmax over dim -1" in text
+
+
 def test_github_gets_annotations_on_standard_error(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
