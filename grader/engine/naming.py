@@ -210,7 +210,7 @@ class Namer:
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof)
 
     def _two_at_once(self) -> list[Account]:
-        """Pairs, first around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
+        """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
         if all(self.findings.got[i].error is not None for i in self.findings.wrong):
             return []  # two errors are easily alike
         near = self._near  # whose answers do not count
@@ -224,13 +224,11 @@ class Namer:
                     return self._pair(pair)
         return []
 
-    def _starts(self, found: Sequence[Candidate]) -> Iterator[Candidate]:
-        near = {id(c) for c in found}
-        yield from found
-        ids = {c.mistakes[0].id for c in found}
+    def _starts(self, near: Sequence[Candidate]) -> Iterator[Candidate]:
+        yield from near
+        ids = {c.mistakes[0].id for c in near}
         for base in range(1, len(self._known.bases)):
             yield from (c for c in self._singles(base) if c.mistakes[0].id in ids)
-        yield from (c for c in self._singles(0) if id(c) not in near)
 
     @cached_property
     def _near(self) -> list[Candidate]:
