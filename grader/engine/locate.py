@@ -52,6 +52,7 @@ MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 EDITING_S = 1.5  # of CPU, ...
 TRACING_S = 1.5  # ... and before that
+NARROW = 2  # lines with wrong values, where nothing else speaks for a place
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -160,8 +161,8 @@ class Locator:
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_EDITS // 2 if sure else MOST_EDITS
         line = self._undone(wrong, lines, most)
-        if line is None:
-            return best
+        if line is None:  # a wrong line is worse than none
+            return None if best is not None and best.why == "value" and not best.evidence else best
         if best is None or best.place.line != line:
             other = next((one for one in (best.lines if best else ()) if one != line), None)
             why = "value" if best is None else best.why
@@ -169,7 +170,7 @@ class Locator:
         return replace(best, proved=True, evidence="edited")
 
     def _late(self) -> bool:
-        return time.process_time() > self._end
+        return time.process_time() > self._end or time.monotonic() > self._deadline
 
     def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> int | None:
         """The line in which a small change makes wrong results right."""
@@ -373,7 +374,11 @@ class Locator:
             found = replace(found, other=line)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
-        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        wrong_lines = {
+            flow.events[i].place.line for i in flow.reaching - flow.vindicated if flow.is_right(i) is False
+        }
+        narrow = len(wrong_lines) <= NARROW and (blamed.event in flow.reaching or not flow.reaching)
+        evidence = "patched" if blamed.proved else "alike" if alike else "narrow" if narrow else ""
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:

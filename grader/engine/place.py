@@ -62,7 +62,8 @@ class Where:
         proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
         evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
-            does, "alike" if a right run did the same with the same values and got something else, or "".
+            does, "alike" if a right run did the same with the same values and got something else, "narrow" if hardly
+            any other line has wrong values, or "".
         agreed: how many scenarios have this place.
     """
 
@@ -619,7 +620,8 @@ def refs(item: Plain) -> Iterator[Ref]:
 def first_wrong(flow: Flow) -> int | None:
     """The event to blame for a wrong value."""
     suspects = flow.suspects()
-    return next((one for one in suspects if one in flow.reaching), suspects[0] if suspects else None)
+    reaching = [one for one in suspects if one in flow.reaching or not flow.reaching]
+    return reaching[0] if reaching else None
 
 
 def downstream(flow: Flow, index: int) -> list[int]:
@@ -661,7 +663,7 @@ def other_default(flow: Flow) -> Where | None:
             if plain and value != right[name]:
                 line = flow.source.default(event.place.line, name)
                 if line is not None:
-                    return Where(Place(line, line), "value")
+                    return Where(Place(line, line), "value", evidence="alike")
     return None
 
 
