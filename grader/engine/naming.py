@@ -214,12 +214,12 @@ class Namer:
         if all(self.findings.got[i].error is not None for i in self.findings.wrong):
             return []  # two errors are easily alike
         near = self._near  # whose answers do not count
-        limit = self._known.asked + PAIR_ANSWERS
         order = self.findings.order()
-        for first in self._starts(near):
-            for pair in self._pairs(first):
+        for akin, answers in ((True, PAIR_ANSWERS // 3), (False, PAIR_ANSWERS)):
+            limit = self._known.asked + answers
+            for pair in (pair for first in self._starts(near) for pair in self._pairs(first, akin=akin)):
                 if self._known.asked > limit or time.monotonic() > self._deadline:
-                    return []
+                    break
                 if self._first([pair], order) is not None:
                     return self._pair(pair)
         return []
@@ -243,12 +243,16 @@ class Namer:
         found = [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
         return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))
 
-    def _pairs(self, first: Candidate) -> Iterator[Candidate]:
-        """A mistake and every other: made after it, and for one that is near before it too."""
+    def _pairs(self, first: Candidate, *, akin: bool) -> Iterator[Candidate]:
+        """A mistake and others: made after it, and for one that is near before it too.
+
+        Args:
+            akin: those of its own theme, which are in one file; else all others.
+        """
         mine = first.mistakes[0]
         near = any(first is one for one in self._near)
         for other in self.mistakes:
-            if other is mine:
+            if other is mine or (other.patch.__module__ == mine.patch.__module__) != akin:
                 continue
             for steps in other.variants(first.steps):
                 yield Candidate((mine, other), steps, self._known)
