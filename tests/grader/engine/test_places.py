@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise
 from grader.core.results import Result
 from grader.core.spots import Lines, in_file
@@ -21,7 +22,6 @@ from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Scenario
 from grader.run.session import Session
 from tests import solution_file
-from tests.grader.exercises.test_kill_matrix import WITHOUT_TRAINING
 
 RIGHT = solution_file("feedforward").read_text(encoding="utf-8")
 NAMED = RIGHT.replace(".relu()", ".sigmoid()")
