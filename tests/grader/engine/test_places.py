@@ -146,7 +146,8 @@ def submitted(text: str = PLUGIN) -> LocalSubmission:
 
 def test_a_plugin_s_exercise_has_places(subject: Subject) -> None:
     found = Grading(submitted(), subject, 0).places("levelled", PLUGIN)
-    assert (found[""].line, found[""].expected) == (5, "")
+    assert found[""].line == 5
+    assert found[""].expected.startswith("maximum")
 
 
 def test_a_right_file_of_a_plugin_s_exercise_has_none(subject: Subject) -> None:
