@@ -34,7 +34,7 @@ def explained(exercise: str, old: str, new: str) -> tuple[str, str]:
             "norm",
             "centred.square().mean",
             "centred.square().sum",
-            "sum of deviations squared over dim -1 (features), which is 8 (d_model) times the right value",
+            "sum of deviations squared over dim -1 (features), which is 5 (d_model) times the right value",
             "variance: mean of deviations squared over dim -1 (features)",
         ),
         (
