@@ -201,7 +201,8 @@ def synthetic_class(folder: Path, exercises: str, **options: Any) -> None:
 
     \b
     Example:
-      zoo dev class demo --students 300 --seed 1 && zoo class grade demo/submissions --roster demo/roster.csv
+      zoo dev class demo --students 300 --seed 1
+      zoo class grade demo/submissions --roster demo/roster.csv
     """
     from grader.classroom.synthetic import write_class
 

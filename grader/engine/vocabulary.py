@@ -55,7 +55,6 @@ LAYERS = {
     "linear": "linear layer",
     "layer_norm": "layer norm",
     "embedding": "embedding",
-    "dropout": "dropout",
 }
 SILENT = frozenset(
     {"clone", "to", "float", "double", "type", "contiguous", "long", "type_as", "requires_grad_"}
@@ -248,6 +247,9 @@ class Speaker:
             return (before, *wrapped, after)
         if op in ("tensor", "as_tensor"):
             return ("a tensor of a list",)
+        if op == "dropout" and of:
+            on = kwargs.get("training", args[2] if len(args) > 2 else True)
+            return ("dropout of ", *first, "" if on else " switched off")
         if op in LAYERS and of:
             return (f"{LAYERS[op]} of ", *(of[1] if op == "embedding" and len(of) > 1 else first))
         if op == "getitem" and len(args) > 1:

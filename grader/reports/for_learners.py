@@ -36,7 +36,7 @@ def message_for_learners(result: Result) -> str:
             for m in result.mistakes
         )
     shown = result.where is not None and re.search(rf"\bline {result.where.line}\b", result.message)
-    place = f"\n{plain(result.where)}" if result.where is not None and not shown else ""
+    place = f"\n{plain(result.where, hidden=True)}" if result.where is not None and not shown else ""
     if _NUMBERS.search(result.message):
         return f"Wrong result. Run `zoo grade` on your own machine to see an example.{place}"
     return f"{result.message}{place}"

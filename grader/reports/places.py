@@ -12,6 +12,8 @@ WIDTH = 80
 INDENT = "  "
 BEFORE = 12  # columns shown before the spot where a line is too long
 CUT = "..."
+_NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
+_NAME = re.compile(r"^([\w ^]+): ")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
 
@@ -31,6 +33,8 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
     lines = [line for _, some in sorted(shown.items()) for line in some]
     said = [] if explained else [*sentences(spot)]
     wrapped = [line for one in said for line in _fitting(one, WIDTH - start)]
+    if len(lines) + len(wrapped) > most:  # what it is and should be comes before what is right so far
+        wrapped = [_cut(one, WIDTH - start) for one in said[max(0, len(lines) + len(said) - most) :]]
     return [*lines, *(" " * start + line for line in wrapped)][:most]
 
 
@@ -44,9 +48,10 @@ def sentences(spot: Spot) -> Iterator[str]:
         else:
             yield "What goes into it is right."
     if spot.value and spot.expected:
-        yield f"This is {spot.value}; expected: {spot.expected}."
+        yield f"Yours: {spot.value}"
+        yield "Right: " + _NAME.sub(r"\1 = ", spot.expected)
     elif spot.value or spot.expected:
-        yield f"This is {spot.value}." if spot.value else f"Expected here: {spot.expected}."
+        yield f"{spot.value[0].upper()}{spot.value[1:]}." if spot.value else f"Right here: {spot.expected}."
     elif spot.why == "gradient":
         yield "The gradient does not get through here."
     elif spot.why == "omitted":
@@ -67,11 +72,17 @@ def heading(spot: Spot) -> str:
     return f"line {spot.line}" + (f" ({note})" if note else "")
 
 
-def plain(spot: Spot, *, explained: bool = False) -> str:
-    """The place for platforms that show text as it is: the line and its source, then what is known."""
+def plain(spot: Spot, *, explained: bool = False, hidden: bool = False) -> str:
+    """The place for platforms that show text as it is: the line and its source, then what is known.
+
+    Args:
+        explained: the mistake has a name, which says the rest.
+        hidden: leave out what has numbers, which may be those of a hidden test.
+    """
     where = heading(spot)
     head = f"{where[0].upper()}{where[1:]}: {_cut(spot.source.strip(), 200)}"
-    return "\n".join([head, *([] if explained else sentences(spot))])
+    said = [] if explained else [one for one in sentences(spot) if not (hidden and _NUMBERS.search(one))]
+    return "\n".join([head, *said])
 
 
 def _labelled(line: int, text: str, start: int) -> str:

@@ -64,8 +64,8 @@ FAULTS = (
     Fault(
         "core-cacheable-with-blank-rows",
         "zoo/core/plan.py",
-        'return all(part.capabilities["cacheable"] for part in parts) and not leaks',
-        'return all(part.capabilities["cacheable"] for part in parts)',
+        'all(p.capabilities["cacheable"] for p in parts) and not leaks',
+        'all(p.capabilities["cacheable"] for p in parts)',
         "decoding keeps keys where a blank row sees the future: other answers than without a cache",
     ),
     Fault(

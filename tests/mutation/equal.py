@@ -109,6 +109,7 @@ class Both:
 
     def __init__(self, base: LocalFunction, changed: LocalFunction | None, pair: Pair) -> None:
         self._base, self._changed, self._pair = base, changed, pair
+        self._drawn = isinstance(base, LocalInstance) and bool(base.parameters())  # first values are free
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._base, name)
@@ -122,7 +123,7 @@ class Both:
         method: str = "",
     ) -> Outcome:
         changed = self._changed
-        if changed is not None:
+        if changed is not None and not self._drawn:
             for other in varied([list(args), dict(kwargs or {})], self._pair.draw):
                 found = [
                     value_of(one, other, method, seed) for one, seed in ((self._base, 0), (self._base, 1))
@@ -139,6 +140,7 @@ class Both:
 
     def load(self, values: Mapping[str, Tensor]) -> None:
         self._on_both(lambda one: one.load(values))
+        self._drawn = False
 
     def train(self, mode: bool = True) -> None:
         self._on_both(lambda one: one.train(mode))

@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,18 +23,14 @@ from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise
 from grader.core.mutation import Mutant
 from grader.core.results import Result
-from grader.core.submission import SubmissionError
-from grader.core.value_trace import Place
 from grader.engine.grading import Subject, answer_key
 from grader.engine.local import LocalSubmission
-from grader.engine.locate import Locator
-from grader.engine.place import Where
 from grader.run.session import Session
 from tests.mutation.equal import Compared
 
 OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
-ENDLESS_S = 15.0  # CPU time to answer all scenarios, or to find the place; right files take less than one
-ALL_S = 90.0  # with the search for a name
+ENDLESS_S = 15.0  # CPU time for all tests, with no names and places; right files take less than one
+ALL_S = 90.0  # with names and places
 EQUAL = 10_000  # answers in which a survivor is compared with its base, ...
 EQUAL_S = 3.0  # ... or for so much CPU time
 UNCHANGED = "none"
@@ -53,10 +49,10 @@ class Row:
         said: in what other words it was explained, "" if in none.
         place: "right", "wrong", "none", or "" for one that is not killed.
         lines: that are shown.
-        why: of the place, see `Where`; "endless" for one that does not end, "slow place" and "slow" where the place,
-            or the mistake, was looked for too long.
+        why: of the place, see `Spot`; "endless" for one that does not end, "slow" where its name or its place was
+            looked for too long.
         proved: with right values there, the result was right.
-        seconds: of CPU, for the tests and the search for the mistake; what was computed for others is used again.
+        seconds: of CPU, for the tests, names and places; what was computed for others is used again.
         equal: on how many answers one that is not killed agrees with its base; "" for one that is killed. Where it
             differs: the first scenario.
         change: the changed line.
@@ -118,95 +114,78 @@ def measure(
     }  # fmt: skip
     if cold:
         answer_key.cache_clear()
-    begun = time.process_time()
     with quiet():
         try:
-            component, where = located(exercise, mutant.text, seed)
-            why = where.why if where else ""
-        except SlowPlaceError as error:
-            component, where, why = str(error), None, "slow place"
+            with at_most(ENDLESS_S):
+                failed = unpassed(
+                    graded(exercise, mutant.text, seed, {"naming_budget_s": 0, "locating_budget_s": 0})
+                )
         except TooLongError:
             return Row(killed=True, place="none", why="endless", said="does not end", **row)
-        try:
-            with at_most(ALL_S):
-                results = graded(exercise, mutant.text, seed, name=name)
-        except TooLongError:
-            return Row(killed=True, place=verdict(original, mutant, where), why="slow", seconds=ALL_S, **row)
-        row["seconds"] = round(time.process_time() - begun, 2)
-        failed = [one for one in results if one.status != "passed"]
-        if not failed and not component:
+        if not failed:
             equal = "" if mutant.operator == UNCHANGED else compared(exercise, original, mutant.text, seed)
             return Row(killed=False, equal=equal, **row)
+        begun = time.process_time()
+        try:
+            with at_most(ALL_S):
+                budgets = {"naming_budget_s": ALL_S * 10 if name else 0, "locating_budget_s": ALL_S * 10}
+                failed = unpassed(graded(exercise, mutant.text, seed, budgets))
+        except TooLongError:
+            return Row(killed=True, place="none", why="slow", seconds=ALL_S, **row)
+        row["seconds"] = round(time.process_time() - begun, 2)
+    spot = next((result.where for result in failed if result.where is not None), None)
+    lines = [line for line in (spot.line, spot.other) if line] if spot else []
     return Row(
-        killed=bool(failed),
-        by=failed[0].name if failed else "",
+        killed=True,
+        by=failed[0].name,
         named=" ".join(dict.fromkeys(one.id for result in failed for one in result.mistakes)),
         said=said_of(failed),
-        place=verdict(original, mutant, where),
-        lines=" ".join(map(str, where.lines)) if where else "",
-        why=why,
-        proved=str(where.proved) if where else "",
+        place=verdict(original, mutant, lines),
+        lines=" ".join(map(str, lines)),
+        why=spot.why if spot else "",
+        proved=str(spot.proved) if spot else "",
         **row,
     )
 
 
-def located(exercise: str, text: str, seed: int) -> tuple[str, Where | None]:
-    """The first component that is wrong, "" if none is, and the place of the mistake.
-
-    Raises:
-        TooLongError: the scenarios are not answered, or (SlowPlaceError) no place is found in time.
-    """
-    with torch.random.fork_rng(devices=[]):
-        try:
-            with at_most(ENDLESS_S):
-                locator = Locator(submission_of(exercise, text), text, subject_of(exercise), seed)
-                found = ((name, locator.wrong(name)) for name in get_exercise(exercise).components)
-                component, wrong = next(((name, wrong) for name, wrong in found if wrong), ("", []))
-            if not wrong:
-                return "", None
-            try:
-                with at_most(ENDLESS_S):
-                    return component, locator.place(wrong)
-            except TooLongError:
-                raise SlowPlaceError(component) from None
-        except SubmissionError as error:
-            return "load", Where(Place(error.line, error.line), "error") if error.line else None
-
-
-def graded(exercise: str, text: str, seed: int, *, name: bool) -> list[Result]:
-    """The results of all tests but training ones."""
+def graded(exercise: str, text: str, seed: int, budgets: Mapping[str, float]) -> list[Result]:
+    """The results of all tests but training ones, with so much time for names and places."""
     session = Session(
         get_exercise(exercise),
         lambda: submission_of(exercise, text),
         source=text,
         seed=seed,
-        **({} if name else {"naming_budget_s": 0.0}),  # type: ignore[arg-type]
+        **budgets,  # type: ignore[arg-type]
     )
     return session.run(WITHOUT_TRAINING)
 
 
+def unpassed(results: Sequence[Result]) -> list[Result]:
+    """Those that did not pass; the failed ones first."""
+    return sorted((one for one in results if one.status != "passed"), key=lambda one: one.status != "failed")
+
+
 def said_of(failed: Sequence[Result]) -> str:
-    """What explains a failure beside a name: an error of the code's own, at its line, or words on the place."""
+    """What explains a failure beside a name: words on the place, or an error of the code's own at its line."""
     for result in failed:
-        explained = getattr(result, "explanation", "")
-        if explained:
-            return str(explained)[:200]
         first = result.message.partition("\n")[0]
         if result.status == "error":
             return f"GRADER BROKE: {first}"[:200]
+        if result.where is not None and (result.where.value or result.where.expected):
+            return f"{result.where.value} | {result.where.expected}"[:200]
         if result.status == "failed" and (AT_A_LINE.search(result.message) or result.name == "load"):
             return first[:200]
     return ""
 
 
-def verdict(original: str, mutant: Mutant, where: Where | None) -> str:
+def verdict(original: str, mutant: Mutant, lines: Sequence[int]) -> str:
     """Whether the changed line is among those that are shown; for a statement left out, the one before or after."""
-    if where is None:
+    if not lines:
         return "none"
     right = set(range(mutant.line, mutant.end_line + 1))
     if mutant.operator in OMITTED:
         right |= _neighbours(original, mutant)
-    return "right" if right & set(where.lines) else "wrong"
+    return "right" if right & set(lines) else "wrong"
 
 
 def _neighbours(original: str, mutant: Mutant) -> set[int]:
@@ -239,10 +218,6 @@ def changed_line(original: str, mutant: Mutant) -> str:
 
 class TooLongError(Exception):
     """The time is used up."""
-
-
-class SlowPlaceError(TooLongError):
-    """Something is wrong in a component, and where is not found in time."""
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ def compared(exercise: str, old: str, new: str, enough: int = 60) -> tuple[str, 
         ("feedforward", "self.up(x).relu()", "self.up(x).clamp(min=0)"),
         ("feedforward", "nn.Linear(d_model, d_ff)", "nn.Linear(d_model, d_ff, True)"),
         ("loss", "dim=1)", "dim=-1)"),
+        ("positions", "0.02 * torch.randn", "0.03 * torch.randn"),
     ],
 )
 def test_what_changes_nothing_is_equal(exercise: str, old: str, new: str) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from grader.core.mutation import Mutant
-from grader.core.value_trace import Place
-from grader.engine.place import Where
 from tests import solution_file
 from tests.mutation.__main__ import counts, main, read, table
 from tests.mutation.measure import UNCHANGED, Row, measure, verdict
@@ -62,27 +60,24 @@ def test_one_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_that_raises_says_where() -> None:
     row = of("self.up(x)", "self.upp(x)")
     assert (row.killed, row.place, row.why) == (True, "right", "error")
-    assert "AttributeError" in row.said
+    assert "raises" in row.said
 
 
 @pytest.mark.parametrize(
     ("operator", "shown", "found"),
     [
-        ("", (3, None), "right"),
+        ("", (3,), "right"),
         ("", (9, 3), "right"),
-        ("", (2, None), "wrong"),
-        ("statement left out", (2, None), "right"),
-        ("statement left out", (5, None), "right"),
+        ("", (2,), "wrong"),
+        ("statement left out", (2,), "right"),
+        ("statement left out", (5,), "right"),
         ("statement left out", (6, 1), "wrong"),
     ],
 )
-def test_the_changed_line_is_the_right_place(
-    operator: str, shown: tuple[int, int | None], found: str
-) -> None:
+def test_the_changed_line_is_the_right_place(operator: str, shown: tuple[int, ...], found: str) -> None:
     text = "a = 1\nb = 2\nc = 3\n\nd = 4\ne = 5\n"
-    where = Where(Place(shown[0], shown[0]), "value", other=shown[1])
-    assert verdict(text, Mutant(operator, 3, 3, text), where) == found
-    assert verdict(text, Mutant(operator, 3, 3, text), None) == "none"
+    assert verdict(text, Mutant(operator, 3, 3, text), shown) == found
+    assert verdict(text, Mutant(operator, 3, 3, text), ()) == "none"
 
 
 def test_counts_leave_out_what_changes_nothing() -> None:

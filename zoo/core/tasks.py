@@ -50,4 +50,5 @@ def get_task(name: str) -> Task:
 def zoo_tasks() -> tuple[Task, ...]:
     return (
         Task("reverse", "spell English words backwards", "zoo.training.tasks.reverse:Reverse", "reverse"),
+        Task("copy", "copy English words, letter by letter", "zoo.training.tasks.copying:Copy", "reverse"),
     )

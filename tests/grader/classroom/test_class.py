@@ -161,6 +161,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_a_hostile_class_with_real_judges(zoo: Zoo, tmp_path: Path) -> None:
     put(tmp_path / "in", HOSTILE)
     (tmp_path / "in" / "huge").mkdir()

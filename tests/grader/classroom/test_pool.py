@@ -199,6 +199,7 @@ def test_states() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_is_restarted_too_often_is_stopped() -> None:
     source = b"import os\nfrom torch import Tensor\n" + b"\n".join(
         b"def %s(*args, **kwargs):\n    os._exit(%d)" % (name.encode(), place)

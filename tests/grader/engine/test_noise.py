@@ -23,7 +23,7 @@ from tests.grader.noisy import Noisy
 from tests.grader.right import right_files
 
 NAMES = list(get_exercises())
-DEAR = ("encoder", "decoder", "kv_cache")
+DEAR = ("encoder", "decoder", "decoding", "kv_cache")
 EPS = torch.finfo(torch.float32).eps
 
 

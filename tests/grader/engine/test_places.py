@@ -92,6 +92,7 @@ def test_a_right_file_has_no_place_and_is_not_recorded(monkeypatch: pytest.Monke
     assert {(one.status, one.where) for one in results} == {("passed", None)}
 
 
+@pytest.mark.slow
 def test_mistakes_of_two_classes_have_two_places() -> None:
     text = solution_file("positions").read_text(encoding="utf-8")
     before, added, after = text.rpartition("x + self.table")
@@ -147,7 +148,7 @@ def submitted(text: str = PLUGIN) -> LocalSubmission:
 def test_a_plugin_s_exercise_has_places(subject: Subject) -> None:
     found = Grading(submitted(), subject, 0).places("levelled", PLUGIN)
     assert found[""].line == 5
-    assert found[""].expected.startswith("maximum")
+    assert found[""].value != found[""].expected
 
 
 def test_a_right_file_of_a_plugin_s_exercise_has_none(subject: Subject) -> None:

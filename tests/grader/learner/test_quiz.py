@@ -17,6 +17,8 @@ from grader.run.run import Request
 from tests import solution_file
 from zoo.core.errors import ZooError
 
+pytestmark = pytest.mark.usefixtures("commands_share_a_sandbox")
+
 
 def run(file: Path, *arguments: str, typed: str | None = None) -> Run:
     return CliRunner().invoke(quiz, [str(file), "--seed=1", *arguments], input=typed, catch_exceptions=False)

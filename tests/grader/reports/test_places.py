@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import click
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.core.failures import Named
@@ -36,7 +36,7 @@ class Attention:
 LINES = Lines(SOURCE)
 RAW = Spot(
     7, 7, 12, 34, other=6, called_from=(11,), last_right=6, last_value="scores", value="softmax over dim -2",
-    expected="softmax over dim -1", proved=True,
+    expected="weights: softmax over dim -1", proved=True,
 )  # fmt: skip
 NAMED = Named("softmax-over-queries", "The softmax runs over the queries.", "softmax(QK)", "Look.")
 
@@ -88,7 +88,8 @@ def test_the_page_shows_the_line_the_spot_and_what_is_right() -> None:
         "  line 7   p = scores.softmax(dim=-2)\n"
         "               ^^^^^^^^^^^^^^^^^^^^^^\n"
         "           Right so far: scores (line 6).\n"
-        "           This is softmax over dim -2; expected: softmax over dim -1.\n"
+        "           Yours: softmax over dim -2\n"
+        "           Right: weights = softmax over dim -1\n"
         "    expected 1\n"
     ) in text
 
@@ -113,6 +114,12 @@ def test_another_line_is_shown_in_the_order_of_the_file() -> None:
         lines = place_lines(placed(replace(RAW, other=other, last_right=None)))
         assert lines[place].startswith(f"  line {other}   ")
         assert len(lines) <= 5
+
+
+def test_what_it_is_and_should_be_comes_before_what_is_right_so_far() -> None:
+    wordy = placed(replace(RAW, other=8, value="a " * 90, expected="b " * 90))
+    lines = [line.strip()[:6] for line in place_lines(wordy)]
+    assert lines == ["line 7", "^" * 6, "line 8", "Yours:", "Right:"]
 
 
 def test_something_missing_lies_between_two_lines() -> None:
@@ -154,6 +161,7 @@ LETTERS = st.text(
 )
 
 
+@settings(max_examples=50)
 @given(LETTERS, LETTERS, LETTERS, LETTERS)
 def test_whatever_the_line_holds_the_page_is_safe_and_the_marks_fit(
     before: str, inside: str, after: str, other: str
@@ -209,7 +217,7 @@ def test_json_has_the_place_of_each_failure_and_each_mistake(capsys: pytest.Capt
         "other": 6,
         "last_right": {"line": 6, "value": "scores"},
         "value": "softmax over dim -2",
-        "expected": "softmax over dim -1",
+        "expected": "weights: softmax over dim -1",
         "proved": True,
     }
     assert [test["where"] for test in found["tests"]] == [None, where]
@@ -233,6 +241,19 @@ def test_every_format_has_the_line(name: str, result: Result, capsys: pytest.Cap
         case = ET.fromstring(text).find("testsuite/testcase")
         assert case is not None
         assert (case.get("file"), case.get("line")) == ("attention.py", "7")
+
+
+@pytest.mark.parametrize("name", ["markdown", "gradescope", "exercism"])
+@pytest.mark.parametrize(
+    "words", ["`noam` returns 4.94e-07", "the list is [7, 9]", "it is 8e3", "it is 71234"]
+)
+def test_no_numbers_of_a_hidden_test_are_told(
+    name: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spot = replace(placed(), value=words, expected="weights: softmax over dim -1")
+    text = output(name, graded(replace(FAILED, where=spot)), capsys)[0]
+    assert words not in text
+    assert "Right: weights = softmax over dim -1" in text
 
 
 def test_github_gets_annotations_on_standard_error(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from grader.sandbox.process import Limits
 from grader.sandbox.sandbox import Sandbox
 from tests import ROOT, solution_file
 
+pytestmark = pytest.mark.usefixtures("commands_share_a_sandbox")
 TEMPLATE = ROOT / "exercises" / "attention.py"
 SOLUTION = solution_file("attention")
 
@@ -32,18 +31,6 @@ def run(*arguments: object) -> Result:
 def as_json(*arguments: object) -> tuple[int, Any]:
     result = run(*arguments, "--format=json")
     return result.exit_code, json.loads(result.stdout)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One for all grades, so that torch is imported once for their workers."""
-    with Sandbox() as one:
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def _one_sandbox(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> None:
-    monkeypatch.setattr("grader.sandbox.sandbox.Sandbox", lambda asked: contextlib.nullcontext(sandbox))
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from grader.cli.trace import trace
 from tests import solution_file, template_file
 from zoo.core.errors import ZooError
 
+pytestmark = pytest.mark.usefixtures("commands_share_a_sandbox")
+
 
 def listing(*arguments: object, columns: int = 80) -> str:
     done = CliRunner().invoke(

@@ -240,6 +240,7 @@ def test_a_worker_killed_while_a_model_is_trained_and_when_it_is_asked_again(ben
         assert killed(bench, "feedforward", at, WHENS[i % 2], only)
 
 
+@pytest.mark.slow
 def test_the_fork_server_killed_in_the_middle_of_a_grade(bench: Bench) -> None:
     messages = bench.messages("masks")
     for i, at in enumerate(some(messages, 4)[:-1]):

@@ -144,6 +144,7 @@ def zoo(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_the_report_says_which() -> None:
     solution = str(solution_file("attention"))
     done = zoo("grade", solution, solution, "--exercise=attention", "--only=shape", "--format=json")

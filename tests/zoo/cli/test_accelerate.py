@@ -73,6 +73,7 @@ def test_training_is_accelerated_and_what_is_saved_is_plain(
     assert tricks(load_checkpoint(tmp_path / "model")[0]) == []
 
 
+@pytest.mark.slow
 def test_a_translator_is_trained_and_scored_accelerated_and_saved_plain(
     zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -241,7 +241,8 @@ class Mine(EagerAttention):
 
 
 @pytest.mark.parametrize(
-    "command", ["build", "check", pytest.param("compare --jobs=2", marks=pytest.mark.slow)]
+    "command",
+    ["build", *(pytest.param(one, marks=pytest.mark.slow) for one in ("check", "compare --jobs=2"))],
 )
 def test_what_a_part_prints_is_not_in_the_json(command: str, shell: Zoo, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PRINTS)

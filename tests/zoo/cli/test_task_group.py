@@ -128,6 +128,7 @@ def test_tasks_and_the_options_of_both_are_completed(shell: Zoo) -> None:
     assert completed(shell, "zoo train --task=translate --train-s") == ["plain,--train-src"]
 
 
+@pytest.mark.slow
 def test_threads_are_as_many_as_asked_for(
     zoo: Zoo, tmp_path: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ def both(steps: Steps, change: Callable[[Tensor], Any]) -> list[Steps]:
     source="jadore801120/attention-is-all-you-need-pytorch#19",
 )
 def causal_missing(steps: Steps) -> list[Steps]:
-    return both(steps, torch.ones_like)
+    return [*both(steps, torch.ones_like), replace(steps, join=lambda _causal, padding: padding)]
 
 
 @mistake(

@@ -183,4 +183,5 @@ def padding_missing(steps: Steps) -> list[Steps]:
     return [
         in_padding(steps, torch.ones_like),
         only_in_decoder(steps, lambda tokens, pad: torch.ones_like(padding(tokens, pad))),
+        replace(steps, join=lambda causal, _padding: causal),
     ]

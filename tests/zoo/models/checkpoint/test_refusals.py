@@ -50,7 +50,7 @@ def test_no_permission_is_said(saved: Path, monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_damaged_index_is_said(saved: Path, content: bytes) -> None:
     (saved / "zoo.json").write_bytes(content)
-    refused(saved, "zoo.json is damaged or no checkpoint")
+    refused(saved, "zoo.json is damaged or not a checkpoint")
 
 
 def test_a_newer_format_is_said(saved: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_newer_format_is_said(saved: Path) -> None:
 @pytest.mark.parametrize("blueprint", [None, {}, {"format": 1, "choices": 3, "sizes": {}}])
 def test_a_damaged_blueprint_is_said(saved: Path, blueprint: object) -> None:
     edit(saved, lambda index: index.update(blueprint=blueprint))
-    refused(saved, "cannot be built", "no blueprint")
+    refused(saved, "cannot be built", "not a blueprint")
 
 
 @pytest.mark.parametrize("length", [0, 4, 100, -1])

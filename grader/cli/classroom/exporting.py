@@ -1,0 +1,88 @@
+"""`zoo class export`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from grader.cli.classroom.shared import exercise_option, gradebook_option
+from grader.cli.options import OneOf
+from zoo.cli.text import counted, wrapped
+
+
+def _formats() -> Iterable[str]:
+    from grader.classroom.exports import FORMATS
+
+    return FORMATS
+
+
+@click.command()
+@click.argument("form", type=OneOf("format", _formats), metavar="FORMAT")
+@exercise_option
+@click.option(
+    "--template",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Export of the platform to fill in.",
+)
+@click.option(
+    "--column", default="", help="Column of the template to fill in (default: the exercise's name)."
+)
+@click.option("--anonymous", is_flag=True, help="Replace names, emails and ids.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write; for gradescope, a folder."
+)
+@gradebook_option
+def export(
+    form: str,
+    exercise: str | None,
+    template: Path | None,
+    column: str,
+    anonymous: bool,
+    output: Path | None,
+    path: Path,
+) -> None:
+    """Export the grades in the FORMAT of a platform.
+
+    \b
+    grades       one row per final grade
+    canvas       gradebook import of Canvas (with --template, fills it in)
+    moodle       offline grading worksheet of Moodle (the same)
+    gradescope   one results.json per student
+    nbgrader     the columns of `nbgrader export`
+    submissions, tests, mistakes
+                 one row per submission, test, or mistake
+    json         everything
+
+    \b
+    Examples:
+      zoo class export grades -o grades.csv
+      zoo class export canvas --template Grades-CS101.csv --exercise attention --column "Homework 1" -o upload.csv
+      zoo class export mistakes --anonymous -o mistakes.csv
+    """
+    from grader.classroom.exports import FORMATS, Choice
+    from grader.classroom.gradebook import Gradebook
+    from zoo.core.files import reporting_os_errors, write_whole
+
+    if template is not None and form not in ("canvas", "moodle"):
+        raise click.UsageError(f"--template is for canvas and moodle, not for {form}.")
+    if column and (template is None or exercise is None):
+        raise click.UsageError("--column needs --template and --exercise.")
+    with Gradebook(path) as book:
+        made = FORMATS[form](book, Choice(exercise or "", template, column, anonymous))
+    if isinstance(made, str):
+        if output is None:
+            click.echo(made, nl=False)
+            return
+        with reporting_os_errors(f"'{output}' was not written"):
+            write_whole(output, made.encode("utf-8"))
+        click.echo(wrapped(f"Wrote '{output}'."))
+        return
+    if output is None:
+        raise click.UsageError(f"{form} writes several files: pass a folder with --output.")
+    with reporting_os_errors(f"'{output}' was not written"):
+        output.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            write_whole(output / name, text.encode("utf-8"))
+    click.echo(wrapped(f"Wrote {counted(len(made), 'file')} to '{output}'."))

@@ -1,0 +1,236 @@
+"""`zoo class grade` and `zoo class regrade`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.cli.classroom.shared import SHOWN, STATES, grading_options, show_unplaced
+from grader.cli.options import OneOf, exercise_names
+from grader.core.results import GraderBrokenError
+from zoo.cli.text import counted, print_json, wrapped
+from zoo.core.errors import ZooError
+
+if TYPE_CHECKING:
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.grading import Settings, Tally
+
+
+GRADER_BROKEN = 3
+INTERRUPTED = 130
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--roster", type=click.Path(path_type=Path, dir_okay=False), help="CSV file of the students.")
+@click.option(
+    "--exercise",
+    type=OneOf("exercise", exercise_names),
+    metavar="NAME",
+    help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be graded; write nothing.")
+@grading_options
+@click.pass_context
+def grade(
+    ctx: click.Context,
+    /,
+    folder: Path,
+    roster: Path | None,
+    exercise: str | None,
+    dry_run: bool,
+    path: Path,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Grade new submissions in FOLDER.
+
+    Recognizes one folder per student, downloads from Moodle and Canvas, exports from Gradescope, clones of GitHub
+    Classroom, nbgrader folders, and files named STUDENT_EXERCISE.py. Run the same command again after an
+    interruption, or when more files have arrived: nothing is graded twice.
+
+    Exit codes: 0 all files graded, 1 a file needs a decision (the grader failed on it, or ran out of time), 2 usage
+    error, 3 the grader cannot run, 130 interrupted.
+
+    \b
+    Examples:
+      zoo class grade downloads/ --roster roster.csv --jobs 8
+      zoo class grade downloads/ --skip training
+      zoo class grade week3/ --exercise attention
+    """
+    from grader.catalog import get_exercises
+    from grader.classroom.discovery import describe, discover
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.grading import record
+    from grader.classroom.roster import read_roster
+
+    settings = _settings(options)
+    people = read_roster(roster) if roster is not None else None
+    found = discover(folder, get_exercises(), exercise or "")
+    if not as_json:
+        click.echo(wrapped(describe(found)))
+        for note in (people.notes if people else ())[:SHOWN]:
+            click.echo(wrapped(note))
+        show_unplaced(found.unplaced)
+    if dry_run:
+        if as_json:
+            print_json(
+                {
+                    "submissions": [
+                        {
+                            "student": one.owner.name,
+                            "exercise": one.exercise,
+                            "path": one.path,
+                            "layout": one.layout,
+                        }
+                        for one in found.submissions
+                    ],
+                    "unplaced": [dict(zip(("path", "reason"), one, strict=True)) for one in found.unplaced],
+                }
+            )
+        return
+    if not found.submissions:
+        raise ZooError(f"'{folder}' has no submission that can be graded.")
+    with Gradebook(path, write=True) as book:
+        book.back_up()
+        tally = record(book, found, people)
+        for note in tally.notes[:SHOWN] if not as_json else ():
+            click.echo(wrapped(note))
+        _run(ctx, book, settings, options["seed"], None, False, as_json, tally)
+
+
+@click.command(short_help="Regrade after a change of tests, torch or sandbox.")
+@click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
+@click.option(
+    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
+)
+@click.option("--student", metavar="STUDENT", help="Only this student.")
+@click.option("--since", metavar="WHEN", help="Only files graded at or after this time ('2026-03-01 12:00').")
+@click.option("--force", is_flag=True, help="Include files that the current version has already graded.")
+@grading_options
+@click.pass_context
+def regrade(
+    ctx: click.Context,
+    /,
+    failed: bool,
+    exercise: str | None,
+    student: str | None,
+    since: str | None,
+    force: bool,
+    path: Path,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Grade the files in the gradebook again, after a change of tests, torch or sandbox.
+
+    The gradebook contains the files, so the submissions folder is not needed. Earlier grades are kept.
+
+    \b
+    Examples:
+      zoo class regrade
+      zoo class regrade --exercise attention --only-failed
+      zoo class regrade --student anna@uni.example --force
+    """
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.grading import to_regrade
+    from grader.classroom.late import read_deadline
+
+    settings = _settings(options)
+    when = read_deadline(since) if since else None
+    with Gradebook(path, write=True) as book:
+        book.back_up()
+        of = int(book.find_student(student)["id"]) if student else None
+        again = to_regrade(book, exercise=exercise or "", student=of, failed=failed, since=when)
+        _run(ctx, book, settings, options["seed"], again, force, as_json, None)
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    from grader.catalog import CATEGORIES
+    from grader.classroom.grading import Settings
+    from grader.classroom.pool import Limits
+
+    skipped = set(options["skip"].split(",")) if options["skip"] else set()
+    left = tuple(one for one in CATEGORIES if one not in skipped)
+    if not left:
+        raise ZooError("--skip leaves no test to run.")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Settings(
+        options["device"],
+        options["sandbox"],
+        left,
+        options["strict"] or options["old_strict"],
+        options["jobs"] or cores,
+        Limits(grade_s=options["time_limit"], tries=options["tries"]),
+    )
+
+
+def _run(
+    ctx: click.Context,
+    book: Gradebook,
+    settings: Settings,
+    seed: int | None,
+    again: Iterable[tuple[str, str]] | None,
+    force: bool,
+    as_json: bool,
+    tally: Tally | None,
+) -> None:
+    """Grade with a progress bar, print the outcome, and exit."""
+    from tqdm import tqdm
+
+    from grader.classroom.grading import grade as grade_class
+
+    bar = tqdm(disable=None, leave=False, unit="file")
+
+    def progress(_outcome: object, done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    try:
+        with bar:
+            tally = grade_class(
+                book, settings, seed=seed, again=again, force=force, tally=tally, progress=progress
+            )
+    except KeyboardInterrupt:
+        click.echo(
+            "\nInterrupted. Finished grades are in the gradebook; run the same command to continue.", err=True
+        )
+        ctx.exit(INTERRUPTED)
+    except GraderBrokenError as error:
+        click.echo(wrapped(f"Internal error of the grader, not of the files: {error}"), err=True)
+        ctx.exit(GRADER_BROKEN)
+    if as_json:
+        print_json(
+            {
+                "new": tally.new,
+                "known": tally.known,
+                "graded_before": tally.before,
+                "by_another_version": tally.other_version,
+                "states": tally.states,
+                "needs_a_person": tally.needs_a_person,
+                "notes": tally.notes,
+            }
+        )
+    else:
+        _print_tally(tally)
+    ctx.exit(1 if tally.needs_a_person else 0)
+
+
+def _print_tally(tally: Tally) -> None:
+    new = sum(tally.states.values())
+    click.echo(wrapped(f"{counted(new, 'file')} graded now, {tally.before:,} before."))
+    for state, count in sorted(tally.states.items()):
+        if state != "graded":
+            click.echo(wrapped(f"{counted(count, 'file')} {STATES[state]}."))
+    if tally.other_version:
+        click.echo(
+            wrapped(
+                f"{counted(tally.other_version, 'file')} graded before by another version of the grader, or with other "
+                "settings; run `zoo class regrade` to update them."
+            )
+        )
+    if tally.needs_a_person:
+        click.echo(wrapped("`zoo class status` lists what needs a decision."))

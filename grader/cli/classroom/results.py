@@ -1,0 +1,207 @@
+"""`zoo class status`, `show` and `misconceptions`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.cli.classroom.shared import (
+    SHOWN,
+    STATES,
+    exercise_option,
+    format_number,
+    gradebook_option,
+    json_option,
+    show_unplaced,
+)
+from grader.core.results import clean
+from zoo.cli.text import bold, columns, counted, print_json, wrapped
+
+
+@click.command()
+@gradebook_option
+@json_option
+def status(path: Path, as_json: bool) -> None:
+    """Show results, and what needs a decision.
+
+    \b
+    Example:
+      zoo class status
+    """
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.overview import summarize
+
+    with Gradebook(path) as book:
+        found = summarize(book)
+    if as_json:
+        print_json(found)
+        return
+    click.echo(
+        wrapped(
+            f"{counted(found['students'], 'student')} ({found['in_roster']} in the roster), "
+            f"{counted(found['submissions'], 'submission')}, {counted(found['gradings'], 'grade')}, "
+            f"{found['cpu_hours'] * 60:.1f} CPU minutes."
+        )
+    )
+    if found["exercises"]:
+        rows = [("exercise", "students", "passed", "median", "of", "late", "states")]
+        for one in found["exercises"]:
+            states = ", ".join(
+                f"{count} {STATES.get(state, state)}"
+                for state, count in one["states"].items()
+                if state != "graded"
+            )
+            rows.append(
+                (
+                    one["exercise"],
+                    str(one["students"]),
+                    str(one["passed"]),
+                    format_number(one["median"]),
+                    format_number(one["max_points"]),
+                    str(one["late"]),
+                    states or "all graded",
+                )
+            )
+        click.echo(columns(rows))
+    if found["needs_a_person"]:
+        click.echo(bold("\nNeeds a decision"))
+        listed = found["needs_a_person"]
+        click.echo(columns([(one["student"], one["exercise"], one["reason"]) for one in listed[:SHOWN]]))
+        if len(listed) > SHOWN:
+            click.echo(f"  and {len(listed) - SHOWN} more; --json lists all.")
+    show_unplaced([(one["path"], one["reason"]) for one in found["unplaced"]])
+
+
+@click.command()
+@click.argument("student")
+@gradebook_option
+@json_option
+def show(student: str, path: Path, as_json: bool) -> None:
+    """Show attempts and points of one STUDENT.
+
+    STUDENT is a key, an email, an id, or part of a name.
+
+    \b
+    Example:
+      zoo class show anna
+    """
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.overview import describe_student
+
+    with Gradebook(path) as book:
+        found = describe_student(book, book.find_student(student))
+    if as_json:
+        print_json(found)
+        return
+    click.echo(bold(clean(f"{found['name'] or found['key']}  {found['email']}").rstrip()))
+    for one in found["exercises"]:
+        total = f"{format_number(one['points'])} of {format_number(one['max_points'])} points"
+        note = f" ({one['note']})" if one["note"] else ""
+        click.echo(f"\n{bold(one['exercise'])}: {total}, {STATES.get(one['state'], one['state'])}")
+        if note:
+            click.echo(wrapped(clean(note.strip()), "  "))
+        for attempt in one["attempts"]:
+            counts = " (counts)" if attempt["counts"] else ""
+            click.echo(
+                f"  attempt {attempt['attempt']}: {format_number(attempt['points'])} points, "
+                f"{STATES.get(attempt['state'], attempt['state'])}, {clean(attempt['path'], 200)}{counts}"
+            )
+            for mistake in attempt["mistakes"]:
+                place = f"line {mistake['line']}: " if mistake["line"] else ""
+                click.echo(wrapped(f"{mistake['id']}: {place}{mistake['text']}", "    "))
+
+
+@click.command()
+@exercise_option
+@click.option(
+    "--what",
+    type=click.Choice(["misconceptions", "exercises", "tests", "moves", "pairs", "attempts"]),
+    help="Print only this table.",
+)
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="Print the table of --what as CSV (default: misconceptions)."
+)
+@gradebook_option
+@json_option
+def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: Path, as_json: bool) -> None:
+    """Show common mistakes and hard exercises.
+
+    \b
+    Examples:
+      zoo class misconceptions
+      zoo class misconceptions --exercise attention --what moves
+      zoo class misconceptions --csv > mistakes.csv
+    """
+    from grader.classroom.exports import safe, write_table
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.misconceptions import find
+
+    with Gradebook(path) as book:
+        found = find(book, exercise or "")
+    data = found.as_object()
+    if as_json:
+        print_json(data if what is None else data[what])
+        return
+    if as_csv:
+        rows = data[what or "misconceptions"]
+        header = list(rows[0]) if rows else []
+        cells = (
+            [safe("; ".join(one) if isinstance(one, list) else one) for one in row.values()] for row in rows
+        )
+        click.echo(write_table([header, *cells]), nl=False)
+        return
+    for sentence in found.summary if what is None else ():
+        click.echo(wrapped(sentence))
+    for name, title, fields, flexible in _TABLES:
+        rows = data[name]
+        if what not in (None, name) or not rows:
+            continue
+        shown = rows if what == name else _worth_showing(name, rows)[:SHOWN]
+        if not shown:
+            continue
+        click.echo(f"\n{bold(title)}")
+        click.echo(
+            columns(
+                [
+                    [one.replace("_", " ") for one in fields],
+                    *([_format_cell(row[one], one) for one in fields] for row in shown),
+                ],
+                flexible,
+            )
+        )
+        if name == "misconceptions":
+            for row in shown[: SHOWN if what else 5]:
+                seen = f" See {', '.join(row['lines'][:2])}." if row["lines"] else ""
+                click.echo(wrapped(clean(f"{row['mistake']}: {row['text']}{seen}"), "    "))
+    if not data["exercises"]:
+        click.echo("No grades yet.")
+
+
+_TABLES = (
+    ("misconceptions", "Mistakes", ("exercise", "mistake", "students", "share", "now", "fixed", "points"), 1),
+    ("exercises", "Exercises", ("exercise", "students", "passed", "unwritten", "unloadable", "unnamed", "mean"), 0),
+    ("tests", "Uninformative tests", ("exercise", "title", "passed", "failed", "skipped", "verdict"), 1),
+    ("moves", "From one attempt to the next", ("exercise", "before", "after", "students"), 1),
+    ("pairs", "Mistakes made together", ("first", "second", "students", "expected"), 1),
+    ("attempts", "Attempts", ("exercise", "attempt", "students", "passed", "mean"), 0),
+)  # fmt: skip
+
+
+def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of interest: conspicuous tests, and attempts only if somebody has several."""
+    if name == "tests":
+        return [row for row in rows if row["verdict"] in ("never passes", "passes weaker files")]
+    if name == "attempts" and max(row["attempt"] for row in rows) == 1:
+        return []
+    return list(rows)
+
+
+def _format_cell(value: object, column: str) -> str:
+    if isinstance(value, float) and column in ("share", "mean"):
+        return f"{value:.0%}"
+    if column == "before" and not value:
+        return "failure without a name"
+    return f"{value:g}" if isinstance(value, float) else str(value)
