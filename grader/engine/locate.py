@@ -52,7 +52,8 @@ MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 EDITING_S = 1.5  # of CPU, ...
 TRACING_S = 1.5  # ... and before that
-NARROW = 2  # lines with wrong values, where nothing else speaks for a place
+NARROW = 1  # line with wrong values, where nothing else speaks for a place, ...
+NARROW_PLAIN = 3  # ... and with wrong lists and numbers
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -377,7 +378,8 @@ class Locator:
         wrong_lines = {
             flow.events[i].place.line for i in flow.reaching - flow.vindicated if flow.is_right(i) is False
         }
-        narrow = len(wrong_lines) <= NARROW and (blamed.event in flow.reaching or not flow.reaching)
+        most = NARROW if flow.events[blamed.event].kind == "call" else NARROW_PLAIN
+        narrow = len(wrong_lines) <= most and (blamed.event in flow.reaching or not flow.reaching)
         evidence = "patched" if blamed.proved else "alike" if alike else "narrow" if narrow else ""
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
