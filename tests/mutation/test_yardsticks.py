@@ -7,6 +7,9 @@ import pytest
 from tests.mutation.measure import Row, graded, identity, unpassed
 from tests.mutation.yardsticks import PAGE, YARDSTICKS, Yardstick, table, written
 
+# no difference in any answer, as the page says
+PASSES = {"a row of nothing but padding becomes NaN", "a view that needs contiguous memory"}
+
 
 @pytest.mark.parametrize("one", YARDSTICKS, ids=lambda one: f"{one.exercise} {one.cause}")
 def test_each_is_one_change_of_a_solution(one: Yardstick) -> None:
@@ -54,7 +57,11 @@ def test_tables_say_what_was_found() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", YARDSTICKS, ids=lambda one: f"{one.exercise} {one.cause}")
+@pytest.mark.parametrize(
+    "one",
+    [one for one in YARDSTICKS if one.cause not in PASSES],
+    ids=lambda one: f"{one.exercise} {one.cause}",
+)
 def test_each_is_killed(one: Yardstick) -> None:
     nothing = {"naming_budget_s": 0.0, "locating_budget_s": 0.0}
     assert unpassed(graded(one.exercise, one.mutant()[1].text, 0, nothing))
