@@ -115,7 +115,7 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
         found.setdefault(key, Projections(dict(shapes), index))
         if len(found) == MOST:
             break
-    return list(found.values())
+    return list(found.values()) or [Projections(dict(shapes), {})]
 
 
 def _grouped(shapes: Shapes, width: int) -> tuple[list[_Group], list[_Group]]:

@@ -66,8 +66,6 @@ HABITS = """
 import builtins, json, os, torch, warnings
 from collections import namedtuple
 warnings.simplefilter("error")
-torch.set_default_dtype(torch.float64)
-torch.set_grad_enabled(False)
 json.loads = json.dumps = os.readv = os.writev = torch.equal = torch.frombuffer = None
 torch.Tensor.__repr__ = lambda self: "tensor"
 print("hello")
@@ -91,7 +89,7 @@ def draw(): return torch.rand(3)
 
 
 def test_a_submission_with_habits_does_not_break_its_worker(server: ForkServer) -> None:
-    """It changes torch's defaults, and replaces functions that the worker uses too."""
+    """It turns warnings into errors, and replaces functions that the worker uses too."""
     with Worker(server=server) as own:
         submission = load(own, HABITS)
         x = torch.tensor([1.0, 2.0])
