@@ -501,7 +501,7 @@ def gradescope(book: Gradebook, choice: Choice) -> dict[str, str]:
         else:
             report = json.loads(zlib.decompress(packed))
             found = [
-                Result(**{**one, "mistakes": tuple(Named(**_known(Named, each)) for each in one["mistakes"])})
+                _placed(Result, {**one, "mistakes": tuple(_placed(Named, each) for each in one["mistakes"])})
                 for one in report.pop("results")
             ]
             grade = Grade(**{**report, "components": tuple(report["components"]), "results": tuple(found)})
@@ -514,6 +514,17 @@ def gradescope(book: Gradebook, choice: Choice) -> dict[str, str]:
             output["output"] = f"{output['output']} {clean(row['note'])}"
         files[f"{_file_name(person.ids.get('gradescope') or person.key)}.json"] = json.dumps(output, indent=2)
     return files
+
+
+def _placed(kind: Any, given: Mapping[str, Any]) -> Any:
+    """A result or a mistake, with its place."""
+    from grader.core.spots import Spot
+
+    spot, found = given.get("where"), None
+    if spot is not None:
+        lists = {name: tuple(value) for name, value in spot.items() if isinstance(value, list)}
+        found = Spot(**{"end_line": spot["line"], **_known(Spot, spot), **_known(Spot, lists)})
+    return kind(**{**_known(kind, given), "where": found})
 
 
 def _known(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,10 @@ In this folder:
 
     zoo watch          grade the current exercise on every save; press h there for a hint
     zoo grade          grade it once; `zoo grade FILE` grades another one
+    zoo trace FILE     show what each line computes, and the first wrong value
     zoo hint           show a hint; each call reveals more
     zoo progress       show what is solved
+    zoo quiz FILE      change one thing in your correct file and guess what happens
     zoo reset NAME     replace your file by a fresh copy (yours is renamed)
     zoo solution NAME  show our solution, once yours passes
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise
 from grader.engine.local import LocalSubmission
 from grader.engine.settings import CHANGED_SETTING
 from grader.run.session import Session
-from tests.grader.exercises.test_kill_matrix import WITHOUT_TRAINING, failures
+from tests.grader.exercises.test_kill_matrix import failures
 from tests.grader.rare import CASES, changed
 
 EVERY = 15  # all but every so many are slow

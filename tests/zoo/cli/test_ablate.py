@@ -70,7 +70,7 @@ def test_other_rules_are_not_to_be_broken(zoo: Zoo, tmp_path: Path) -> None:
         (["--num-heads=3"], "not divisible"),
         (["--src-vocab=9"], "--vocab-size"),
         (["--train-src=x"], "--train-tgt"),
-        ([f"--csv={tmp_path}"], "no regular file"),
+        ([f"--csv={tmp_path}"], "not a regular file"),
         (["--norm=,"], "one or more variants"),
     ):
         done = zoo(*line(tmp_path), *given, "--allow-mismatch")

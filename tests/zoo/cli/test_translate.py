@@ -131,7 +131,7 @@ def test_a_finished_run_resumes_to_nothing_and_takes_no_other_options(zoo: Zoo, 
     [
         ({"tgt": "one\ntwo\n"}, "12 lines and"),
         ({"src": "\n" * 12}, "there is no sentence pair"),
-        ({"src": "eins zwei drei " * 30 + "\n", "tgt": "one\n"}, "Use a larger --tokens"),
+        ({"src": "eins zwei drei " * 30 + "\n", "tgt": "one\n"}, "Use a larger --max-len"),
     ],
     ids=["misaligned", "empty", "too long"],
 )

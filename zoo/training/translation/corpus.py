@@ -120,7 +120,7 @@ def limited(corpus: Corpus, lengths: Sequence[tuple[int, int]], max_len: int) ->
     pairs = tuple(compress(corpus.pairs, short))
     if not pairs:
         raise ZooError(
-            f"All {len(short):,} sentence pairs have a side with more than {max_len} tokens. Allow more."
+            f"All {len(short):,} sentence pairs have a side with more than {max_len} tokens. Use a larger --max-len."
         )
     too_long = corpus.report.too_long + len(short) - len(pairs)
     return Corpus(pairs, replace(corpus.report, too_long=too_long))

@@ -92,7 +92,7 @@ class TakesAPackForARow(EagerAttention):
         return super().forward(query, key, value, mask)
 
 
-@wrong("attention", PACKED, "Packed, it gives something else in self-attention", packs=True)
+@wrong("attention", PACKED, "The packed result differs in self-attention", packs=True)
 class SubtractsTheMeanOfTheQueries(EagerAttention):
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = super().project(query, key, value)

@@ -93,7 +93,7 @@ class FillsWithALargeNumber(Base):
         return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(-1)
 
 
-@wrong("attention", BLANK, "holds NaN")
+@wrong("attention", BLANK, "contains NaN")
 class FillsWithInfinity(Base):
     def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         if mask is None or mask.dtype != torch.bool:

@@ -85,7 +85,7 @@ class AssertsWidth(EagerAttention):
         super().__init__(d_model, num_heads, dropout)
 
 
-@wrong("attention", ROWS, "A row alone gives something else")
+@wrong("attention", ROWS, "A row alone gives another result")
 class MixesRows(Base):
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
         return super().scores(q, k) - super().scores(q, k).mean(0)
@@ -116,7 +116,7 @@ class DetachedWeights(Base):
         return super().weights(scores, mask).detach()
 
 
-@wrong("attention", LARGE, "holds NaN")
+@wrong("attention", LARGE, "contains NaN")
 class NaiveExponential(Base):
     def weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         raised = scores.exp()

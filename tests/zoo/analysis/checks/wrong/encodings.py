@@ -138,7 +138,7 @@ class EncodingThatCountsFromTheStart(EncodingThatTellsNothing):
         return _FromTheStart(num_keys)
 
 
-@wrong("encoding", ROWS, "A row alone gives something else")
+@wrong("encoding", ROWS, "A row alone gives another result")
 class EncodingOfTheBatch(SinusoidalPositions):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         return super().forward(x, start) + x.mean(0)

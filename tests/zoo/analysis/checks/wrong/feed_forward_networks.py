@@ -32,7 +32,7 @@ class ThreeDimensionsOnly(ReluFeedForward):
         return super().forward(x)
 
 
-@wrong("feedforward", VECTOR, "A vector alone gives something else")
+@wrong("feedforward", VECTOR, "A vector alone gives another result")
 class NetworkOverTime(ReluFeedForward):
     def forward(self, x: Tensor) -> Tensor:
         return super().forward(x + x.mean(-2, keepdim=True))

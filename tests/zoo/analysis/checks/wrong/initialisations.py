@@ -29,7 +29,7 @@ class InitOfOne(XavierInit):
         value.fill_(0.1)
 
 
-@wrong("init", "fills biases and tables with finite numbers, or leaves them unchanged", "holds NaN")
+@wrong("init", "fills biases and tables with finite numbers, or leaves them unchanged", "contains NaN")
 class InitWithNan(XavierInit):
     def bias(self, name: str, value: Tensor, fan_in: int) -> None:
         value.fill_(float("nan"))

@@ -15,7 +15,7 @@ class MaskTurnedOnce(BoolMask):
         return ~keep
 
 
-@wrong("mask", "rejects a mask that it cannot represent", "nothing was said")
+@wrong("mask", "rejects a mask that it cannot represent", "without an error")
 class MaskAsLengths(BoolMask):
     def encode(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
         return keep.sum(-1, keepdim=True)

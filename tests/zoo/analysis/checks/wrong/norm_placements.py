@@ -75,7 +75,7 @@ class DeclaresPositionByPosition(MeanOfAll):
     pass
 
 
-@wrong("norm", ROWS, "A row alone gives something else")
+@wrong("norm", ROWS, "A row alone gives another result")
 class PlacementOfTheBatch(Placement):
     def step(self, x: Tensor, norm: nn.Module, sublayer: Sublayer) -> Tensor:
         return super().step(x, norm, sublayer) - x.mean(0)

@@ -29,7 +29,7 @@ class NormInFloat(OwnNorm):
         return super().forward(x).float()
 
 
-@wrong("norm-type", VECTOR, "A vector alone gives something else")
+@wrong("norm-type", VECTOR, "A vector alone gives another result")
 class NormOverTime(OwnNorm):
     def forward(self, x: Tensor) -> Tensor:
         return self.weight * (x - x.mean(-2, keepdim=True))
@@ -53,7 +53,7 @@ class NormAtRandom(OwnNorm):
         return super().forward(x) * torch.rand(1).to(x)
 
 
-@wrong("norm-type", "small, constant and zero vectors give finite outputs and gradients", "holds NaN")
+@wrong("norm-type", "small, constant and zero vectors give finite outputs and gradients", "contains NaN")
 class NormWithoutEps(OwnNorm):
     def forward(self, x: Tensor) -> Tensor:
         return self.weight * x / x.norm(dim=-1, keepdim=True)
