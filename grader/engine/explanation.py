@@ -211,6 +211,7 @@ class Explanations:
         self._subject, self._seed, self._source, self._solution = subject, seed, source, solution
         self._found: dict[Place, list[list[Statement]]] = {}
         self._edits: dict[int, tuple[str, str]] = {}  # by line
+        self._skipped: dict[Place, set[int | None]] = {}  # after which line a step before it is missing
         self._deadline = math.inf
         self.proof: Tensor | None = None
 
@@ -224,6 +225,7 @@ class Explanations:
         runs = right_runs(self._subject, scenario, free, text, exact=exact, seed=self._seed)
         explainer = Explainer(flow, found, runs, self._texts(scenario.component), self.proof, self._deadline)
         self._found.setdefault(found.place, []).append(explainer.statements())
+        self._skipped.setdefault(found.place, set()).add(explainer.skipped)
 
     def edited(self, line: int, text: str) -> None:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
@@ -241,6 +243,10 @@ class Explanations:
         if not expected and found.place.line in self._edits:
             old, new = self._edits[found.place.line]
             value, expected = value or f"`{_short(old)}`", f"`{_short(new)}`"
+        skipped = self._skipped.get(found.place, set())
+        after = next(iter(skipped)) if len(skipped) == 1 else None
+        if after is not None and after < found.place.line:
+            found = replace(found, why="omitted", other=after)
         return replace(found, value=value, expected=expected or found.expected)
 
     @staticmethod
@@ -300,6 +306,9 @@ class Explainer:
         texts: in which the shapes of arguments are written.
         expected: the right value that was proved to belong there, if any.
         deadline: of `time.process_time`.
+
+    Attributes:
+        skipped: the line where a right value was made, if the operation is right but another step comes before it.
     """
 
     def __init__(
@@ -313,6 +322,7 @@ class Explainer:
     ) -> None:
         self.flow, self.found, self.runs, self._expected = flow, found, runs, expected
         self._deadline = deadline
+        self.skipped: int | None = None
         self._signatures: dict[int, tuple[float, ...]] = {}
         given = [e for e in flow.events if e.kind == "given" and not e.callers]
         self._arguments = {
@@ -367,6 +377,8 @@ class Explainer:
         output = self.flow.outputs(index)[:1]
         numbers = self.flow.trace.values[output[0]].numbers if output else None
         best, score, run = self._counterpart(event, numbers)
+        if best is not None and score >= GOOD:
+            self.skipped = self._taken_too_early(index, best)
         alike = self._agreeing(event, best) if best is not None else frozenset()
         said = self._said(event, but=alike)
         right = self._right(run, best, but=alike) if best is not None and run is not None else None
@@ -385,6 +397,27 @@ class Explainer:
         ):
             more = (", with other parameters than belong here",)
         yield Statement((*said, *more), right[0])
+
+    def _taken_too_early(self, index: int, step: Step) -> int | None:
+        """The line of a right value that a right operation takes, if what it should take was never computed."""
+        event, values = self.flow.events[index], self.flow.trace.values
+        if canonical(event.name) != step.op:
+            return None
+        theirs = [x for x in _tensors((step.args, step.kwargs)) if x.numel() > 1]
+        mine = {v: x for v in event.inputs if (x := values[v].numbers) is not None and x.numel() > 1}
+        other = {v: x for v, x in mine.items() if not any(self._alike(x, y) for y in theirs)}
+        missing = [y for y in theirs if not any(self._alike(x, y) for x in mine.values())]
+        if len(other) != 1 or len(missing) != 1 or self._there(missing[0]):
+            return None
+        value, numbers = next(iter(other.items()))
+        if numbers.numel() != missing[0].numel() or not self._known(numbers):
+            return None
+        for before in reversed(self.flow.events[:index]):
+            held = {ref.value for item in before.names.values() for ref in refs(item)}
+            if before.frame == event.frame and before.kind == "line" and value in held:
+                return before.place.end_line
+        producer = self.flow.producer(value)
+        return None if producer is None else self.flow.events[producer].place.end_line
 
     def _behind(self, index: int) -> int:
         """The event that gave an input with one number everywhere, which counts as right but is no right value."""

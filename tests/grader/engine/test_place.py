@@ -196,3 +196,35 @@ def test_an_argument_that_is_changed_is_changed_there() -> None:
     )
     assert found is not None
     assert (found.place.line, found.why) == (line_of(text, "hidden ="), "in place")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "first", "last"),
+    [
+        (
+            "attention",
+            " / math.sqrt(query.size(-1))",
+            "",
+            "scores = query @",
+            "return scores.softmax(dim=-1)",
+        ),
+        (
+            "norm",
+            "centred * torch.rsqrt(variance + self.eps)",
+            "centred",
+            "normed = centred",
+            "self.gain * normed",
+        ),
+    ],
+)
+def test_a_step_that_is_missing_lies_between_two_lines(
+    exercise: str, old: str, new: str, first: str, last: str
+) -> None:
+    text = solution_file(exercise).read_text(encoding="utf-8").replace(old, new)
+    found = place(exercise, text)
+    assert found is not None
+    assert (found.why, found.other, found.place.line) == (
+        "omitted",
+        line_of(text, first),
+        line_of(text, last),
+    )
