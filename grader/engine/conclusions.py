@@ -73,7 +73,7 @@ TRAITS: dict[str, tuple[str, ...]] = {
 
 def first(findings: Findings) -> Named | None:
     """A name for what can be measured without doubt, whatever the exercise."""
-    return nothing(findings) or _extra(findings) or _imprecise(findings)
+    return nothing(findings) or extra(findings) or _imprecise(findings)
 
 
 def conclude(findings: Findings) -> Named | None:
@@ -123,7 +123,7 @@ def nothing(findings: Findings) -> Named | None:
     return None
 
 
-def _extra(findings: Findings) -> Named | None:
+def extra(findings: Findings) -> Named | None:
     """Parameters that do not belong to the class: by name and shape, and what they look like."""
     extra = next((findings.got[i].extra for i in findings.wrong if findings.got[i].extra), ())
     more = [i for i in findings.wrong if _own(findings.got[i].facts) > _own(findings.right[i].facts) > -1]

@@ -20,7 +20,7 @@ from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
 from grader.core.value_trace import Recordable
 from grader.engine.client import Client
-from grader.engine.conclusions import conclude, first
+from grader.engine.conclusions import conclude, extra, first, nothing
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
@@ -354,7 +354,7 @@ class Grading:
             left = [i for i in left if not any(i in a.scenarios for a in echoes)]
         if left and not (broken and broken.wrong):
             rest = replace(findings, wrong=left)
-            named = first(rest) or self.subject.conclude(rest) or conclude(rest)
+            named = nothing(rest) or extra(rest) or self.subject.conclude(rest) or conclude(rest)
             accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
         return findings, accounts
 

@@ -231,7 +231,8 @@ def test_code_that_has_to_be_stopped_is_a_failed_grade(
 ) -> None:
     worker = Sandbox.worker
     monkeypatch.setattr(Sandbox, "worker", lambda box, device: worker(box, device, Limits(request_s=2)))
-    code, found = as_json(written(text.format(function=FUNCTION)), "--quick")
+    function = "def scaled_dot_product_attention(query, key, value, mask=None):\n"
+    code, found = as_json(written(text.format(function=function)), "--quick")
     assert code == 1
     assert said in next(test["message"] for test in found["tests"] if test["status"] == "failed")
     assert all(test["status"] != "error" for test in found["tests"])

@@ -104,12 +104,20 @@ def with_lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids) ->
 
 
 @lru_cache(maxsize=256)
-def lasting(seed: int, longest: int, max_len: int) -> tuple[Weights, Tensor]:
-    """Weights, and three sentences whose ids are as likely as can be, the first of which has more than `longest`."""
+def lasting(seed: int, longest: int, max_len: int, search: Search | None = None) -> tuple[Weights, Tensor]:
+    """Weights, and three sentences whose ids are as likely as can be, the first of which has more than `longest`.
+
+    Args:
+        search: the beam search in which all readings agree on them; None for greedy decoding.
+    """
     draws = Draws(seed)
     while True:
         weights = clear(draws, USUAL, others=longest)
-        drawn = sentences(draws, USUAL, POOL, 4)
+        drawn = sentences(draws, USUAL, POOL if search is None else ASKED, 4)
+        if search is not None:
+            drawn = drawn[agreed(search.request(speller(weights), drawn), draws)[1]]
+        if len(drawn) < 3:
+            continue
         request = Request(speller(weights), drawn, max_len, USUAL.sos, USUAL.eos, USUAL.pad)
         lengths = torch.tensor([len(row) for row in rows(REFERENCE, request, greedy=True)])
         if int(lengths.max()) > longest > int(lengths.min()):

@@ -270,7 +270,7 @@ def _beam(seed: int) -> list[Scenario]:
             "a long row",
             BEAM,
             "limit",
-            _ask(BEAM, lambda: lasting(seed + 30, 32, 36), 2, 36),
+            _ask(BEAM, lambda: lasting(seed + 30, 32, 36, Search(2, 36, 0.6)), 2, 36),
             traits=frozenset({"a long sequence"}),
         ),
         *_other_ids(BEAM, lambda n, ids: _told(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
