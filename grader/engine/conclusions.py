@@ -67,6 +67,12 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "stored outside the cache, in the module or globally.",
         "Store all state in the cache. What does forward set on self, or change outside it?",
     ),
+    "sequences in turns": (
+        "sequences-mixed",
+        "A sequence gets correct results alone and after another one, but not alternating with it: some state is "
+        "stored outside the cache, in the module or globally.",
+        "Store all state in the cache. What does forward set on self, or change outside it?",
+    ),
     "keyword arguments": ("argument-names", "The code does not take its arguments by the names of the template."),
 }  # fmt: skip
 

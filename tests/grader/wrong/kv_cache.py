@@ -94,7 +94,7 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
             cache="""
         if cache is None:
             self.t = 0
-            cache = {"k": k.new_zeros(B, self.h, 64, self.d), "v": k.new_zeros(B, self.h, 64, self.d)}
+            cache = {"k": k.new_zeros(B, self.h, 999, self.d), "v": k.new_zeros(B, self.h, 999, self.d)}
         keys, values = cache["k"].clone(), cache["v"].clone()
         keys[:, :, self.t], values[:, :, self.t] = k[:, :, 0], v[:, :, 0]
         self.t += 1

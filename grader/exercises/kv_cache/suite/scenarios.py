@@ -156,7 +156,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("a batch of another size", "memory", _plain(seed + 9, (2, 3, 8), 2, method="again", others=4), other),
         _one(
             "two sequences in turns", "memory",
-            _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3), other,
+            _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3), other, "sequences in turns",
         ),
         _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
         _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),
