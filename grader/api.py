@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         one_token,
     )
     from grader.engine.client import Client, describe_outcome, in_words, parameter_facts
+    from grader.engine.conclusions import imprecise
     from grader.engine.contrast import alike, differing, same
     from grader.engine.draws import Draws, additive, causal
     from grader.engine.dropping import (
@@ -89,6 +90,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "SubmissionError",
         "one_token",
     ),
+    "grader.engine.conclusions": ("imprecise",),
     "grader.engine.contrast": ("alike", "differing", "same"),
     "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts"),
     "grader.engine.draws": ("Draws", "additive", "causal"),

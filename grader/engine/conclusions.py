@@ -79,7 +79,7 @@ TRAITS: dict[str, tuple[str, ...]] = {
 
 def first(findings: Findings) -> Named | None:
     """A name for what can be measured without doubt, whatever the exercise."""
-    return nothing(findings) or extra(findings) or _imprecise(findings)
+    return nothing(findings) or extra(findings) or imprecise(findings)
 
 
 def conclude(findings: Findings) -> Named | None:
@@ -164,7 +164,7 @@ def _looks(values: Sequence[Tensor]) -> str:
     return f"parameters of shape {', '.join(map(str, shapes[:4]))}"
 
 
-def _imprecise(findings: Findings) -> Named | None:
+def imprecise(findings: Findings) -> Named | None:
     """Nearly right in most cases, too large as often as too small: rounded on the way."""
     parts = [part for i in findings.wrong if (part := _rounding(findings, i)) is not None]
     if len(parts) < MOST * len(findings.wrong):

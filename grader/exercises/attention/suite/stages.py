@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.api import Findings, Named, Observation, differing, factor, made_of
+from grader.api import Findings, Named, Observation, differing, factor, imprecise, made_of
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import CLASS, FUNCTION, REFERENCE, ROLES, Call
 from grader.exercises.attention.suite.questions import NOT_FINITE, WORDS, Asking, Question
@@ -52,7 +52,7 @@ def conclude(findings: Findings) -> Named | None:
     whole = [i for i in findings.wrong if findings.got[i].error is None]
     if len(whole) < len(findings.wrong) or not groups & {"numbers", "bool masks", "additive masks", "leaks"}:
         return None
-    if _traited(findings):
+    if _traited(findings) or imprecise(findings) is not None:
         return None
     return _scaled(findings, component) or (_function if component == FUNCTION else _class)(findings)
 
