@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.options import OneOf, SomeOf, exercise_names
+from grader.cli.options import OneOf, SomeOf, exercise_option, sandbox_option
 from grader.cli.output import Reports, UnwrittenError
 from grader.core.results import GraderBrokenError
 from zoo.cli.text import wrapped
@@ -78,12 +78,7 @@ class Choices:
 
 @click.command(short_help="Grade a file and name its mistakes.")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
-@click.option(
-    "--exercise",
-    type=OneOf("exercise", exercise_names),
-    metavar="NAME",
-    help="Exercise to grade (default: inferred from the name of the file, or of its folder).",
-)
+@exercise_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31 - 1),
@@ -112,13 +107,7 @@ class Choices:
     is_flag=True,
     help="List passed tests too, and print each diagnosis in full.",
 )
-@click.option(
-    "--sandbox",
-    type=click.Choice(["auto", "strict", "process"]),
-    default="auto",
-    show_default=True,
-    help="Sandbox level; `auto` picks the strictest one available.",
-)
+@sandbox_option
 @click.option(
     "--no-library-attention",
     "strict",

@@ -72,3 +72,19 @@ def exercise_names() -> Iterable[str]:
     from grader.catalog import get_exercises
 
     return get_exercises()
+
+
+exercise_option = click.option(
+    "--exercise",
+    type=OneOf("exercise", exercise_names),
+    metavar="NAME",
+    help="Exercise the file is for (default: inferred from the name of the file, or of its folder).",
+)
+
+sandbox_option = click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "strict", "process"]),
+    default="auto",
+    show_default=True,
+    help="Sandbox level; `auto` picks the strictest one available.",
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.options import OneOf, exercise_names
+from grader.cli.options import exercise_option, sandbox_option
 from grader.core.results import clean
 from zoo.cli.text import bold, wrapped
 
@@ -22,24 +22,13 @@ MOST_SHOWN = 4  # tests that failed
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--exercise",
-    type=OneOf("exercise", exercise_names),
-    metavar="NAME",
-    help="Exercise the file is for (default: inferred from the file name).",
-)
+@exercise_option
 @click.option("--training", is_flag=True, help="Ask about the training test (slower).")
 @click.option("--show", is_flag=True, help="Show the answer without asking.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), help="Random seed of the change (default: random)."
 )
-@click.option(
-    "--sandbox",
-    type=click.Choice(["auto", "strict", "process"]),
-    default="auto",
-    show_default=True,
-    help="Sandbox level; `auto` picks the strictest one available.",
-)
+@sandbox_option
 def quiz(
     file: Path, exercise: str | None, training: bool, show: bool, seed: int | None, sandbox: Asked
 ) -> None:

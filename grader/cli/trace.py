@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.options import OneOf, exercise_names
+from grader.cli.options import exercise_option, sandbox_option
 from grader.core.results import clean
 from zoo.cli.text import bold, dim, width, wrapped
 
@@ -28,22 +28,11 @@ FIRST_WRONG = ">"
 @click.option(
     "--call", default="", metavar="CALL", help="A function or class of the exercise, or a call of your own."
 )
-@click.option(
-    "--exercise",
-    type=OneOf("exercise", exercise_names),
-    metavar="NAME",
-    help="Exercise the file is for (default: inferred from the file name).",
-)
+@exercise_option
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), help="Random seed of the inputs (default: random)."
 )
-@click.option(
-    "--sandbox",
-    type=click.Choice(["auto", "strict", "process"]),
-    default="auto",
-    show_default=True,
-    help="Sandbox level; `auto` picks the strictest one available.",
-)
+@sandbox_option
 def trace(file: Path, call: str, exercise: str | None, seed: int | None, sandbox: Asked) -> None:
     """Show what each line of FILE computes, and the first wrong value.
 

@@ -1,7 +1,7 @@
 """Says what a wrong value is and what belongs there, in the words of the right run.
 
-The operation that gave the wrong value is put beside the right one that it stands for: the step of a right run that
-has most in common with it (operation, inputs, shape). Where they have nothing in common, right steps are varied (over
+The operation that gave the wrong value is compared with its counterpart in a right run: the step that has most in
+common with it (operation, inputs, shape). Where they have nothing in common, right steps are varied (over
 another axis, with another activation or reduction, left out, done twice ...) until one gives a wrong value of the run.
 All words come from the operations, from the names of the reference's steps, and from sizes.
 """

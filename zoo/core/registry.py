@@ -204,7 +204,7 @@ class Variant:
 
     @property
     def is_file(self) -> bool:
-        """Return whether it stands for a class in a user's own file."""
+        """Return whether it is a class in a user's own file."""
         return self.path.partition(":")[0].endswith(".py")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from grader.cli.options import OneOf, SomeOf, exercise_names
+from grader.cli.options import OneOf, SomeOf, exercise_names, sandbox_option
 from grader.core.results import clean
 from zoo.cli.text import columns, counted, wrapped
 
@@ -66,13 +66,7 @@ def grading_options(command: Any) -> Any:
                 show_default=True,
                 help="Device that submissions run on.",
             ),
-            click.option(
-                "--sandbox",
-                type=click.Choice(["auto", "strict", "process"]),
-                default="auto",
-                show_default=True,
-                help="Sandbox level; auto picks the strictest one available.",
-            ),
+            sandbox_option,
             click.option(
                 "--no-library-attention",
                 "strict",

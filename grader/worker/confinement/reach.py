@@ -124,7 +124,7 @@ def _name(requirement: str) -> str:
 
 
 def _tops(found: importlib.metadata.Distribution) -> set[str]:
-    """Return what a distribution puts into the folder of packages. Told by two files, of which one is very long."""
+    """Return what a distribution puts into the folder of packages. Found in two files, one of them very long."""
     tops = set((found.read_text("top_level.txt") or "").split())
     if not tops:
         lines = (found.read_text("RECORD") or "").splitlines()
