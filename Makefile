@@ -12,7 +12,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install grade test test-slow test-all test-elsewhere check-exercises lint format docs gallery bench mutation clean
+.PHONY: help install install-ci grade test test-slow test-all test-elsewhere check-exercises lint format docs gallery bench bench-gpu mutation clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,6 +25,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt tests/plugin_example/pyprojec
 	@touch $@
 
 install: $(VENV)/.installed  ## create .venv with the project and its dependencies
+
+install-ci: install  ## add what the slow tests of pages, notebooks, engines and exports use
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ci]'
 
 grade: install  ## grade the shipped solution of the attention exercise, then the untouched template
 	$(BIN)/zoo grade grader/exercises/attention/solution.py
@@ -63,6 +66,10 @@ gallery: install  ## draw the pictures of docs/gallery.md
 bench: install  ## run the benchmarks; writes tests/bench/results.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench
+
+bench-gpu: install  ## run the benchmarks of a card; writes tests/bench/results-gpu.csv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m tests.bench.gpu
 
 mutation: install  ## grade 300 mutants of each exercise (SAMPLE=0: all); goes on with build/mutation.csv
 	$(BIN)/python -m tests.mutation --names --sample $(SAMPLE) --jobs $(JOBS) --output build/mutation.csv

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
+    from grader.engine.places import unrefused
     from grader.engine.projection_names import is_bias
     from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
@@ -107,6 +108,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.local": ("LocalSubmission",),
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),
+    "grader.engine.places": ("unrefused",),
     "grader.engine.projection_names": ("is_bias",),
     "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),

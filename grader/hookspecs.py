@@ -9,6 +9,7 @@ from zoo.core.hookspecs import hookspec
 
 if TYPE_CHECKING:
     from grader.catalog import Exercise, MistakeCollection
+    from grader.classroom.engines import Engine
     from grader.classroom.late import LateRule
     from grader.reports import ReportFormat
 
@@ -49,5 +50,16 @@ def zoo_late_rules() -> Iterable[LateRule]:  # type: ignore[empty-body]
 
     Returns:
         any number of `grader.classroom.late.LateRule`. A name that is taken already is an error of the
+        plugin that comes later, which is then skipped.
+    """
+
+
+@hookspec
+def zoo_engines() -> Iterable[Engine]:  # type: ignore[empty-body]
+    """Engines for `zoo class grade --engine`. Called once, when engines are first needed; must not import torch, or
+    what the engine uses.
+
+    Returns:
+        any number of `grader.classroom.engines.Engine`. A name that is taken already is an error of the
         plugin that comes later, which is then skipped.
     """

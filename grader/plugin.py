@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     import pluggy
 
     from grader.catalog import Exercise
+    from grader.classroom.engines import Engine
     from grader.classroom.late import LateRule
     from grader.reports import ReportFormat
+    from zoo.notebook import Magics
 
 
 @hookimpl
@@ -41,6 +43,13 @@ def zoo_extend_command(name: str, command: click.Command) -> None:
 
 
 @hookimpl
+def zoo_notebook(magics: Magics) -> None:
+    from grader.notebook import add_to
+
+    add_to(magics)
+
+
+@hookimpl
 def zoo_exercises() -> Iterable[Exercise]:
     from grader.exercises import built_in
 
@@ -50,6 +59,13 @@ def zoo_exercises() -> Iterable[Exercise]:
 @hookimpl
 def zoo_late_rules() -> Iterable[LateRule]:
     from grader.classroom.late import built_in
+
+    return built_in()
+
+
+@hookimpl
+def zoo_engines() -> Iterable[Engine]:
+    from grader.classroom.engines import built_in
 
     return built_in()
 
@@ -68,6 +84,7 @@ def zoo_reports() -> Iterable[ReportFormat]:
         ReportFormat(
             "json", "one JSON object (an array for several files)", "grader.reports.json:JsonReport"
         ),
+        ReportFormat("html", "a self-contained page for a browser", "grader.reports.html:HtmlReport"),
         ReportFormat("junit", "JUnit XML, for CI", "grader.reports.junit:JunitReport"),
         ReportFormat("markdown", "a page for an issue", "grader.reports.markdown:MarkdownReport"),
         ReportFormat(

@@ -16,6 +16,9 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch i
 
 import torch
 
+pytest.register_assert_rewrite("tests.browser")
+from tests.browser import browser, open_page  # noqa: E402, F401  fixtures for all tests
+
 torch.set_num_threads(1)
 if os.environ.get("ZOO_TEST_ONEDNN") == "off":
     torch.backends.mkldnn.enabled = False
@@ -54,7 +57,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where torch sees no CUDA device."""
+    """Mark what opens a browser as slow, and skip tests marked `gpu` where torch sees no CUDA device."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
     if torch.cuda.is_available():
         return
     for item in items:

@@ -35,8 +35,8 @@ TESTS = (
     "tests/grader/exercises/test_kill_matrix.py::test_reference_gets_all_points",
     "tests/grader/exercises/test_kill_matrix.py::test_right_file_passes",
     "tests/grader/engine/test_rounding.py",
-    "tests/grader/exercises/test_solutions_first.py",
-    "tests/grader/exercises/test_solutions_second.py",
+    "tests/grader/exercises/test_solutions_of_components.py",
+    "tests/grader/exercises/test_solutions_of_models.py",
     "tests/grader/worker",
 )
 NAMES = ("new", "secret", "x", "tmp", "test", "out", "exercises")

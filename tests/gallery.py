@@ -1,23 +1,25 @@
 """Draw the pictures of docs/gallery.md into docs/gallery/: `python -m tests.gallery`, or `make gallery`.
 
-A small model is trained first, for the pictures that need one. All of them together, on one sheet, are sheet.png.
+A small model is trained first, for the pictures that need one. All of them together, on one sheet, are sheet.png. Four
+pages are written beside them: a grade, all variants, a comparison, a training. `--pages` writes these alone.
 """
 
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from click.testing import CliRunner
 from matplotlib.figure import Figure
 from PIL import Image
 
 import zoo.draw
-from tests import ROOT
-from zoo.cli.root import make_cli
-from zoo.core.plugins import get_plugins
+from tests import ROOT, solution_file
 from zoo.draw.canvas import rendered
 
 FOLDER = ROOT / "docs" / "gallery"
@@ -38,13 +40,33 @@ def pictures(reverser: Path, other: Path) -> dict[str, Callable[[], Figure]]:
     }
 
 
+def zoo_in(folder: Path, *arguments: str, codes: tuple[int, ...] = (0,)) -> None:
+    """Run a command of the zoo in a folder."""
+    command = [sys.executable, "-c", "from zoo.cli import main; main()", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ZOO_PLUGINS": "grader"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        raise SystemExit(done.stdout + done.stderr)
+
+
+def pages(folder: Path) -> None:
+    """Write the pages; files that are graded and trained lie in `folder`."""
+    right = solution_file("attention").read_text(encoding="utf-8")
+    (folder / "attention.py").write_text(
+        right.replace("softmax(dim=-1)", "softmax(dim=-2)", 1), encoding="utf-8"
+    )
+    grade = ("--quick", "--seed", "1", "--format", "html", "-o", "grade.html")
+    zoo_in(folder, "grade", "attention.py", *grade, codes=(1,))
+    zoo_in(folder, "list", "--html", "variants.html")
+    zoo_in(folder, "compare", "--task=reverse", "--norm=pre,post", "--device=cpu", "--html", "compare.html")
+    zoo_in(folder, "train", "--device=cpu", "--save=run", "--score-every=50", "--html", "train.html")
+    for name in ("grade", "variants", "compare", "train"):
+        shutil.copy(folder / f"{name}.html", FOLDER)
+
+
 def train(folder: Path, *options: str) -> None:
     """Train on word reversal, and save the model in `folder`."""
-    done = CliRunner().invoke(
-        make_cli(get_plugins()), ["train", "--device=cpu", "--save", str(folder), *options]
-    )
-    if done.exit_code:
-        raise SystemExit(done.output)
+    zoo_in(folder.parent, "train", "--device=cpu", "--save", str(folder), *options)
 
 
 def sheet(images: list[Image.Image]) -> Image.Image:
@@ -66,6 +88,9 @@ def main() -> None:
     """Draw all of them."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
+        pages(Path(folder))
+        if "--pages" in sys.argv:
+            return
         reverser, other = Path(folder) / "pre-norm", Path(folder) / "post-norm"
         train(reverser)
         train(other, "--norm=post", "--schedule=cosine")

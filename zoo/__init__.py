@@ -28,6 +28,16 @@ __all__ = [
 ]
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext zoo` in a notebook: adds `%zoo COMMAND`, and `%%zoo EXERCISE` above a cell."""
+    import_module("zoo.notebook").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext zoo` in a notebook."""
+    import_module("zoo.notebook").unload(shell)
+
+
 def __getattr__(name: str) -> Any:
     """Import `zoo.library` when one of its names is first used."""
     if name not in __all__:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import hashlib
 import io
 import json
 import re
 import time
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,9 @@ from typing import Any
 
 from grader.classroom.finals import LATEST_GRADINGS
 from grader.classroom.gradebook import Gradebook
+from grader.classroom.names import Names
 from grader.classroom.roster import Matcher, Person, read_table
+from grader.classroom.stored import read_grade
 from grader.core.results import clean
 from zoo.core.errors import ZooError
 
@@ -81,32 +81,10 @@ class _Final:
         return None if self.row is None else self.row["points"]
 
 
-def _students(book: Gradebook, anonymous: bool) -> dict[int, Person]:
-    found = {}
-    for row in book.all("SELECT * FROM students ORDER BY key"):
-        person = Person(
-            row["key"],
-            row["name"],
-            row["email"],
-            row["section"],
-            json.loads(row["ids"]),
-            bool(row["in_roster"]),
-        )
-        found[row["id"]] = _masked(book, person) if anonymous else person
-    return dict(sorted(found.items(), key=lambda pair: pair[1].key)) if anonymous else found
-
-
-def _masked(book: Gradebook, person: Person) -> Person:
-    """A student under another name: always the same one in a gradebook, and none that can be looked up."""
-    digest = hashlib.sha256(f"{book.setting('salt')} {person.key}".encode()).hexdigest()
-    name = f"student-{digest[:8]}"
-    return Person(name, name, "", "", {}, person.in_roster)
-
-
 def _finals(
     book: Gradebook, choice: Choice
 ) -> tuple[dict[int, Person], list[str], dict[tuple[int, str], Row]]:
-    students = _students(book, choice.anonymous)
+    students = Names(book, anonymous=choice.anonymous).people
     rows: dict[tuple[int, str], Row] = {
         (row["student"], row["exercise"]): dict(row) for row in book.all("SELECT * FROM finals")
     }
@@ -227,7 +205,7 @@ def _column(header: Sequence[str], exercise: str, choice: Choice) -> int | None:
 
 def _finder(book: Gradebook) -> Callable[[str, dict[str, str], str], int | None]:
     """From a platform's name, ids and email to the number of a student; None where it is nobody we know."""
-    students = _students(book, False)
+    students = Names(book).people
     numbers = {person.key: number for number, person in students.items()}
 
     matcher = Matcher(students.values())
@@ -382,14 +360,14 @@ def _gradings(book: Gradebook, choice: Choice, columns: str, join: str) -> list[
 
 
 def _long(book: Gradebook, choice: Choice, columns: Sequence[str], select: str, join: str) -> str:
-    students = _students(book, choice.anonymous)
+    names = Names(book, anonymous=choice.anonymous)
     rows = [
         [
-            students[row["student"]].key,
-            students[row["student"]].name,
+            names[row["student"]].key,
+            names[row["student"]].name,
             *(row[one] for one in ("exercise", "attempt")),
-            "" if choice.anonymous else row["path"],
-            *(row[one] for one in columns),
+            names.path(row["path"]),
+            *(names.hide(row[one]) if isinstance(row[one], str) else row[one] for one in columns),
         ]
         for row in _gradings(book, choice, select, join)
     ]
@@ -460,82 +438,56 @@ def as_json(book: Gradebook, choice: Choice) -> str:
     """Everything about every student, as an array."""
     from grader.classroom.overview import describe_student
 
-    found = []
-    for row in book.all("SELECT * FROM students ORDER BY key"):
-        one = describe_student(book, row)
+    names, found = Names(book, anonymous=choice.anonymous), []
+    for number in names.people:
+        one = describe_student(book, number, names)
         if choice.exercise:
             one["exercises"] = [each for each in one["exercises"] if each["exercise"] == choice.exercise]
-        if choice.anonymous:
-            person = Person(one["key"], one["name"])
-            masked = _masked(book, person)
-            one.update(key=masked.key, name=masked.name, email="", section="", ids={})
-            for each in one["exercises"]:
-                each["note"] = "" if each["state"] == "override" else each["note"]
-                each["overrides"] = []
-                for attempt in each["attempts"]:
-                    attempt.update(path="", commit="")
         found.append(one)
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def gradescope(book: Gradebook, choice: Choice) -> dict[str, str]:
     """Gradescope's results.json for each student who handed something in, by file name."""
-    from grader.core.failures import Named
-    from grader.core.results import Grade, Result
     from grader.reports.gradescope import GradescopeReport
 
-    students, exercises, finals = _finals(book, choice)
-    exercise = _one_exercise(exercises, "Gradescope")
+    names, (students, exercises, finals) = Names(book, anonymous=choice.anonymous), _finals(book, choice)
+    exercise, file_names = _one_exercise(exercises, "Gradescope"), names.files()
     reports = {row["id"]: row["report"] for row in book.all("SELECT id, report FROM gradings")}
     files = {}
-    for number, person in students.items():
+    for number in students:
         row = finals.get((number, exercise))
         if row is None or row["submission"] is None:
             continue
         packed = reports.get(row["grading"])
         output: dict[str, Any]
         if packed is None:
-            output = {"score": 0.0, "output": f"Not graded: {row['note'] or row['state']}", "tests": []}
+            output = {
+                "score": 0.0,
+                "output": f"Not graded: {names.hide(row['note']) or row['state']}",
+                "tests": [],
+            }
             if row["points"] is None:
                 del output["score"]
         else:
-            report = json.loads(zlib.decompress(packed))
-            found = [
-                _placed(Result, {**one, "mistakes": tuple(_placed(Named, each) for each in one["mistakes"])})
-                for one in report.pop("results")
-            ]
-            grade = Grade(**{**report, "components": tuple(report["components"]), "results": tuple(found)})
+            grade = read_grade(packed, names.hide)
             with contextlib.redirect_stdout(io.StringIO()) as text:
                 GradescopeReport().close([grade])
             output = json.loads(text.getvalue())
         if row["points"] is not None:
             output["score"] = row["points"]
         if row["note"]:
-            output["output"] = f"{output['output']} {clean(row['note'])}"
-        files[f"{_file_name(person.ids.get('gradescope') or person.key)}.json"] = json.dumps(output, indent=2)
+            output["output"] = f"{output['output']} {clean(names.hide(row['note']))}"
+        files[f"{file_names[number]}.json"] = json.dumps(output, indent=2)
     return files
 
 
-def _placed(kind: Any, given: Mapping[str, Any]) -> Any:
-    """A result or a mistake, with its place."""
-    from grader.core.spots import Spot
+def feedback(book: Gradebook, choice: Choice) -> dict[str, str]:
+    """A self-contained page per student, by file name."""
+    from grader.classroom.feedback import feedback_pages
 
-    spot, found = given.get("where"), None
-    if spot is not None:
-        lists = {name: tuple(value) for name, value in spot.items() if isinstance(value, list)}
-        found = Spot(**{"end_line": spot["line"], **_known(Spot, spot), **_known(Spot, lists)})
-    return kind(**{**_known(kind, given), "where": found})
-
-
-def _known(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a class of today has."""
-    return {name: value for name, value in given.items() if name in kind.__dataclass_fields__}
-
-
-def _file_name(text: str) -> str:
-    """A name for a file, whatever the text: letters, digits, and a hash where something was left out."""
-    plain = re.sub(r"[^\w@.-]+", "_", text).strip("._")[:80]
-    return plain if plain == text else f"{plain or 'student'}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    names = Names(book, anonymous=choice.anonymous)
+    return dict(feedback_pages(book, names, choice.exercise).values())
 
 
 Export = Callable[[Gradebook, Choice], "str | dict[str, str]"]
@@ -549,5 +501,6 @@ FORMATS: dict[str, Export] = {
     "tests": results,
     "mistakes": mistakes,
     "json": as_json,
+    "feedback": feedback,
 }
 """By name; one that gives several files writes a folder."""

@@ -103,14 +103,14 @@ def _final(
     if not submissions:
         empty = dict.fromkeys(("submission", "grading", "raw", "points", "max_points"))
         return {**empty, "state": "missing", "penalty": 0.0, "late_s": 0.0, "note": "", "used": 0}
-    judged = [_judged(one, gradings, rule, used_before) for one in submissions]
+    judged = [_with_late_rule(one, gradings, rule, used_before) for one in submissions]
     if policy == "best":
         return max(judged, key=lambda one: (one["points"] is not None, one["points"] or 0.0))
     in_time = [one for one in judged if not one["late"]]
     return (in_time or judged)[-1]
 
 
-def _judged(
+def _with_late_rule(
     submission: Row, gradings: Mapping[tuple[str, str], Row], rule: Row | None, used_before: int
 ) -> dict[str, Any]:
     """One submission with its points after the late rule."""

@@ -13,18 +13,18 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from grader.catalog import CATEGORIES, get_exercises
 from grader.classroom import finals
 from grader.classroom.discovery import Discovery
+from grader.classroom.engines import Terms, get_engine
 from grader.classroom.gradebook import FINISHED, Gradebook, Row
-from grader.classroom.pool import Job, Limits, LocalPool, Outcome
+from grader.classroom.pool import Job, Outcome
 from grader.classroom.roster import Matcher, Person, Roster
 from grader.run.run import MAX_SOURCE
-from grader.sandbox.sandbox import Asked, Sandbox
 
 _ENGINE_ROOMS = ("core", "engine", "run", "sandbox", "training", "worker")
 _GUESS_S = {"masks": 1.0, "loss": 2.0, "feedforward": 2.0, "norm": 3.0}
@@ -36,20 +36,16 @@ class Settings:
     """How a class is graded.
 
     Attributes:
-        device: "cpu", "cuda" or "auto".
-        sandbox: "auto", "strict" or "process".
         categories: of the tests to run.
         strict: refuse a library's own attention.
-        jobs: how many files are graded side by side.
-        limits: of the pool.
+        engine: name of what grades.
+        terms: for the engine; its device may be "auto".
     """
 
-    device: str = "cpu"
-    sandbox: Asked = "auto"
     categories: tuple[str, ...] = CATEGORIES
     strict: bool = False
-    jobs: int = 1
-    limits: Limits = field(default_factory=Limits)
+    engine: str = "local"
+    terms: Terms = field(default_factory=Terms)
 
     @property
     def selection(self) -> str:
@@ -150,11 +146,20 @@ def grade(
         progress: called after each grade, with how many are done and how many there are.
 
     Raises:
-        ZooError: the sandbox or device that was asked for is not available, or the gradebook cannot be written.
+        ZooError: the engine, sandbox or device that was asked for is not available, or the gradebook cannot be
+            written.
         GraderBrokenError: judges cannot be started.
     """
     tally = tally or Tally()
-    key = _key(book, settings, seed)
+    terms = replace(settings.terms, device=_device(settings.terms.device))
+    engine = get_engine(settings.engine).open(terms)
+    key = {
+        "torch": importlib.metadata.version("torch"),
+        "device": terms.device,
+        "sandbox": engine.level,
+        "seed": _seed(book, seed),
+        "selection": settings.selection,
+    }
     work, tally.before, tally.other_version = _work(book, key, again, force)
     costs = _costs(book)
     jobs = []
@@ -191,34 +196,30 @@ def grade(
         else:
             jobs.append(job)
     if jobs:
-        with LocalPool(settings.jobs, str(key["sandbox"]), str(key["device"]), settings.limits) as pool:
-            for outcome in pool.run(jobs):
+        with engine:
+            for outcome in engine.run(jobs):
                 keep(outcome, work[outcome.job.id]["sha256"])
     finals.compute(book)
     return tally
 
 
-def _key(book: Gradebook, settings: Settings, seed: int | None) -> dict[str, object]:
-    """Return what all grades of this run have in common."""
-    device = settings.device
-    if device == "auto":
-        from zoo.models.devices import resolve_device
+def _device(name: str) -> str:
+    """The device that is meant; only "auto" imports torch."""
+    if name != "auto":
+        return name
+    from zoo.models.devices import resolve_device
 
-        device = resolve_device(device).type
-    with Sandbox(settings.sandbox) as sandbox:
-        level = sandbox.level(device)
-    if seed is None:
-        if not book.setting("seed"):
-            with book.transaction():
-                book.set("seed", str(secrets.randbelow(2**31)))
-        seed = int(book.setting("seed"))
-    return {
-        "torch": importlib.metadata.version("torch"),
-        "device": device,
-        "sandbox": level,
-        "seed": seed,
-        "selection": settings.selection,
-    }
+    return resolve_device(name).type
+
+
+def _seed(book: Gradebook, seed: int | None) -> int:
+    """The seed, or that of the gradebook, drawn when it is first needed."""
+    if seed is not None:
+        return seed
+    if not book.setting("seed"):
+        with book.transaction():
+            book.set("seed", str(secrets.randbelow(2**31)))
+    return int(book.setting("seed"))
 
 
 def _work(

@@ -73,7 +73,7 @@ def _graded(job: dict[str, Any], sandbox: Sandbox) -> dict[str, Any]:
     try:
         grade = grade_file(request, lambda _what, _done, _total: None)
         state, reason = state_of(grade)
-        report = dataclasses.asdict(grade)
+        report = dataclasses.asdict(grade.lean())
     except Exception as error:  # noqa: BLE001 - a fault of the grader's, which the answer says
         where = traceback.extract_tb(error.__traceback__)[-1]
         state, report = "broken", None

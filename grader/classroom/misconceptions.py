@@ -13,11 +13,14 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
 
+from grader.classroom.examples import Example, Examples, Unnamed, Use, collect
 from grader.classroom.finals import LATEST_GRADINGS
 from grader.classroom.gradebook import Gradebook
+from grader.classroom.names import Names
 
 FEW = 5  # students; below it, nothing is said about an exercise or a test
 HARD = 0.5  # share that passed, below which an exercise is called hard
+PLACES, UNNAMED = 4, 20  # examples of a mistake, and of failures without a name, that are kept
 TOGETHER = 3  # students who made two mistakes together, before it is said
 
 
@@ -30,11 +33,14 @@ class Misconception:
         students: who ever made it; `share` of all who handed the exercise in.
         files: files that have it.
         now: students whose latest attempt still has it; `fixed`: whose latest has not.
+        kept: of `now`, students who have tried again since, and made it again.
+        replaced: of `fixed`, students whose latest attempt has a mistake that they had not made together with it.
         points: lost by tests that name it, in the latest attempts.
         mean_attempts: attempts in which a student made it, on average.
         tests: names of the tests that found it.
         lines: line numbers in files, where known: path and line, at most a few.
         examples: keys of students who made it, at most a few.
+        places: how it is written, by function and line, most frequent first, at most a few.
     """
 
     exercise: str
@@ -45,11 +51,14 @@ class Misconception:
     files: int = 0
     now: int = 0
     fixed: int = 0
+    kept: int = 0
+    replaced: int = 0
     points: float = 0.0
     mean_attempts: float = 0.0
     tests: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     examples: list[str] = field(default_factory=list)
+    places: list[Example] = field(default_factory=list)
 
 
 @dataclass
@@ -151,6 +160,7 @@ class Findings:
     moves: list[Move]
     pairs: list[Pair]
     attempts: list[dict[str, Any]]
+    unnamed: list[Unnamed]
     summary: list[str] = field(default_factory=list)
 
     def as_object(self) -> dict[str, Any]:
@@ -162,7 +172,7 @@ class Findings:
 class _Attempt:
     """One graded attempt of a student."""
 
-    student: str
+    student: int
     exercise: str
     number: int
     grading: int
@@ -170,13 +180,21 @@ class _Attempt:
     passed: bool
     share: float
     path: str
+    sha256: str
     mistakes: frozenset[str]
 
 
-def find(book: Gradebook, exercise: str = "") -> Findings:
-    """Look at all graded attempts of a class, or at those of one exercise."""
+def find(book: Gradebook, exercise: str = "", names: Names | None = None) -> Findings:
+    """Look at all graded attempts of a class, or at those of one exercise.
+
+    Args:
+        book: the gradebook.
+        exercise: one; "": all.
+        names: of the students, as they are to be shown; None: their own.
+    """
+    names = names or Names(book)
     attempts = _attempts(book, exercise)
-    by_pair: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+    by_pair: _ByPair = defaultdict(list)
     for one in attempts:
         by_pair[one.exercise, one.student].append(one)
     results = book.all(
@@ -187,13 +205,18 @@ def find(book: Gradebook, exercise: str = "") -> Findings:
         f"SELECT d.*, g.exercise FROM diagnoses d JOIN ({LATEST_GRADINGS}) g ON g.id = d.grading ORDER BY d.place"
     )
     uses: Counter[int] = Counter(one.grading for one in attempts)
+    files: dict[int, list[Use]] = defaultdict(list)
+    for one in attempts:
+        files[one.grading].append(Use(one.student, one.number, one.path, one.sha256))
+    examples = collect(book, names, files)
     found = Findings(
-        _misconceptions(by_pair, diagnoses, results),
+        _misconceptions(by_pair, diagnoses, results, examples, names),
         _difficulties(by_pair, results),
         _tests(results, diagnoses, uses),
         _moves(by_pair),
         _pairs(by_pair),
         _progress(by_pair),
+        list(examples.unnamed[:UNNAMED]),
     )
     found.summary = list(_sentences(found))
     return found
@@ -201,7 +224,7 @@ def find(book: Gradebook, exercise: str = "") -> Findings:
 
 def _attempts(book: Gradebook, exercise: str) -> list[_Attempt]:
     rows = book.all(
-        "SELECT s.exercise, s.attempt, s.sha256, s.path, t.key, g.id AS grading, g.state, g.passed, g.points, "
+        "SELECT s.exercise, s.attempt, s.sha256, s.path, s.student, g.id AS grading, g.state, g.passed, g.points, "
         f"g.max_points FROM submissions s JOIN students t ON t.id = s.student JOIN ({LATEST_GRADINGS}) g "
         "ON g.exercise = s.exercise AND g.sha256 = s.sha256 WHERE (:exercise = '' OR s.exercise = :exercise) "
         "AND g.state != 'broken' ORDER BY s.exercise, t.key, s.attempt",
@@ -213,11 +236,11 @@ def _attempts(book: Gradebook, exercise: str) -> list[_Attempt]:
     found: list[_Attempt] = []
     last = None
     for row in rows:
-        this = (row["exercise"], row["key"], row["sha256"])
+        this = (row["exercise"], row["student"], row["sha256"])
         if this != last:  # the same file handed in once more is no further attempt
             found.append(
                 _Attempt(
-                    row["key"],
+                    row["student"],
                     row["exercise"],
                     row["attempt"],
                     row["grading"],
@@ -225,6 +248,7 @@ def _attempts(book: Gradebook, exercise: str) -> list[_Attempt]:
                     bool(row["passed"]),
                     row["points"] / row["max_points"] if row["max_points"] else 0.0,
                     row["path"],
+                    row["sha256"],
                     frozenset(mistakes[row["grading"]]),
                 )
             )
@@ -232,11 +256,11 @@ def _attempts(book: Gradebook, exercise: str) -> list[_Attempt]:
     return found
 
 
-_ByPair = dict[tuple[str, str], list[_Attempt]]
+_ByPair = dict[tuple[str, int], list[_Attempt]]
 
 
 def _misconceptions(
-    by_pair: _ByPair, diagnoses: Sequence[Any], results: Sequence[Any]
+    by_pair: _ByPair, diagnoses: Sequence[Any], results: Sequence[Any], examples: Examples, names: Names
 ) -> list[Misconception]:
     texts = {(row["exercise"], row["mistake"]): row["text"] for row in reversed(diagnoses)}
     lost = {(row["grading"], row["name"]): row["max_points"] - row["points"] for row in results}
@@ -262,18 +286,21 @@ def _misconceptions(
             if mistake in tries[-1].mistakes:
                 one.now += 1
                 one.points += points[tries[-1].grading, mistake]
+                one.kept += len(tries) > 1 and mistake in tries[-2].mistakes
             else:
                 one.fixed += 1
-            if len(one.examples) < 5:
-                one.examples.append(student)
+                one.replaced += not tries[-1].mistakes <= having[-1].mistakes
+            if len(one.examples) < FEW:
+                one.examples.append(names[student].key)
             line = lines.get((having[-1].grading, mistake))
-            if line is not None and len(one.lines) < 5:
-                one.lines.append(f"{having[-1].path}:{line}")
+            if line is not None and len(one.lines) < FEW:
+                one.lines.append(f"{names.path(having[-1].path) or names.label(student)}:{line}")
     for key, one in found.items():
         one.share = round(one.students / handed_in[one.exercise], 4)
         one.mean_attempts = round(made[key] / one.students, 2)
         one.tests = [test for test, _count in tests[key].most_common(3)]
         one.points = round(one.points, 3)
+        one.places = list(examples.named.get(key, ()))[:PLACES]
     return sorted(found.values(), key=lambda one: (-one.students, -one.points, one.exercise, one.mistake))
 
 
@@ -371,7 +398,7 @@ def _moves(by_pair: _ByPair) -> list[Move]:
 
 def _pairs(by_pair: _ByPair) -> list[Pair]:
     """Mistakes, also of different exercises, that more students make together than chance would have it."""
-    of: dict[str, set[str]] = defaultdict(set)
+    of: dict[str, set[int]] = defaultdict(set)
     for (exercise, student), attempts in by_pair.items():
         for mistake in frozenset().union(*(one.mistakes for one in attempts)):
             of[f"{exercise}/{mistake}"].add(student)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from typing import Any
 
 from grader.classroom.finals import LATEST_GRADINGS, lateness
 from grader.classroom.gradebook import Gradebook, Row
+from grader.classroom.names import Names
 from grader.core.results import clean
 
+STATES = {
+    "graded": "graded",
+    "unloadable": "could not be loaded",
+    "refused": "rejected: against the rules",
+    "stopped": "stopped at a limit",
+    "broken": "not graded: internal error of the grader",
+    "waiting": "not graded yet",
+    "missing": "nothing submitted",
+    "override": "set by hand",
+}
+"""What each state of a submission or a grade is called."""
 
-def summarize(book: Gradebook) -> dict[str, Any]:
+
+def summarize(book: Gradebook, names: Names) -> dict[str, Any]:
     """Students, submissions and states by exercise, and what needs a person."""
     finals = book.all(
-        "SELECT f.*, s.key, s.name, g.passed, g.reason, u.marked_late, u.submitted_at, u.time_source FROM finals f "
+        "SELECT f.*, g.passed, g.reason, u.marked_late, u.submitted_at, u.time_source FROM finals f "
         "JOIN students s ON s.id = f.student LEFT JOIN gradings g ON g.id = f.grading "
         "LEFT JOIN submissions u ON u.id = f.submission ORDER BY f.exercise, s.key"
     )
@@ -23,10 +35,10 @@ def summarize(book: Gradebook) -> dict[str, Any]:
         exercises.setdefault(row["exercise"], []).append(row)
     needs = [
         {
-            "student": row["name"] or row["key"],
+            "student": names.label(row["student"]),
             "exercise": row["exercise"],
             "state": row["state"],
-            "reason": clean(row["reason"] or row["note"] or "", 300),
+            "reason": clean(names.hide(row["reason"] or row["note"] or ""), 300),
         }
         for row in finals
         if row["points"] is None and row["state"] not in ("waiting", "missing")
@@ -40,9 +52,9 @@ def summarize(book: Gradebook) -> dict[str, Any]:
         "students": _count(book, "SELECT count(*) FROM students"),
         "in_roster": _count(book, "SELECT count(*) FROM students WHERE in_roster"),
         "without_submission": [
-            row["name"] or row["key"]
+            names.label(row["id"])
             for row in book.all(
-                "SELECT * FROM students WHERE id NOT IN (SELECT student FROM submissions) ORDER BY key"
+                "SELECT id FROM students WHERE id NOT IN (SELECT student FROM submissions) ORDER BY key"
             )
         ],
         "submissions": _count(book, "SELECT count(*) FROM submissions"),
@@ -52,7 +64,7 @@ def summarize(book: Gradebook) -> dict[str, Any]:
         "exercises": [_exercise(name, rows) for name, rows in exercises.items()],
         "needs_a_person": needs,
         "unplaced": [
-            {"path": row["path"], "reason": row["reason"]}
+            {"path": names.path(row["path"]), "reason": row["reason"]}
             for row in book.all("SELECT * FROM unplaced ORDER BY path")
         ],
     }
@@ -80,68 +92,71 @@ def _exercise(name: str, rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def describe_student(book: Gradebook, student: Row) -> dict[str, Any]:
+def describe_student(book: Gradebook, student: int, names: Names) -> dict[str, Any]:
     """One student: attempts, points, mistakes, late penalties, overrides."""
-    finals = {
-        row["exercise"]: row for row in book.all("SELECT * FROM finals WHERE student = ?", (student["id"],))
-    }
+    finals = {row["exercise"]: row for row in book.all("SELECT * FROM finals WHERE student = ?", (student,))}
     attempts = book.all(
         f"SELECT s.*, g.id AS grading, g.state, g.reason, g.points, g.max_points, g.graded_at FROM submissions s "
         f"LEFT JOIN ({LATEST_GRADINGS}) g ON g.exercise = s.exercise AND g.sha256 = s.sha256 "
         "WHERE s.student = ? ORDER BY s.exercise, s.attempt",
-        (student["id"],),
+        (student,),
     )
     due = {row["exercise"]: row["due"] for row in book.all("SELECT * FROM late_rules")}
-    names = sorted({row["exercise"] for row in attempts} | finals.keys())
+    exercises = sorted({row["exercise"] for row in attempts} | finals.keys())
+    person = names[student]
     return {
-        "key": student["key"],
-        "name": student["name"],
-        "email": student["email"],
-        "section": student["section"],
-        "ids": json.loads(student["ids"]),
-        "in_roster": bool(student["in_roster"]),
+        "key": person.key,
+        "name": person.name,
+        "email": person.email,
+        "section": person.section,
+        "ids": person.ids,
+        "in_roster": person.in_roster,
         "exercises": [
             {
-                "exercise": name,
-                **_final(finals.get(name)),
+                "exercise": exercise,
+                **_final(finals.get(exercise), names),
                 "attempts": [
-                    _attempt(book, row, finals.get(name), due.get(name, due.get("")))
+                    _attempt(book, row, finals.get(exercise), due.get(exercise, due.get("")), names)
                     for row in attempts
-                    if row["exercise"] == name
+                    if row["exercise"] == exercise
                 ],
-                "overrides": [
+                "overrides": []
+                if names.anonymous
+                else [
                     {one: row[one] for one in ("points", "reason", "who", "at")}
                     for row in book.all(
                         "SELECT * FROM overrides WHERE student = ? AND exercise = ? ORDER BY id",
-                        (student["id"], name),
+                        (student, exercise),
                     )
                 ],
             }
-            for name in names
+            for exercise in exercises
         ],
     }
 
 
-def _final(row: Row | None) -> dict[str, Any]:
-    names = ("state", "raw", "penalty", "points", "max_points", "note")
-    return {name: None if row is None else row[name] for name in names} | (
-        {"state": "waiting"} if row is None else {}
-    )
+def _final(row: Row | None, names: Names) -> dict[str, Any]:
+    if row is None:
+        return dict.fromkeys(("raw", "penalty", "points", "max_points", "note")) | {"state": "waiting"}
+    found = {name: row[name] for name in ("state", "raw", "penalty", "points", "max_points", "note")}
+    if names.anonymous and row["state"] == "override":  # a person's reason may have names in it
+        found["note"] = ""
+    return found
 
 
-def _attempt(book: Gradebook, row: Row, final: Row | None, due: float | None) -> dict[str, Any]:
+def _attempt(book: Gradebook, row: Row, final: Row | None, due: float | None, names: Names) -> dict[str, Any]:
     late, late_s = lateness(row, due)
     return {
         "attempt": row["attempt"],
-        "path": row["path"],
+        "path": names.path(row["path"]),
         "sha256": row["sha256"],
         "submitted_at": row["submitted_at"],
         "time_source": row["time_source"],
         "late": late,
         "late_s": late_s,
-        "commit": row["commit_id"],
+        "commit": names.path(row["commit_id"]),
         "state": row["state"] or "waiting",
-        "reason": row["reason"] or "",
+        "reason": names.hide(row["reason"] or ""),
         "points": row["points"],
         "max_points": row["max_points"],
         "counts": final is not None and final["submission"] == row["id"],

@@ -1,7 +1,7 @@
 """A pool of judges on this machine. Imports no torch.
 
-The judges are started and fed from one thread, which is the one that lives as long as the program: on Linux a
-judge ends when the thread that started it ends.
+The judges are started and fed from the main thread, which lives as long as the program: on Linux a judge ends when
+the thread that started it ends.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import IO, Any
 
 from grader.core.results import GraderBrokenError
@@ -26,6 +27,8 @@ from grader.sandbox.launch import nameless_file
 START_S = 180.0  # for a judge to import torch
 END_S = 10.0  # for a judge that grades nothing to end
 MAX_STARTS = 3  # judges in a row that never became ready
+CLUSTERS = ("RAY_", "SLURM_", "SUBMITIT_")
+"""How the names of environment variables begin that are for a cluster's own processes."""
 _MAIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])['paths']; "
     "from grader.classroom.judge import main; main()"
@@ -45,6 +48,7 @@ class Job:
         categories: of the tests to run.
         strict: refuse a library's own attention.
         cost: expected seconds; the longest jobs are graded first.
+        tries: how often it is begun, this time included.
     """
 
     id: int
@@ -55,9 +59,10 @@ class Job:
     categories: tuple[str, ...]
     strict: bool = False
     cost: float = 0.0
+    tries: int = 1
 
     def message(self) -> bytes:
-        """The job as a line of JSON."""
+        """The job as a line of JSON, the one thing that a process that grades gets."""
         job = {
             "id": self.id,
             "exercise": self.exercise,
@@ -66,8 +71,17 @@ class Job:
             "device": self.device,
             "categories": self.categories,
             "strict": self.strict,
+            "tries": self.tries,
         }
         return json.dumps(job).encode() + b"\n"
+
+    @classmethod
+    def read(cls, message: bytes | str) -> Job:
+        """The job of a message."""
+        job = json.loads(message)
+        return cls(
+            **{**job, "source": base64.b64decode(job["source"]), "categories": tuple(job["categories"])}
+        )
 
 
 @dataclass(frozen=True)
@@ -78,9 +92,10 @@ class Outcome:
         job: the job.
         state: "graded", "unloadable", "refused", "stopped" or "broken".
         reason: why it is not "graded", or "".
-        report: `dataclasses.asdict` of the grade, or None.
+        report: `dataclasses.asdict` of the lean grade, or None.
         duration_s, cpu_s: wall time and CPU time of the grade.
         tries: how often it was begun.
+        lost: whether it ended because a process was lost, so that another try may end better.
     """
 
     job: Job
@@ -90,6 +105,18 @@ class Outcome:
     duration_s: float = 0.0
     cpu_s: float = 0.0
     tries: int = 1
+    lost: bool = False
+
+    @classmethod
+    def read(cls, job: Job, answer: Mapping[str, Any]) -> Outcome:
+        """The outcome that an answer in JSON gives; what it lacks is as by default."""
+        names = {one.name for one in fields(cls)} - {"job"}
+        return cls(job, **{name: value for name, value in answer.items() if name in names})
+
+    def message(self) -> bytes:
+        """The answer as a line of JSON, with the job's id."""
+        answer = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "job"}
+        return json.dumps({"id": self.job.id, **answer}).encode() + b"\n"
 
     @property
     def needs_a_person(self) -> bool:
@@ -152,6 +179,11 @@ class _Judge:
         return lines[-1][-300:] if lines else ""
 
 
+def environment() -> dict[str, str]:
+    """Return the environment for a process that grades: without the variables of clusters, which hold their tokens."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(CLUSTERS)}
+
+
 class LocalPool:
     """Judges on this machine, each with its fork server and sandbox. Use it as a context manager.
 
@@ -160,11 +192,25 @@ class LocalPool:
         sandbox: "strict" or "process".
         device: "cpu" or "cuda".
         limits: see there.
+        paths: where the judges find packages; None: where this process does.
     """
 
-    def __init__(self, size: int, sandbox: str, device: str, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        sandbox: str,
+        device: str,
+        limits: Limits | None = None,
+        paths: Sequence[str] | None = None,
+    ) -> None:
         self._size, self._limits = size, limits or Limits()
-        self._settings = {"sandbox": sandbox, "device": device, "parent": os.getpid()}
+        paths = sys.path if paths is None else paths
+        self._settings = {
+            "sandbox": sandbox,
+            "device": device,
+            "parent": os.getpid(),
+            "paths": [path for path in paths if path],  # not the current directory: it may be the students'
+        }
         self._judges: list[_Judge] = []
         self._selector = selectors.DefaultSelector()
         self._failed_starts = 0
@@ -187,7 +233,7 @@ class LocalPool:
             GraderBrokenError: judges cannot be started.
         """
         waiting = deque(sorted(jobs, key=lambda job: -job.cost))
-        tries = {job.id: 1 for job in jobs}
+        tries = {job.id: job.tries for job in jobs}
         left = len(waiting)
         while left:
             while len(self._judges) < min(self._size, left):
@@ -210,15 +256,17 @@ class LocalPool:
         self._selector.close()
 
     def _start(self) -> None:
-        paths = [path for path in sys.path if path]  # not the current directory: it may be the students'
+        if threading.current_thread() is not threading.main_thread():
+            raise GraderBrokenError("Processes for grading must be started from the main thread.")
         said = nameless_file()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _MAIN, json.dumps({**self._settings, "paths": paths})],
+                [sys.executable, "-I", "-c", _MAIN, json.dumps(self._settings)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
                 cwd="/",
+                env=environment(),
                 start_new_session=True,  # Ctrl-C reaches the parent alone
             )
         except OSError as error:
@@ -270,15 +318,7 @@ class LocalPool:
         if judge.files >= self._limits.files or answer["memory"] >= self._limits.memory:
             judge.dismiss()
             self._end(judge)
-        return Outcome(
-            job,
-            answer["state"],
-            answer["reason"],
-            answer["report"],
-            answer["duration_s"],
-            answer["cpu_s"],
-            judge.tries,
-        )
+        return Outcome.read(job, {**answer, "tries": judge.tries})
 
     def _lost(self, judge: _Judge, how: str, waiting: deque[Job], tries: dict[int, int]) -> Outcome | None:
         """Replace a judge; its file is graded again later, or is given up."""
@@ -305,10 +345,11 @@ class LocalPool:
                 "stopped",
                 f"The grade took longer than the limit of {limit}, {times}.",
                 tries=judge.tries,
+                lost=True,
             )
         ended = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         reason = f"The grader's process {ended} while it graded this file, {times}. {words}".strip()
-        return Outcome(job, "broken", reason, tries=judge.tries)
+        return Outcome(job, "broken", reason, tries=judge.tries, lost=True)
 
     def _end(self, judge: _Judge) -> int:
         if judge not in self._judges:

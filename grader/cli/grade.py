@@ -122,7 +122,7 @@ class Choices:
     default="terminal",
     show_default=True,
     metavar="NAME",
-    help="Report format: terminal, json, junit, markdown, gradescope, github-classroom, exercism, or a plugin's.",
+    help="Report format: terminal, html, json, junit, markdown, gradescope, github-classroom, exercism, or a plugin's.",
 )
 @click.option(
     "-o",

@@ -12,14 +12,15 @@ from grader.learner.folder import Folder, short
 from grader.learner.record import FILE_NAME
 from grader.learner.start import README
 from grader.learner.start import start as begin
-from zoo.cli.text import bold, columns, wrapped
+from zoo.cli.text import bold, columns, counted, wrapped
 from zoo.core.errors import ZooError
 
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--notebooks", is_flag=True, help="Write each exercise as a notebook, too.")
 @click.pass_context
-def start(ctx: click.Context, directory: Path) -> None:
+def start(ctx: click.Context, directory: Path, notebooks: bool) -> None:
     """Copy the exercises to DIR, a new or existing folder of your own.
 
     Each exercise is a file that begins with an explanation, followed by the code for you to complete. Existing
@@ -30,14 +31,21 @@ def start(ctx: click.Context, directory: Path) -> None:
     Examples:
       zoo start my-transformer
       zoo start .
+      zoo start my-transformer --notebooks
     """
-    done = begin(directory)
+    done = begin(directory, notebooks)
     folder = Folder(short(directory))
     exercises = [one for one in get_exercises().values() if one.file in done.copied]
     if exercises:
         count = f"{len(exercises)} exercise{'s' if len(exercises) > 1 else ''}"
         click.echo(wrapped(f"Copied {count} to {_in_words(folder)}. Do them in this order:"))
         click.echo(f"\n{columns([(one.file, one.title) for one in exercises])}\n")
+    written = sum(name.endswith(".ipynb") for name in done.copied)
+    if written:
+        click.echo(
+            wrapped(f"Wrote {counted(written, 'notebook')}: an exercise each, with `%load_ext zoo` in it.")
+            + "\n"
+        )
     kept = [name for name in done.kept if name not in (README, FILE_NAME)]
     if kept:
         click.echo(wrapped(f"Already there, left unchanged: {', '.join(kept)}.") + "\n")

@@ -1,12 +1,15 @@
-"""`zoo watch [FILE]`."""
+"""`zoo watch [FILE]...`."""
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +25,10 @@ from grader.learner.folder import Folder, folder_of, need_folder
 from zoo.cli.root import report
 from zoo.cli.text import bold, dim, wrapped
 from zoo.core.errors import ZooError
+from zoo.core.files import reporting_os_errors
+
+if TYPE_CHECKING:
+    from grader.cli.site import Site
 
 ZOO = [sys.executable, "-c", "from zoo.cli import main; main()"]
 TICK_S = 0.1
@@ -29,31 +36,64 @@ KEYS = "h hint, l list, n next, r reset, s solution, q quit"
 
 
 @click.command()
-@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
 @click.option(
     "--quick", is_flag=True, help="Skip the training test (an exercise is not marked solved without it)."
 )
-def watch(file: Path | None, quick: bool) -> None:
+@click.option("--web", is_flag=True, help="Also serve each report as a page that is renewed on every save.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser (with --web).")
+def watch(files: tuple[Path, ...], quick: bool, web: bool, open_browser: bool) -> None:
     """Grade FILE on every save (default: the current exercise).
 
     Keys: h next hint, l list of exercises, n next exercise, r reset to a fresh copy, s solution (once solved),
     q quit. Saving during a grade restarts it. If FILE's folder has no progress.txt, one is created.
+    With several files, keys are for the one graded last.
+
+    With --web the page is at a secret address on this machine, which is printed; no other machine can reach it.
 
     \b
     Examples:
       zoo watch
       zoo watch my-transformer/attention.py
       zoo watch --quick
+      zoo watch masks.py attention.py --web
     """
-    if file is None:
+    if open_browser and not web:
+        raise ZooError("--open is for --web.")
+    if not files:
         folder = need_folder()
-        file = folder.file(folder.current())
-    exercise = exercise_for(file)
-    if not is_file(file):
-        raise ZooError(f"Cannot watch '{file}': it is not a regular file.")
-    with Keys() as keys:
-        begin_progress(file, exercise)
-        Session(file, exercise, keys, quick).run()
+        files = (folder.file(folder.current()),)
+    watched = {file: exercise_for(file) for file in files}
+    for file in watched:
+        if not is_file(file):
+            raise ZooError(f"Cannot watch '{file}': it is not a regular file.")
+    with contextlib.ExitStack() as stack:
+        keys = stack.enter_context(Keys())
+        for file, exercise in watched.items():
+            begin_progress(file, exercise)
+        site = stack.enter_context(_site()) if web else None
+        if site is not None:
+            _announce(site, [*watched], open_browser)
+        Session(watched, keys, quick, site).run()
+
+
+def _site() -> Site:
+    from grader.cli.site import Site  # imports jinja2
+
+    with reporting_os_errors("The pages cannot be served"):
+        return Site()
+
+
+def _announce(site: Site, files: Sequence[Path], open_browser: bool) -> None:
+    """Print where the page is, and open it if that was asked for."""
+    addresses = [site.address_of(file) for file in files]
+    address = addresses[0] if len(files) == 1 else site.address
+    click.echo(f"Page: {address}")
+    if open_browser:
+        import webbrowser
+
+        if not webbrowser.open(address):
+            click.echo("No browser could be started: open the address yourself.", err=True)
 
 
 def begin_progress(file: Path, exercise: Exercise) -> None:
@@ -77,16 +117,23 @@ class Session:
     """One run of `zoo watch`. Each grade runs in a process of its own, so it cannot end this one.
 
     Args:
-        file: watched first.
-        exercise: that it is for.
+        watched: the files and what each is graded as, at least one; graded in this order.
         keys: where keys come from.
         quick: skip the training test.
+        site: where reports are served as pages, or None.
+
+    Attributes:
+        file, exercise: what was graded last, which keys are for.
     """
 
-    def __init__(self, file: Path, exercise: Exercise, keys: Keys, quick: bool) -> None:
-        self.file, self.exercise, self.keys, self.quick = file, exercise, keys, quick
-        self.content: bytes | None = None
-        self.stamp: tuple[int, ...] | None = None
+    def __init__(
+        self, watched: Mapping[Path, Exercise], keys: Keys, quick: bool, site: Site | None = None
+    ) -> None:
+        self.watched, self.keys, self.quick, self.site = dict(watched), keys, quick, site
+        self.file, self.exercise = next(iter(self.watched.items()))
+        self.contents: dict[Path, bytes | None] = {}
+        self.stamps: dict[Path, tuple[int, ...] | None] = {}
+        self.queue: list[Path] = []  # to be graded
         self.grade: subprocess.Popen[bytes] | None = None
         self.sure = False  # True if r was the last key
 
@@ -97,7 +144,8 @@ class Session:
 
     def run(self) -> None:
         """Watch until q is pressed. Raises KeyboardInterrupt and SystemExit as they come."""
-        self.content = watching.content(self.file)
+        for file in self.watched:
+            self._enqueue(file, watching.content(file))
         try:
             while self._watch():
                 pass
@@ -105,15 +153,19 @@ class Session:
             self._give_up()
 
     def _watch(self) -> bool:
-        """Watch one file; return whether to continue with another."""
-        file, folders = self.file, watching.folders_of(self.file)
+        """Watch these files; return whether to continue with others."""
+        watched = list(self.watched)
+        folders = {folder: None for file in watched for folder in watching.folders_of(file)}
+        homes = [(file, file.absolute().parent) for file in watched]  # later there may be no current folder
         with watching.Watcher(folders) as watcher:
             self._start()
-            while self.file == file:
+            while list(self.watched) == watched:
                 if self._pressed(self.keys.read(TICK_S)):
                     return False
-                if watcher.ended or not folders[0].is_dir():
-                    raise ZooError(f"Cannot watch '{file.parent}' any longer. {watcher.ended}".rstrip())
+                gone = next((file.parent for file, home in homes if not home.is_dir()), None)
+                if watcher.ended or gone is not None:
+                    gone = gone or self.file.parent
+                    raise ZooError(f"Cannot watch '{gone}' any longer. {watcher.ended}".rstrip())
                 if watcher.changed.is_set():
                     watcher.changed.clear()
                     self._changed()
@@ -121,25 +173,41 @@ class Session:
         return True
 
     def _changed(self) -> None:
-        """Grade again if the file's content has changed since the last grade."""
-        stamp = watching.stamp(self.file)
-        if stamp == self.stamp:
-            return
-        content, self.stamp = watching.content(self.file), stamp
-        if content == self.content:
-            return
-        self._give_up()
-        self.content = content
-        if content is None:
-            self._print(f"{self.file} was removed. It will be graded when it is back.")
-        else:
-            self._start()
+        """Grade files again whose content has changed since their last grade."""
+        for file in self.watched:
+            stamp = watching.stamp(file)
+            if stamp == self.stamps.get(file):
+                continue
+            content, self.stamps[file] = watching.content(file), stamp
+            if content == self.contents.get(file):
+                continue
+            if file == self.file:
+                self._give_up()
+            self._enqueue(file, content)
+            if content is None:
+                self._print(f"{file} was removed. It will be graded when it is back.")
+        self._start()
+
+    def _enqueue(self, file: Path, content: bytes | None) -> None:
+        """Have a file graded, after those that wait already; or not, if there is none."""
+        self.contents[file] = content
+        self.queue = [one for one in self.queue if one != file]
+        if content is not None:
+            self.queue.append(file)
+        elif self.site is not None:
+            self.site.set_state(file, "removed")
 
     def _start(self) -> None:
-        """Start a grade."""
-        self._give_up()
+        """Start the next grade, if none runs."""
+        if self.grade is not None or not self.queue:
+            return
+        self.file = self.queue.pop(0)
+        self.exercise = self.watched[self.file]
         self._print(bold(f"\n{'-' * 16} {self.file} {'-' * 16}"))
-        arguments = ["grade", "--quick"] if self.quick else ["grade"]
+        arguments = ["grade", *(["--quick"] if self.quick else [])]
+        if self.site is not None:
+            arguments += ["--format", "html", "-o", str(self.site.page_of(self.file))]
+            self.site.set_state(self.file, "grading")
         self.grade = subprocess.Popen(
             [*ZOO, *arguments, "--", str(self.file)],
             stdin=subprocess.DEVNULL,
@@ -147,11 +215,18 @@ class Session:
         )
 
     def _finished(self) -> None:
-        """Print the prompt once a grade has ended."""
+        """Once a grade has ended, start the next, or print the prompt."""
         if self.grade is None or self.grade.poll() is None:
             return
+        if self.site is not None:
+            results = {0: "passed", 1: "failed"}  # exit codes of `zoo grade`
+            self.site.set_state(self.file, results.get(self.grade.returncode, "stopped"))
         self.grade = None
-        self._print(dim(f"Waiting for changes to {self.file}.") + self._keys())
+        if self.queue:
+            self._start()
+            return
+        names = str(self.file) if len(self.watched) == 1 else f"{len(self.watched)} files"
+        self._print(dim(f"Waiting for changes to {names}.") + self._keys())
 
     def _give_up(self) -> None:
         """Stop the running grade, if any."""
@@ -206,9 +281,13 @@ class Session:
             self._print("There is no other unsolved exercise here.")
             return
         self._give_up()
-        self.exercise = unsolved[0]
-        self.file = self.folder.file(self.exercise)
-        self.content = watching.content(self.file)
+        exercise = unsolved[0]
+        file = self.folder.file(exercise)
+        del self.watched[self.file]
+        self.watched[file] = exercise
+        self._enqueue(file, watching.content(file))
+        if self.site is not None:
+            self._print(f"Page: {self.site.address_of(file)}")
 
     def _keys(self) -> str:
         return f"\nKeys: {KEYS}" if self.keys.there else ""

@@ -29,6 +29,26 @@ class Named:
     where: Spot | None = None
 
 
+@dataclass(frozen=True)
+class Matrices:
+    """A value as it should be and as it came, small enough to be drawn.
+
+    Attributes:
+        title: name of the value, with leading indices ("weights[0, 1]").
+        legend: what is to be seen.
+        right, got: rows of numbers, or of True and False; both of one size.
+        first: row and column of the whole matrix where they begin.
+        size: rows and columns of the whole matrix.
+    """
+
+    title: str
+    legend: str
+    right: tuple[tuple[float, ...], ...]
+    got: tuple[tuple[float, ...], ...]
+    first: tuple[int, int] = (0, 0)
+    size: tuple[int, int] = (0, 0)
+
+
 def with_care(named: Named) -> Named:
     """The same, for a mistake that gives other numbers than were seen in some of the cases in which it shows."""
     return replace(named, text=f"Probably this mistake, although some cases differ: {named.text}")
@@ -41,11 +61,20 @@ class Failed(AssertionError):
         message: what was checked and what was seen, with expected and got for one small case.
         mistakes: the known mistakes that explain it, named; empty when none was recognised.
         picture: a picture in text (an influence map, say), or "".
+        matrices: what differs, for reports that draw.
     """
 
-    def __init__(self, message: str, *, mistakes: Sequence[Named] = (), picture: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        mistakes: Sequence[Named] = (),
+        picture: str = "",
+        matrices: Sequence[Matrices] = (),
+    ) -> None:
         super().__init__(message)
         self.message, self.mistakes, self.picture = message, tuple(mistakes), picture
+        self.matrices = tuple(matrices)
 
 
 class Unexplained(Exception):

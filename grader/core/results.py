@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from grader.core.failures import Named
+from grader.core.failures import Matrices, Named
 from grader.core.spots import Lines, Spot, Spots, in_file
 
 Status = Literal["passed", "failed", "error", "skipped"]
@@ -44,6 +44,7 @@ class Result:
         picture: a picture in text, or "".
         duration_s: wall time, with the search for the mistakes, where that was made for this test.
         where: the place in the submission's file that is wrong, if that was found.
+        matrices: what differs, for reports that draw.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Result:
     picture: str = ""
     duration_s: float = field(default=0.0, compare=False)
     where: Spot | None = None
+    matrices: tuple[Matrices, ...] = ()
 
     def cleaned(self) -> Result:
         """The same, safe to print."""
@@ -92,6 +94,7 @@ class Grade:
         selection: the options that left tests out, as typed (" --only masking"), or "".
         options: the other options that a further grade of the file needs, as typed (" --strict"), or "".
         next_exercise: file name of the exercise to do next, or "".
+        source: the file's text as it was graded, as it is: not safe to print.
     """
 
     exercise: str
@@ -106,6 +109,11 @@ class Grade:
     options: str = ""
     next_exercise: str = ""
     sandbox: str = ""
+    source: str = field(default="", repr=False)
+
+    def lean(self) -> Grade:
+        """The same without what takes room and can be had again: the source, and matrices."""
+        return replace(self, source="", results=tuple(replace(one, matrices=()) for one in self.results))
 
     @property
     def passed(self) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from zoo.core.printable import shown_characters
 
 LONGEST_LINE = 1_000  # characters of a line that are kept
 LONGEST_WORDS = 200
 MOST_CALLERS = 6
 MOST_LINES = 20_000  # of a file that is looked through for functions
-MOST_MARKS = 3  # combining characters on one letter
+TAB = r"\t"  # as it is shown elsewhere
 _BEGIN = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 
 
@@ -31,6 +32,7 @@ class Spot:
         value: what the wrong value is, or "".
         expected: what belongs there, or "".
         proved: with the right value there, the result was right.
+        iteration: which run of the line is the first wrong one (a round of a loop, a call); None for the first.
         source: the text of the first line, safe to print, or "".
         mark: from where to where in `source` it is.
         other_source: the text of `other`, or "".
@@ -49,6 +51,7 @@ class Spot:
     value: str = ""
     expected: str = ""
     proved: bool = False
+    iteration: int | None = None
     source: str = ""
     mark: tuple[int, int] = (0, 0)
     other_source: str = ""
@@ -77,6 +80,7 @@ class Spot:
             "value": self.value or None,
             "expected": self.expected or None,
             "proved": self.proved,
+            "iteration": self.iteration,
         }
 
 
@@ -157,14 +161,10 @@ def printable(text: str) -> tuple[str, list[int]]:
         the text, and for each character of the line (and its end) where it begins there.
     """
     shown: list[str] = []
-    offsets, size, marks = [0], 0, 0
-    for c in text[:LONGEST_LINE]:
-        kind = unicodedata.category(c)
-        marks = marks + 1 if kind[0] == "M" else 0
-        if c == "\t":
+    offsets, size = [0], 0
+    for c in shown_characters(text[:LONGEST_LINE]):
+        if c == TAB:
             c = " " * (4 - size % 4)
-        elif kind[0] == "C" or kind in ("Zl", "Zp") or marks > MOST_MARKS:
-            c = c.encode("unicode_escape").decode()
         shown.append(c)
         size += len(c)
         offsets.append(size)

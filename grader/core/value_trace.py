@@ -96,10 +96,11 @@ class Event:
 
 @dataclass(frozen=True)
 class ValueTrace:
-    """All events in the order of time, and the values they speak of."""
+    """All events in the order of time, and the values they speak of. `ran`: all lines that ran, empty if not known."""
 
     events: Sequence[Event] = ()
     values: Sequence[Value] = ()
+    ran: Sequence[int] = ()
 
 
 @runtime_checkable
@@ -140,10 +141,12 @@ def read_trace(text: bytes, numbers: Tensor) -> ValueTrace:
     except RecursionError as error:
         raise ValueError("a trace that is nested too deeply") from error
     rows, values = found["events"], found["values"]
-    if type(rows) is not list or type(values) is not list or max(len(rows), len(values)) > MOST_ENTRIES:
+    ran = found.get("ran", [])
+    if not all(type(one) is list and len(one) <= MOST_ENTRIES for one in (rows, values, ran)):
         raise ValueError("a trace of too many events")
     kept = [_value(row, numbers, len(values)) for row in values]
-    return ValueTrace([_event(row, len(kept)) for row in rows], kept)
+    lines = [_whole(one, LAST_LINE) for one in ran]
+    return ValueTrace([_event(row, len(kept)) for row in rows], kept, lines)
 
 
 def _value(row: Any, numbers: Tensor, count: int) -> Value:

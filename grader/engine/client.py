@@ -70,15 +70,15 @@ class Client:
         """Seed the random generators where the submission runs."""
         self.submission.seed(self._seed + offset)
 
-    def given(self, value: Any) -> Any:
+    def cast(self, value: Any) -> Any:
         """A tree of tensors as they are handed over: floats rounded and in the client's dtype, copies."""
         if isinstance(value, Tensor):
             if not value.is_floating_point():
                 return value.clone()
             return value.to(torch.float32).to(self.rounding).to(self.dtype).clone()
         if isinstance(value, dict):
-            return {key: self.given(item) for key, item in value.items()}
-        return type(value)(self.given(item) for item in value) if isinstance(value, (tuple, list)) else value
+            return {key: self.cast(item) for key, item in value.items()}
+        return type(value)(self.cast(item) for item in value) if isinstance(value, (tuple, list)) else value
 
     def function(self, name: str) -> Callee:
         """A function of the submission. Raises SubmissionError if there is none."""
@@ -87,13 +87,13 @@ class Client:
     def make(self, name: str, *args: Any, training: bool = False, **kwargs: Any) -> Instance:
         """Construct a class of the submission, in the client's dtype, in eval mode unless `training`."""
         self.chosen |= {word: value for word, value in kwargs.items() if isinstance(value, (str, bool))}
-        made = self._kept(self.submission.construct(name, args, kwargs))
+        made = self._register(self.submission.construct(name, args, kwargs))
         made.train(training)
         return made
 
     def part(self, kind: str, *args: Any, weights: Mapping[str, Tensor] | None = None) -> Instance:
         """One of the judge's parts (`grader.worker.parts`), with weights by their names less `judge_`."""
-        part = self._kept(self.submission.part(kind, args, training=False))
+        part = self._register(self.submission.part(kind, args, training=False))
         if weights is not None:
             self.load_part(part, weights)
         return part
@@ -103,10 +103,10 @@ class Client:
         named = {}
         for name, value in weights.items():
             home, dot, last = name.rpartition(".")
-            named[f"{home}{dot}judge_{last}"] = self.given(value)
+            named[f"{home}{dot}judge_{last}"] = self.cast(value)
         part.load(named)
 
-    def _kept(self, instance: Instance) -> Instance:
+    def _register(self, instance: Instance) -> Instance:
         self._made.append(instance)
         if self.dtype != torch.float32:
             instance.to(self.dtype)
@@ -134,12 +134,12 @@ class Client:
             }
 
         self._read[id(instance)] = read
-        values = written(reading, {name: self.given(weights[name]) for name in reading})
+        values = written(reading, {name: self.cast(weights[name]) for name in reading})
         extra = torch.Generator().manual_seed(len(own))
         for name, info in own.items():
             if name not in values:
                 self.extra[name] = info.value
-                values[name] = self.given(torch.randn(info.value.shape, generator=extra) * 0.5)
+                values[name] = self.cast(torch.randn(info.value.shape, generator=extra) * 0.5)
         instance.load(values)
 
     def load_projections(
@@ -160,7 +160,7 @@ class Client:
             if value.shape != where.shape:  # wrong, but the same for all that are wrong in this way
                 named = torch.Generator().manual_seed(zlib.crc32(name.encode()))
                 value = torch.randn(where.shape, generator=named) * 0.5
-            values[name] = self.given(
+            values[name] = self.cast(
                 value if name.endswith("weight") or name in free else torch.zeros(where.shape)
             )
         extra = torch.Generator().manual_seed(len(own))
@@ -211,12 +211,12 @@ class Client:
             single: a tuple is no output, but a "result" in words.
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
-        outcome = callee.call(self.given(args), self.given(kwargs), grad=grad, method=method)
+        outcome = callee.call(self.cast(args), self.cast(kwargs), grad=grad, method=method)
         answer = describe_outcome(outcome, single=single, names=names)
         if cotangent is None:
             callee.release(outcome)
             return answer
-        given = self.given(cotangent)
+        given = self.cast(cotangent)
         results = tensors(outcome.value)
         if not results or results[0].shape != given.shape or outcome.handle is None:
             callee.release(outcome)

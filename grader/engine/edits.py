@@ -1,64 +1,61 @@
 """Small changes to one line of a file, each of which may undo a mistake there; some are no Python.
 
 A place is proved if one of them makes wrong results right. They are what people get wrong most: a sign, an operator, a
-dim, a number off by one, a name in place of another, a call too many.
+dim, a number off by one, a name in place of another, a call too many or too few.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
-OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
-    ast.Add: (ast.Sub, ast.Mult),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div, ast.Add),
-    ast.Div: (ast.Mult,),
-    ast.FloorDiv: (ast.Mod, ast.Mult),
-    ast.Mod: (ast.FloorDiv,),
-    ast.Pow: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,),
-    ast.BitOr: (ast.BitAnd,),
-}
-COMPARISONS: tuple[tuple[type[ast.cmpop], ...], ...] = (
-    (ast.Lt, ast.LtE, ast.Gt, ast.GtE),
-    (ast.Eq, ast.NotEq),
-    (ast.Is, ast.IsNot),
-    (ast.In, ast.NotIn),
+from grader.engine.edit_kinds import (
+    COMPARISONS,
+    EQUATION,
+    OPERATORS,
+    PATHS,
+    WRAPPERS,
+    by_one,
+    called,
+    equations,
+    exchanged,
+    laid_out,
+    method,
+    near,
+    of_call,
+    of_two,
+    parameter,
+    rarer_of_call,
+    regrouped,
+    transposed,
+    unwrapped,
 )
-FUNCTIONS = (
-    ("relu", "gelu", "sigmoid", "tanh"),
-    ("softmax", "log_softmax"),
-    ("mean", "sum"),
-    ("sin", "cos"),
-    ("argmax", "argmin"),
-    ("max", "min"),
-    ("maximum", "minimum"),
-    ("tril", "triu"),
-    ("square", "abs"),
-    ("sqrt", "rsqrt", "square"),
-    ("zeros", "ones"),
-    ("zeros_like", "ones_like"),
-    ("all", "any"),
-    ("cat", "stack"),
-    ("repeat", "repeat_interleave"),
-    ("append", "extend"),
-)
-REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all"}
-DIMS = (-1, -2, 0, 1, 2, 3)
+
 MOST_NAMES = 12
-PATHS = {"self", "torch", "nn", "F", "math", "np"}
+MOST_WRAPPED = 8  # functions that an expression may have to go through
+MOST_ROUNDS = 100  # of a loop of changed code, ...
+MOST_LOOPING_S = 0.5  # ... and seconds of CPU until no loop begins another round
+
+ENDS = "_loops_end_at"
+
+Change = Callable[[ast.AST], Iterator[ast.AST]]
 
 
 class Edits:
-    """Args: text: of the file, which is Python."""
+    """The changes of one file.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        text: of the file, which is Python.
+        ran: lines of functions that may be at fault: those that ran. All, if there are none.
+        known: constants of right code.
+    """
+
+    def __init__(self, text: str, ran: Collection[int] = (), known: Collection[float] = ()) -> None:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
+        self._ran, self._known = frozenset(ran), known
+        self._given: set[str] = set()
 
     def among(
         self, suspected: Sequence[int], odd: Sequence[int], others: Sequence[int] = ()
@@ -78,24 +75,38 @@ class Edits:
         ]
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
-        changed, renamed = (self._changed,), (self._renamed, self._inverted)
+        changed: tuple[Change, ...] = (self._changed,)
+        renamed: tuple[Change, ...] = (self._renamed, self._inverted)
+        rarer: tuple[Change, ...] = (self._rarer,)
         for lines, changes in (
             (first, changed),
             (conditions, changed),
             (second, changed),
             (first, renamed),
             (conditions, renamed),
+            (first, rarer),
             (rest, changed),
             (second, renamed),
+            (second, rarer),
             (rest, renamed),
+            (conditions, rarer),
+            (rest, rarer),
         ):
             for line in lines:
                 for change in changes:
-                    for node in self._nodes.get(line, ()):
-                        yield from ((line, self._with(node, new)) for new in change(node))
+                    yield from self._of_line(line, change)
+
+    def _of_line(self, line: int, change: Change) -> Iterator[tuple[int, str]]:
+        for node in self._nodes.get(line, ()):
+            for new in change(node):
+                text = self._with(node, new)
+                if text not in self._given:
+                    self._given.add(text)
+                    yield line, text
 
     def forced(self) -> Iterator[tuple[int, str]]:
-        """Lines of conditions, each with the file in which it is always, or never, true, or looks for None."""
+        """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which
+        a module that `self` gets does nothing."""
         for line, nodes in self._nodes.items():
             for node in (one for one in nodes if id(one) in self._conditions):
                 new: list[ast.AST] = [ast.Constant(value) for value in (True, False)]
@@ -103,6 +114,16 @@ class Edits:
                     for kind in (ast.IsNot, ast.Is):
                         new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
                 yield from ((line, self._with(node, one)) for one in new)
+        if self._nn is not None:
+            nothing = ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], [])
+            for line, nodes in self._nodes.items():
+                for node in nodes:
+                    if (
+                        isinstance(node, ast.Assign)
+                        and isinstance(node.targets[0], ast.Attribute)
+                        and isinstance(node.value, ast.Call)
+                    ):
+                        yield line, self._with(node, ast.Assign(node.targets, nothing))
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -110,30 +131,39 @@ class Edits:
 
     @cached_property
     def _nodes(self) -> dict[int, list[ast.AST]]:
-        """By line; without what may loop for ever, and types."""
+        """By line; those that ran, without types."""
         found: dict[int, list[ast.AST]] = {}
 
-        def walk(node: ast.AST) -> None:
-            if isinstance(node, (ast.While, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        def walk(node: ast.AST, inside: bool = False) -> None:
+            if isinstance(node, (ast.ClassDef, ast.Import, ast.ImportFrom)):
                 for child in node.body if isinstance(node, ast.ClassDef) else ():
-                    walk(child)
+                    walk(child, inside)
+                return
+            if inside and not self._has_run(node):
                 return
             if isinstance(node, (ast.expr, ast.stmt)):
                 found.setdefault(node.lineno, []).append(node)
+            function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             for name, value in ast.iter_fields(node):
                 if name not in ("annotation", "returns", "decorator_list"):
                     for child in value if isinstance(value, list) else [value]:
                         if isinstance(child, ast.AST):
-                            walk(child)
+                            walk(child, inside or (function and name == "body"))
 
         walk(self._tree)
         return found
+
+    def _has_run(self, node: ast.AST) -> bool:
+        """Whether a statement has run, as far as that is known."""
+        if not self._ran or not isinstance(node, ast.stmt):
+            return True
+        return any(line in self._ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def _with(self, node: ast.AST, new: ast.AST) -> str:
         assert isinstance(node, (ast.expr, ast.stmt))
         first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         written = ast.unparse(ast.fix_missing_locations(new))
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
+        if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
             written = f"({written})"
         start = b"".join(self._lines[:first]) + self._lines[first][: node.col_offset]
         end = self._lines[last][node.end_col_offset :] + b"".join(self._lines[last + 1 :])
@@ -146,41 +176,56 @@ class Edits:
                     others = [one for one in kinds if one is not type(node.ops[0])]
                     yield from (ast.Compare(node.left, [one()], node.comparators) for one in others)
         elif isinstance(node, ast.BinOp):
-            yield from self._of_two(node)
+            yield from of_two(node)
         elif isinstance(node, ast.BoolOp):
             yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
             yield from node.values
         elif isinstance(node, ast.UnaryOp):
             yield node.operand
-        elif isinstance(node, ast.Constant) and node.value is None:
-            yield from (ast.Name(name, ast.Load()) for name in self._names(node.lineno)[:MOST_NAMES])
         elif isinstance(node, ast.Constant):
-            yield from (ast.Constant(value) for value in self._numbers(node.value))
+            yield from self._other_constants(node)
         elif isinstance(node, ast.IfExp):
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
-            yield from self._of_call(node)
+            yield from of_call(node)
         elif isinstance(node, ast.Slice):
             yield from (
                 ast.Slice(None, node.upper, node.step),
                 ast.Slice(node.lower, None, node.step),
                 ast.Slice(ast.Constant(1), None),
                 ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1))),
+                ast.Slice(None, None),
             )
-        elif (
-            isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load)
-        ):
-            yield type(node)(node.elts[::-1], ast.Load())
-        elif isinstance(node, ast.AugAssign):
+        elif isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
+            yield from (type(node)(items, ast.Load()) for items in exchanged(node.elts))
+        else:
+            yield from self._other_statements(node)
+
+    def _other_constants(self, node: ast.Constant) -> Iterator[ast.AST]:
+        value = node.value
+        if value is None:
+            yield from (ast.Name(name, ast.Load()) for name in self._names(node.lineno)[:MOST_NAMES])
+        elif isinstance(value, str):
+            yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
+        else:
+            yield from (ast.Constant(one) for one in near(value, self._known))
+
+    def _other_statements(self, node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.AugAssign):
             yield ast.Pass()
             yield from (
                 ast.AugAssign(node.target, one(), node.value) for one in OPERATORS.get(type(node.op), ())
             )
         elif isinstance(node, ast.Assign):
             yield ast.Pass()
-            if isinstance(node.targets[0], ast.Name) and "self" in self._names(node.lineno):
-                kept = ast.Attribute(ast.Name("self", ast.Load()), node.targets[0].id, ast.Store())
-                yield ast.Assign([kept], node.value)
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and "self" in self._names(node.lineno):
+                yield ast.Assign([_own(target)], node.value)
+            yield from (ast.Assign(node.targets, one) for one in transposed(node.value))
+        elif isinstance(node, ast.Return) and node.value is not None:
+            yield from map(ast.Return, transposed(node.value))
+        elif isinstance(node, (ast.Break, ast.Continue)):
+            yield from (ast.Continue() if isinstance(node, ast.Break) else ast.Break(), ast.Pass())
         elif isinstance(node, ast.Expr):
             yield from (ast.Return(node.value), ast.Pass())
             root = node.value
@@ -197,68 +242,14 @@ class Edits:
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
 
-    @staticmethod
-    def _of_two(node: ast.BinOp) -> Iterator[ast.AST]:
-        for other in OPERATORS.get(type(node.op), ()):
-            yield ast.BinOp(node.left, other(), node.right)
-        if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod)):
-            yield ast.BinOp(node.right, node.op, node.left)
-        yield from (node.left, node.right)
-        if isinstance(node.op, (ast.Div, ast.Mult)):
-            yield ast.BinOp(node.left, node.op, ast.BinOp(node.right, ast.Pow(), ast.Constant(0.5)))
-        if isinstance(node.op, ast.MatMult):
-            dims = [ast.UnaryOp(ast.USub(), ast.Constant(n)) for n in (2, 1)]
-            for left, right in ((True, False), (False, True)):
-                turned = [
-                    ast.Call(ast.Attribute(one, "transpose", ast.Load()), list[ast.expr](dims), [])
-                    if turn
-                    else one
-                    for one, turn in ((node.left, left), (node.right, right))
-                ]
-                yield ast.BinOp(turned[0], node.op, turned[1])
-
-    @staticmethod
-    def _numbers(value: object) -> list[Any]:
-        if isinstance(value, bool):
-            return [not value]
-        if isinstance(value, int):
-            near: list[Any] = [value - 1, value + 1, -value]
-            return [*near, *(one for one in DIMS if one not in (value, *near))] if abs(value) < 4 else near
-        return [-value, 0.0, 1.0] if isinstance(value, float) else []
-
-    @staticmethod
-    def _of_call(node: ast.Call) -> Iterator[ast.AST]:
-        function, args, words = node.func, node.args, node.keywords
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        for kinds in FUNCTIONS:
-            for other in kinds if name in kinds else ():
-                called = copy.copy(function)
-                setattr(called, "attr" if isinstance(function, ast.Attribute) else "id", other)
-                yield ast.Call(called, args, words)
-        of = function.value if isinstance(function, ast.Attribute) else None
-        if of is not None and not (isinstance(of, ast.Name) and of.id in PATHS):
-            yield of
-            if isinstance(of, ast.Call) and isinstance(of.func, ast.Attribute):
-                yield of.func.value
-        if args and not isinstance(args[0], ast.Starred):
-            yield args[0]
-        for i in range(len(args) - 1):
-            yield ast.Call(function, [*args[:i], args[i + 1], args[i], *args[i + 2 :]], words)
-        for i in range(len(words)):
-            yield ast.Call(function, args, words[:i] + words[i + 1 :])
-        if name in REDUCTIONS and not any(word.arg == "keepdim" for word in words):
-            yield ast.Call(function, args, [*words, ast.keyword("keepdim", ast.Constant(True))])
-        if name in ("tril", "triu") and not words:
-            yield ast.Call(function, args, [ast.keyword("diagonal", ast.Constant(1))])
-        if name in ("var", "std") and not any(word.arg in ("unbiased", "correction") for word in words):
-            yield ast.Call(function, args, [*words, ast.keyword("unbiased", ast.Constant(False))])
-
     def _renamed(self, node: ast.AST) -> Iterator[ast.AST]:
         """Another name of the same function, another attribute of the same class."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in PATHS:
             for name in self._names(node.lineno)[:MOST_NAMES]:
                 if name not in (node.id, "self"):
                     yield ast.Name(name, ast.Load())
+            if node.id in self._attributes(node.lineno):
+                yield _own(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             for name in self._attributes(node.lineno)[:MOST_NAMES]:
                 if name != node.attr and isinstance(node.ctx, ast.Load):
@@ -267,6 +258,98 @@ class Edits:
             found = [n.value for n in ast.walk(self._tree) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
+
+    def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
+        yield from regrouped(node)
+        if isinstance(node, (ast.Assign, ast.Return)):
+            yield from unwrapped(node)
+        if isinstance(node, ast.Assign) and len(node.targets) > 1:
+            yield from (ast.Assign([one], node.value) for one in node.targets)
+        if isinstance(node, ast.Call):
+            yield from laid_out(node)
+        elif isinstance(node, (ast.Expr, ast.Assign)):
+            yield from self._of_own(node)
+        if isinstance(node, ast.Assign):
+            yield from self._with_more(node)
+        elif isinstance(node, ast.Return) and node.value is not None:
+            yield from map(ast.Return, self._more(node.value))
+        elif isinstance(node, ast.Call):
+            yield from rarer_of_call(node, self._names(node.lineno)[:MOST_NAMES])
+            for i, one in enumerate(node.args):
+                for new in by_one(one) if isinstance(one, (ast.Name, ast.Call, ast.Attribute)) else ():
+                    yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Mult, ast.Add, ast.Sub)):
+            for new in by_one(node.left):
+                yield ast.BinOp(new, node.op, node.right)
+            for number in self._known:
+                yield ast.BinOp(ast.BinOp(ast.Constant(number), ast.Add(), node.left), node.op, node.right)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            yield node.value
+        elif isinstance(node, ast.Slice):
+            for new in by_one(node.upper) if node.upper is not None else ():
+                yield ast.Slice(node.lower, new, node.step)
+            for new in by_one(node.lower) if node.lower is not None else ():
+                yield ast.Slice(new, node.upper, node.step)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+            for new in by_one(node.comparators[0]):
+                yield ast.Compare(node.left, node.ops, [new])
+
+    def _of_own(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
+        """What `self` gets: a parameter in place of a buffer, a module of its own in place of another's."""
+        if self._nn is not None:
+            yield from parameter(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            shared = ast.dump(node.value)
+            for other in ast.walk(self._tree):
+                if (
+                    isinstance(other, ast.Assign)
+                    and isinstance(other.value, ast.Call)
+                    and ast.dump(other.targets[0]).replace("Store()", "Load()") == shared
+                ):
+                    yield ast.Assign(node.targets, other.value)
+
+    @cached_property
+    def _nn(self) -> ast.expr | None:
+        """`torch.nn`, as the file calls it; None if it does not."""
+        names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
+        if "nn" in names:
+            return ast.Name("nn", ast.Load())
+        return ast.parse("torch.nn", mode="eval").body if "torch" in names else None
+
+    def _with_more(self, node: ast.Assign) -> Iterator[ast.AST]:
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple):
+            for i, one in enumerate(target.elts):
+                if isinstance(one, ast.Name) and "self" in self._names(node.lineno):
+                    own = [*target.elts[:i], _own(one), *target.elts[i + 1 :]]
+                    yield ast.Assign([ast.Tuple(own, ast.Store())], node.value)
+            return
+        if isinstance(target, (ast.Name, ast.Attribute)):
+            for op in (ast.Add, ast.Mult, ast.BitAnd):
+                yield ast.AugAssign(target, op(), node.value)
+        yield from (ast.Assign(node.targets, more) for more in self._more(node.value))
+
+    def _more(self, value: ast.expr) -> Iterator[ast.expr]:
+        """A value with another step, or another operand."""
+        for function in self._functions(value.lineno)[:MOST_WRAPPED]:
+            yield ast.Call(function, [value], [])
+        for name in self._names(value.lineno)[:MOST_NAMES]:
+            if name != "self":
+                for op in (ast.Add, ast.Mult):
+                    yield ast.BinOp(value, op(), ast.Name(name, ast.Load()))
+        yield from (method(value, name) for name in WRAPPERS)
+
+    def _functions(self, line: int) -> list[ast.expr]:
+        """What the class around a line calls with one value: its parts, its helpers."""
+        found: dict[str, ast.expr] = {}
+        for scope in self._around(line, (ast.ClassDef,))[:1]:
+            for node in ast.walk(scope):
+                own = isinstance(node, ast.Attribute) and called(node.value) == "self"
+                if own and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    found.setdefault(node.attr, ast.Attribute(node.value, node.attr, ast.Load()))
+        calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        return [one for name, one in found.items() if name in calls or "norm" in name or "drop" in name]
 
     def _around(self, line: int, kinds: tuple[type[ast.AST], ...]) -> Sequence[ast.AST]:
         found = [
@@ -301,3 +384,41 @@ class Edits:
             and node.value.id == "self"
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))
+
+
+def constants(text: str) -> list[float]:
+    """The numbers of a file, those that say most first: 1e-9 before 2."""
+    found = {
+        node.value: None
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+    }
+    return sorted(found, key=lambda one: isinstance(one, int))
+
+
+def ending(text: str) -> str:
+    """The same program, with loops that end: a `while` goes round at most so many times, for so long.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    if "while" not in text:
+        return text
+    ended = ast.unparse(ast.fix_missing_locations(_Ending().visit(ast.parse(text))))
+    return f"{ended}\n{ENDS} = __import__('time').process_time() + {MOST_LOOPING_S}\n"
+
+
+class _Ending(ast.NodeTransformer):
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        late = ast.parse(f"__import__('time').process_time() > {ENDS}", mode="eval").body
+        over = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), node.test), late])
+        stop = ast.If(over, [*node.orelse, ast.Break()], [])
+        rounds = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(MOST_ROUNDS)], [])
+        return ast.For(ast.Name("_round_of_loop", ast.Store()), rounds, [stop, *node.body], [], lineno=0)
+
+
+def _own(name: ast.Name) -> ast.Attribute:
+    return ast.Attribute(ast.Name("self", ast.Load()), name.id, name.ctx)

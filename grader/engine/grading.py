@@ -24,6 +24,7 @@ from grader.engine.conclusions import conclude, extra, first, nothing
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.local import LocalSubmission
+from grader.engine.matrices import matrices_of
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
 from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
@@ -262,11 +263,13 @@ class Grading:
                 known = [one.named for one in accounts if one.named.id == cause]
                 return Failed(found.message, mistakes=known or found.mistakes)
 
-            raise Unexplained(
-                explain,
-                lambda: found,
-                lambda source, deadline: self.places(component, source, deadline) if cause else {},
-            ) from None
+            def locate(source: str, deadline: float) -> Spots:
+                from grader.engine.places import device_place  # it is made of gradings itself
+
+                known = self.places(component, source, deadline) if cause else {}
+                return {**device_place(source, found.message), **known}
+
+            raise Unexplained(explain, lambda: found, locate) from None
         if not ran:
             self.check(component, *groups)
 
@@ -291,11 +294,21 @@ class Grading:
         if not named and got.error is not None:
             return got.error
         message, picture = contrast(scenario, names, self.right(scenario), got)
+        drawn = (scenario, self.right(scenario), got)
         if explained is not None and not any(a.proof for a in blamed):
-            picture = next(filter(None, map(explained[0].map_of, explained[0].wrong)), picture)
+            found = explained[0]
+            shown = next(filter(found.map_of, found.wrong), None)
+            if shown is not None:
+                picture = found.map_of(shown)
+                drawn = (found.scenarios[shown], found.right[shown], found.got[shown])
         count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
         proof = [a.proof for a in blamed[:1] if a.proof]
-        return Failed("\n".join(filter(None, [message, count, *proof])), mistakes=named, picture=picture)
+        return Failed(
+            "\n".join(filter(None, [message, count, *proof])),
+            mistakes=named,
+            picture=picture,
+            matrices=matrices_of(*drawn),
+        )
 
     def explained(self, component: str, deadline: float = math.inf) -> tuple[Findings, list[Account]]:
         """All that was found on one component, and the mistakes behind it."""

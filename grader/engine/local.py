@@ -77,14 +77,14 @@ class LocalSubmission:
     ) -> LocalInstance:
         """Instantiate the class `name`. Raises SubmissionError."""
         with _as_submission_error(self._filename):
-            given, named = _given(list(args)), _given(dict(kwargs or {}))
+            given, named = _handed_over(list(args)), _handed_over(dict(kwargs or {}))
             watched = self._tracing.device_trace
             with self._tracing.recorder or contextlib.nullcontext(), self._tracing.beside:
                 module = components.construct(self._namespace, name, given, named, self._device, watched)
             waits = components.waits_for_call(module, (*given, *named.values()))
             if waits and name in self.first_calls:
                 first = self.first_calls[name](*args, **(kwargs or {}))
-                components.call_first(module, _given(list(first)), self._device, watched)
+                components.call_first(module, _handed_over(list(first)), self._device, watched)
             return LocalInstance(module, self._filename, self._device, self._tracing)
 
     def part(
@@ -97,7 +97,7 @@ class LocalSubmission:
     ) -> LocalInstance:
         """One of the judge's own parts."""
         module = components.construct(
-            parts.PARTS, kind, _given(list(args)), _given(dict(kwargs or {})), self._device
+            parts.PARTS, kind, _handed_over(list(args)), _handed_over(dict(kwargs or {})), self._device
         ).train(training)
         return LocalInstance(module, self._filename, self._device, self._tracing)
 
@@ -163,7 +163,7 @@ class LocalFunction:
     ) -> Outcome:
         with _as_submission_error(self._filename):
             function = getattr(self._function, method) if method else self._function
-            given, named = _given(list(args)), _given(dict(kwargs or {}))
+            given, named = _handed_over(list(args)), _handed_over(dict(kwargs or {}))
             with self._tracing.recorder or contextlib.nullcontext(), self._tracing.beside:
                 answer = calls.call(
                     function, given, named, grad, device=self._device, device_trace=self._tracing.device_trace
@@ -237,15 +237,15 @@ def _as_submission_error(filename: str | None) -> Iterator[None]:
         raise SubmissionError(**failures.describe(error, filename).fields()) from error
 
 
-def _given(value: Any) -> Any:
+def _handed_over(value: Any) -> Any:
     """The same tree with what each instance stands for, and tensors in one piece, as frames carry them."""
     if isinstance(value, LocalInstance):
         return parts.handed(value.module)
     if isinstance(value, Tensor):
         return value.contiguous()
     if isinstance(value, dict):
-        return {key: _given(item) for key, item in value.items()}
-    return type(value)(_given(item) for item in value) if isinstance(value, (tuple, list)) else value
+        return {key: _handed_over(item) for key, item in value.items()}
+    return type(value)(_handed_over(item) for item in value) if isinstance(value, (tuple, list)) else value
 
 
 def _own(value: Any) -> Any:

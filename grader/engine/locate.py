@@ -19,13 +19,12 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
-from grader.engine.edits import Edits
+from grader.engine.edits import Edits, constants, ending
 from grader.engine.explanation import Explanations
+from grader.engine.flow import Flow
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
-    Flow,
-    Source,
     Where,
     at_the_end,
     chain,
@@ -34,6 +33,7 @@ from grader.engine.place import (
     downstream,
     exception,
     first_wrong,
+    never_dropped,
     not_raised,
     other_default,
     raised,
@@ -42,18 +42,19 @@ from grader.engine.place import (
     written,
 )
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
+from grader.engine.source_tree import Source
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 400
+MOST_EDITS = 900
+MOST_SURE = 200  # where values prove the place already
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
-EDITING_S = 1.5  # of CPU, ...
+EDITING_S = 2.5  # of CPU, ...
 TRACING_S = 1.5  # ... and before that
-NARROW = 1  # line with wrong values, where nothing else speaks for a place, ...
-NARROW_PLAIN = 3  # ... and with wrong lists and numbers
+NARROW = 3  # lines with wrong lists and numbers
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -103,6 +104,7 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
+        self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
         self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
@@ -143,6 +145,7 @@ class Locator:
         counts: Counter[int] = Counter()
         self._odd.clear()
         self._ran.clear()
+        self._needed = None
         self._end = time.process_time() + TRACING_S
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
@@ -160,10 +163,11 @@ class Locator:
                 return best
         lines = [line for one in found for line in one.lines]
         sure = best is not None and (best.proved or best.why == "gradient")
-        most = MOST_EDITS // 2 if sure else MOST_EDITS
+        most = MOST_SURE if sure else MOST_EDITS
         line = self._undone(wrong, lines, most)
         if line is None:  # a wrong line is worse than none
-            return None if best is not None and best.why == "value" and not best.evidence else best
+            weak = best is not None and best.why == "value" and not best.evidence
+            return None if weak and best and self._explanations.left_out(best.place) is None else best
         if best is None or best.place.line != line:
             other = next((one for one in (best.lines if best else ()) if one != line), None)
             why = "value" if best is None else best.why
@@ -182,10 +186,11 @@ class Locator:
         everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
         asked += [one for one in everything if one not in asked and self._was_right(one)]
         self._end = time.process_time() + EDITING_S
-        edits = Edits(self._text)
+        component = wrong[0].scenario.component
+        edits = Edits(self._text, self._needed or (), constants(solution_text(component) or ""))
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
-        for number, (line, text) in enumerate(islice(tried, most)):
-            if number % 8 == 0 and self._late():
+        for line, text in islice(tried, most):
+            if self._late():
                 break
             if self._is_right(text, asked):
                 self._explanations.edited(line, text)
@@ -205,19 +210,29 @@ class Locator:
         """Whether the file is right with another text."""
         assert isinstance(self.submission, Editable)
         try:
-            copy = self.submission.edited(text)
+            copy = self.submission.edited(ending(text))
             return copy is not None and all(
                 same(scenario, self._key.right(scenario, got.free), got)
                 for scenario in asked
                 for got in [self._grading.ask(scenario, of=copy)]
             )
-        except (SubmissionError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+        except (
+            SubmissionError,
+            SyntaxError,
+            ArithmeticError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ):
             return False  # a scenario's script may expect other shapes
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16
         for in_doubles in (True, False) if exact else (False,):
             trace, again = self._recorded(wrong.scenario, exact=in_doubles)
+            if trace.ran:
+                self._needed = set(trace.ran) & (self._needed or set(trace.ran))
             if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
                 wrong.names
             ):
@@ -348,16 +363,19 @@ class Locator:
         default = other_default(flow)
         if default is not None:
             return default
-        index = first_wrong(flow)
+        dropped = never_dropped(flow)
+        if dropped is not None:
+            return dropped
+        index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
-            return completed(flow, found, error.line if error is not None else None)
+            if found.evidence or error is None or not error.line:
+                return completed(flow, found, error.line if error is not None else None)
         if error is not None and error.line:
             at = exception(flow, error.line)
             failed = None if at is None else flow.failed(at)
-            if failed is not None:
-                return self._where(flow, wrong, failed, "error", exact=exact)
-            return raised(flow, error.line, error.message)
+            found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)
+            return found if found and found.evidence else raised(flow, error.line, error.message)
         right = self._key.right(wrong.scenario, wrong.got.free).error
         if right is not None and error is None:
             return not_raised(self.source, right.type_name)
@@ -375,12 +393,14 @@ class Locator:
             found = replace(found, other=line)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
-        wrong_lines = {
-            flow.events[i].place.line for i in flow.reaching - flow.vindicated if flow.is_right(i) is False
-        }
-        most = NARROW if flow.events[blamed.event].kind == "call" else NARROW_PLAIN
-        narrow = len(wrong_lines) <= most and (blamed.event in flow.reaching or not flow.reaching)
-        evidence = "patched" if blamed.proved else "alike" if alike else "narrow" if narrow else ""
+        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
+            lines = {
+                flow.events[i].place.line
+                for i in flow.reaching - flow.vindicated
+                if flow.is_right(i) is False
+            }
+            evidence = "narrow" if len(lines) <= NARROW else ""
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:

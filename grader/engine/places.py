@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from grader.core.failures import Failed, Unexplained
 from grader.core.spots import Spot, Spots
-from grader.engine.locate import Locator, Wrong
+from grader.core.value_trace import Place
 from grader.engine.naming import Account, Findings
-from grader.engine.place import Where
+from grader.engine.place import Where, not_raised
+from grader.engine.source_tree import Source
+
+if TYPE_CHECKING:
+    from grader.engine.locate import Locator, Wrong
 
 
 def find_places(locator: Locator, component: str, findings: Findings, accounts: Sequence[Account]) -> Spots:
@@ -48,6 +55,31 @@ def _spot(locator: Locator, wrong: Sequence[Wrong]) -> Spot | None:
     return None if error is None else Spot.of_line(error.line)
 
 
+def unrefused(failure: Failed, type_name: str) -> Unexplained:
+    """A failure since an error was not raised. Its place is the condition of the statement that should raise it.
+
+    Args:
+        type_name: of the error.
+    """
+
+    def locate(text: str, _deadline: float) -> Spots:
+        found = not_raised(Source(text), type_name)
+        return {} if found is None else {"": spot_of(found)}
+
+    return Unexplained(lambda _deadline: failure, lambda: failure, locate)
+
+
+def device_place(text: str, message: str) -> Spots:
+    """Where a tensor was made on a fixed device, and where it met one of another: that line is in the message."""
+    line = re.search(r"in line (\d+)", message)
+    if line is None:
+        return {}
+    at = int(line[1])
+    made = Source(text).made_on_default_device(at)
+    place = Place(made or at, made or at)
+    return {"": spot_of(Where(place, "value", at if made not in (None, at) else None))}
+
+
 def spot_of(where: Where) -> Spot:
     """A place as reports show it."""
     place = where.place
@@ -65,4 +97,5 @@ def spot_of(where: Where) -> Spot:
         where.value,
         where.expected,
         where.proved,
+        iteration=where.iteration,
     )

@@ -7,6 +7,7 @@ from torch import Tensor
 
 ROWS, COLUMNS = 2, 3
 HUGE = 1e300
+DIGITS = (4, 6, 9)  # of a number: as many as show a difference
 
 
 def deviation(expected: Tensor, got: Tensor) -> float:
@@ -15,9 +16,7 @@ def deviation(expected: Tensor, got: Tensor) -> float:
         return float("inf")
     if not expected.numel():
         return 0.0
-    a, b = expected.double(), got.double()
-    same = (a == b) | (a.isnan() & b.isnan())
-    return float((a - b).abs().nan_to_num(float("inf")).masked_fill(same, 0.0).max())
+    return float(_apart(expected, got).max())
 
 
 def values_in_words(name: str, right: Tensor, got: Tensor) -> str:
@@ -27,30 +26,45 @@ def values_in_words(name: str, right: Tensor, got: Tensor) -> str:
     if right.dtype != got.dtype:
         return f"expected {name} in {right.dtype}, got {got.dtype}."
     if right.dim() == 0:
-        return f"{name}: expected {_number(right)}, got {_number(got)}."
-    place, where = _worst(right, got)
+        digits = next((n for n in DIGITS if _number(right, n) != _number(got, n)), DIGITS[-1])
+        return f"{name}: expected {_number(right, digits)}, got {_number(got, digits)}."
+    place, where = worst(right, got)
+    a, b = right[place], got[place]
+    if _excerpt(a) == _excerpt(b):  # what differs comes later
+        start = torch.unravel_index(_apart(a, b).argmax(), a.shape)
+        where = f"[{', '.join([*map(str, place), *(f'{int(i)}:' for i in start)])}]"
+        rest = tuple(slice(int(i), None) for i in start)
+        a, b = a[rest], b[rest]
+    digits = next((n for n in DIGITS if _excerpt(a, n) != _excerpt(b, n)), DIGITS[-1])
     off = deviation(right, got)
     countable = (
         right.dtype != torch.bool and off < HUGE
     )  # between a number and infinity there is no difference
     note = f", largest difference {off:.2g}" if countable else ""
-    return f"{name}{where}{note}\n  expected {_excerpt(right[place])}\n  got      {_excerpt(got[place])}"
+    return f"{name}{where}{note}\n  expected {_excerpt(a, digits)}\n  got      {_excerpt(b, digits)}"
 
 
-def _worst(right: Tensor, got: Tensor) -> tuple[tuple[int, ...], str]:
-    """The leading indices of the largest difference, for an excerpt of one matrix."""
+def _apart(right: Tensor, got: Tensor) -> Tensor:
+    a, b = right.double(), got.double()
+    same = (a == b) | (a.isnan() & b.isnan())
+    return (a - b).abs().nan_to_num(float("inf")).masked_fill(same, 0.0)
+
+
+def worst(right: Tensor, got: Tensor) -> tuple[tuple[int, ...], str]:
+    """The leading indices of the largest difference, for one matrix, and in words."""
     lead = max(right.dim() - 2, 0)
     if not lead:
         return (), ""
-    off = (right.double() - got.double()).abs().nan_to_num(float("inf"))
-    index = torch.unravel_index(off.flatten(lead).amax(-1).argmax(), right.shape[:lead])
+    index = torch.unravel_index(_apart(right, got).flatten(lead).amax(-1).argmax(), right.shape[:lead])
     place = tuple(int(i) for i in index)
     return place, f"[{', '.join(map(str, place))}]"
 
 
-def _excerpt(x: Tensor) -> str:
+def _excerpt(x: Tensor, digits: int = 4) -> str:
     rows = x.unsqueeze(0) if x.dim() == 1 else x
-    shown = ["[" + ", ".join(_number(v) for v in row[:COLUMNS]) + _more(row) + "]" for row in rows[:ROWS]]
+    shown = [
+        "[" + ", ".join(_number(v, digits) for v in row[:COLUMNS]) + _more(row) + "]" for row in rows[:ROWS]
+    ]
     return " ".join(shown) + _more(rows, ROWS)
 
 
@@ -58,7 +72,7 @@ def _more(x: Tensor, shown: int = COLUMNS) -> str:
     return " ..." if x.size(0) > shown else ""
 
 
-def _number(x: Tensor) -> str:
+def _number(x: Tensor, digits: int = 4) -> str:
     if x.dtype == torch.bool:
         return str(bool(x))
-    return f"{float(x):.4g}"
+    return f"{float(x):.{digits}g}"

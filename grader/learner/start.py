@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.catalog import Exercise, get_exercises
 from grader.learner import files
 from grader.learner.folder import Folder
+from grader.learner.notebooks import notebook_name, notebook_text
 from grader.learner.record import FILE_NAME, HEADER, Entry, update
 from zoo.core.errors import PluginError, ZooError
 
@@ -51,8 +52,10 @@ class Started:
     missing: list[str] = field(default_factory=list)
 
 
-def start(path: Path) -> Started:
+def start(path: Path, notebooks: bool = False) -> Started:
     """Copy all exercises, a README and an empty progress file to `path`; existing files are not changed.
+
+    With `notebooks`, each exercise is there as a notebook, too.
 
     Raises:
         ZooError: the folder or a file in it cannot be written, or there is nothing to copy.
@@ -66,6 +69,10 @@ def start(path: Path) -> Started:
     if not texts:
         raise ZooError(" ".join(["There are no exercises to copy.", *done.missing]))
     _make(path)
+    if notebooks:
+        for exercise in get_exercises().values():
+            if exercise.file in texts:
+                texts[notebook_name(exercise)] = notebook_text(exercise, texts[exercise.file])
     texts[README] = readme(list(get_exercises().values()))
     texts[FILE_NAME] = "".join(f"{line}\n" for line in HEADER)
     for name, text in texts.items():

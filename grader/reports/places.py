@@ -40,7 +40,11 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
 
 def sentences(spot: Spot) -> Iterator[str]:
     """What is known of a place beside its line: what is right so far, what it is, what it should be."""
-    if spot.last_right is not None:
+    if spot.iteration is not None and spot.why == "value":
+        yield (
+            f"Right the first {spot.iteration - 1} times." if spot.iteration > 2 else "Right the first time."
+        )
+    elif spot.last_right is not None:
         if spot.last_value:
             yield f"Right so far: {spot.last_value} (line {spot.last_right})."
         elif spot.last_right != spot.line:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import click
 from tabulate import tabulate
 
-from grader.catalog import get_exercises
 from grader.core.failures import Named
 from grader.core.results import Grade, Result, clean
 from grader.core.spots import Spot
+from grader.reports.next_steps import counts, next_steps, out_of
 from grader.reports.places import place_lines
 
 WIDTH = 80
@@ -67,7 +65,11 @@ def page(grade: Grade, show_all: bool = False) -> Iterator[str]:
         if result.status in ("failed", "error"):
             yield from _failure(result, explained, show_all)
             explained |= {mistake.id for mistake in result.mistakes}
-    yield from _next_steps(grade)
+    for sentence, command in next_steps(grade):
+        yield sentence
+        if command:
+            yield f"  {command}"
+    yield ""
     yield _summary(grade)
 
 
@@ -77,7 +79,7 @@ def overview(grades: Sequence[Grade]) -> Iterator[str]:
         (
             _status("passed" if grade.passed else "failed"),
             textwrap.shorten(clean(grade.file), 40, placeholder="..."),
-            _points(grade.points, grade.max_points),
+            out_of(grade.points, grade.max_points),
             "\n".join(mistake.id for mistake in grade.mistakes),
         )
         for grade in grades
@@ -110,7 +112,7 @@ def _reason(result: Result) -> str:
 
 def _table(results: Sequence[Result]) -> str:
     rows = [
-        (_status(result.status), result.category, result.title, _points(result.points, result.max_points))
+        (_status(result.status), result.category, result.title, out_of(result.points, result.max_points))
         for result in results
     ]
     return tabulate(
@@ -226,45 +228,10 @@ def _indented(label: str, text: str) -> Iterator[str]:
         yield click.style(f"  {label:<9}", dim=True) + line[11:] if number == 0 else line
 
 
-def _next_steps(grade: Grade) -> Iterator[str]:
-    file = shlex.quote(clean(grade.file))
-    if grade.passed and grade.selection:
-        yield "Run all tests:"
-        yield f"  zoo grade {file}{grade.options}"
-    elif grade.passed:
-        if grade.next_exercise:
-            yield f"Next: {_beside(grade)}"
-        yield f"Compare your solution with ours: zoo solution {_named(grade)}"
-    else:
-        first = next((result for result in grade.results if result.status == "failed"), grade.results[0])
-        if first.name in ("load", "rules"):
-            yield "Fix this, then grade again:"
-            yield f"  zoo grade {file}{grade.options}{grade.selection}"
-        else:
-            yield "Fix the first failure, then rerun its category:"
-            yield f"  zoo grade {file}{grade.options} --only {first.category}"
-            yield "Get a hint (each call reveals more):"
-            yield f"  zoo hint {_named(grade)}"
-            yield "Reproduce this grade exactly:"
-            yield f"  zoo grade {file}{grade.options}{grade.selection} --seed {grade.seed}"
-    yield ""
-
-
 def _summary(grade: Grade) -> str:
     """ "failed: 30/42 points (1 failed, 3 skipped, 23 passed) in 1.5 s"."""
-    counts = Counter[str](result.status for result in grade.results)
-    each = ", ".join(
-        f"{counts[status]} {word}"
-        for status, word in (
-            ("failed", "failed"),
-            ("error", "grader errors"),
-            ("skipped", "skipped"),
-            ("passed", "passed"),
-        )
-        if counts[status]
-    )
     verdict = "passed" if grade.passed else "failed"
-    points = f"{_points(grade.points, grade.max_points)} points ({each}) in {grade.duration_s:.1f} s"
+    points = f"{out_of(grade.points, grade.max_points)} points ({counts(grade)}) in {grade.duration_s:.1f} s"
     return click.style(f"{verdict}: {points}", fg=_COLOURS[verdict], bold=True)
 
 
@@ -272,29 +239,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
-def _in_place(grade: Grade) -> bool:
-    """Return whether the file has its exercise's own file name."""
-    exercise = get_exercises().get(grade.exercise)
-    return exercise is not None and Path(grade.file).name == exercise.file
-
-
-def _named(grade: Grade) -> str:
-    """The argument that names the exercise in a further command."""
-    return shlex.quote(clean(grade.file)) if _in_place(grade) else grade.exercise
-
-
-def _beside(grade: Grade) -> str:
-    """The file of the exercise to do next."""
-    folder = Path(grade.file).parent if _in_place(grade) else Path("exercises")
-    return clean(str(folder / grade.next_exercise))
-
-
 def _status(status: str) -> str:
     return click.style(status, fg=_COLOURS[status])
-
-
-def _points(points: float, max_points: float) -> str:
-    return f"{points:g}/{max_points:g}"
 
 
 def _wrap(text: str, indent: str = "", hanging: int = 0) -> Iterator[str]:

@@ -109,6 +109,7 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
         selection=request.selection,
         options=request.options,
         next_exercise=_next_file(request.exercise),
+        source=text[:MAX_SOURCE],
     )
 
 

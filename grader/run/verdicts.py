@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.explain import Stub, explain, same_failure
-from grader.core.failures import Failed, Named
+from grader.core.failures import Failed, Matrices, Named
 from grader.core.results import Result, Status
 from grader.core.spots import Lines, Spot
 from grader.core.submission import SubmissionError
@@ -112,7 +112,9 @@ class Verdicts:
             return self._add(test, "skipped", f"not judged: first fix '{before}'")
         for one in ids:
             self._named.setdefault(one, test.title)
-        return self._add(test, "failed", failure.message, failure.mistakes, failure.picture)
+        return self._add(
+            test, "failed", failure.message, failure.mistakes, failure.picture, matrices=failure.matrices
+        )
 
     def _broke(self, test: HiddenTest, error: SubmissionError) -> Result:
         cause = same_failure(error)
@@ -147,6 +149,7 @@ class Verdicts:
         mistakes: tuple[Named, ...] = (),
         picture: str = "",
         where: Spot | None = None,
+        matrices: tuple[Matrices, ...] = (),
     ) -> Result:
         points = test.points if status == "passed" else 0
         result = Result(
@@ -160,6 +163,7 @@ class Verdicts:
             mistakes,
             picture,
             where=where,
+            matrices=matrices,
         ).cleaned()
         self._tests.append(test)
         self.results.append(result)

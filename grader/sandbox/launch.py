@@ -117,6 +117,8 @@ def start(
         GraderBrokenError: it cannot be started.
     """
     kept = {name: value for name, value in os.environ.items() if environment_keeps(name, device)}
+    if device == "cuda":  # compiled kernels stay in memory: their folders are the user's
+        kept |= {"CUDA_CACHE_DISABLE": "1", "USE_PYTORCH_KERNEL_CACHE": "0"}
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", str(MAIN), role, json.dumps(settings)],

@@ -115,7 +115,7 @@ class RemoteSubmission:
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
     ) -> RemoteInstance:
         """Instantiate the class `name`. Raises SubmissionError."""
-        return self._made(name, args, kwargs, part=False)
+        return self._construct(name, args, kwargs, part=False)
 
     def part(
         self,
@@ -126,9 +126,9 @@ class RemoteSubmission:
         training: bool = True,
     ) -> RemoteInstance:
         """One of the judge's own parts, to be handed to the submission."""
-        return self._made(kind, args, kwargs, part=True, training=training)
+        return self._construct(kind, args, kwargs, part=True, training=training)
 
-    def _made(
+    def _construct(
         self,
         name: str,
         args: Sequence[Any],

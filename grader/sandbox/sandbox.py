@@ -24,7 +24,7 @@ from zoo.core.errors import ZooError
 Asked = Literal["auto", "strict", "process"]
 ASKED: tuple[str, ...] = get_args(Asked)
 
-CANARY_S = 30.0
+CANARY_S = {"cpu": 30.0, "cuda": 180.0}  # on CUDA it imports torch and starts the driver
 _SECRET = Path(__file__).resolve().parent.parent / "exercises" / "__init__.py"
 _LINUX = sys.platform.startswith("linux")
 
@@ -39,7 +39,7 @@ class Sandbox:
     def __init__(self, asked: Asked = "auto") -> None:
         self.asked = asked
         self._server = ForkServer()
-        self._canary: Canary | None = None
+        self._canaries: dict[str, Canary] = {}
 
     def __enter__(self) -> Sandbox:
         return self
@@ -57,7 +57,7 @@ class Sandbox:
             ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
             self._server.start()
         if self.asked != "process":
-            self._look()
+            self._look("cpu")
 
     def level(self, device: str) -> Level:
         """The level at which submissions are held on a device.
@@ -69,8 +69,9 @@ class Sandbox:
         if not reason:
             return "strict"
         if self.asked == "strict":
+            on_cpu = "" if device == "cpu" else "Try --device=cpu. "
             raise ZooError(
-                f"--sandbox=strict is not available here: {reason}. "
+                f"--sandbox=strict is not available here: {reason}. {on_cpu}"
                 "Submissions that you trust can be graded with --sandbox=process."
             )
         return "process"
@@ -84,21 +85,19 @@ class Sandbox:
     def close(self) -> None:
         """End the fork server, with all workers. Harmless when repeated."""
         self._server.close()
-        if self._canary is not None:
-            self._canary.close()
+        for canary in self._canaries.values():
+            canary.close()
 
-    def _look(self) -> Canary:
-        if self._canary is None:
-            self._canary = Canary()
-        return self._canary
+    def _look(self, device: str) -> Canary:
+        if device not in self._canaries:
+            self._canaries[device] = Canary(device=device)
+        return self._canaries[device]
 
     def _against_strict(self, device: str) -> str:
         """Why the level is not "strict", or ""."""
         if self.asked == "process":
             return "it was not requested"
-        if device != "cpu":
-            return f"a worker on {device} needs the driver's threads and files; use --device=cpu"
-        return self._look().verdict()
+        return self._look(device).verdict()
 
 
 class Canary:
@@ -106,12 +105,14 @@ class Canary:
 
     Args:
         level: the level that it tries; "process" shows that the acts do come off where nothing prevents them.
+        device: "cpu", or "cuda" to try the card too.
 
     Raises:
         GraderBrokenError: it cannot be started.
     """
 
-    def __init__(self, level: Level = "strict") -> None:
+    def __init__(self, level: Level = "strict", device: str = "cpu") -> None:
+        self._device = device
         self._report: dict[str, Any] | None = None
         self._sockets = contextlib.ExitStack()
         self._memory = ctypes.create_string_buffer(b"secret!")
@@ -130,9 +131,10 @@ class Canary:
             self._listen(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + unix)
         self._process = start(
             "canary",
-            {"level": level, "paths": package_paths(), "target": target},
+            {"level": level, "device": device, "paths": package_paths(), "target": target},
             output=subprocess.PIPE,
             errors=subprocess.DEVNULL,
+            device=device,
         )
 
     def verdict(self) -> str:
@@ -150,7 +152,7 @@ class Canary:
         """Return the canary's report: `done`, the acts that succeeded, or `refused`, why it could not be confined."""
         if self._report is None:
             try:
-                out, _ = self._process.communicate(timeout=CANARY_S)
+                out, _ = self._process.communicate(timeout=CANARY_S[self._device])
                 found = json.loads(out)
             except (subprocess.TimeoutExpired, ValueError):
                 found = {}

@@ -85,12 +85,12 @@ class RemoteModule(nn.Module):
         call = LiveCall(
             self.notes.count(record),
             self.training,
-            [_held(x, record) for x in distinct],
+            [_stored(x, record) for x in distinct],
             list(order),
             {self.names[name]: value for name, value in self._sent.items()},
             grad,
             record,
-            _held(output, record),
+            _stored(output, record),
             self._options,
         )
         self.notes.add(call)
@@ -180,7 +180,7 @@ def _distinct(arguments: Sequence[Tensor | None]) -> tuple[list[Tensor], list[in
     return list(found.values()), [None if tensor is None else places[id(tensor)] for tensor in arguments]
 
 
-def _held(tensor: Tensor, recorded: bool) -> Tensor:
+def _stored(tensor: Tensor, recorded: bool) -> Tensor:
     """The tensor for later: in training nothing is changed in place, in decoding a cache may be."""
     return tensor.detach() if recorded else tensor.detach().clone()
 

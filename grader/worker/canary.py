@@ -2,11 +2,14 @@
 
 It says on standard output, as JSON, which of these acts came off. A level holds where none does. Nothing is
 harmed if one does: the signal is SIGCONT, the ptrace ends with the canary, the file is removed again.
+
+For CUDA it also says whether the card can be used once confined: it starts the driver and multiplies two matrices.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import resource
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from . import confinement
+from .failures import OUTPUT_LIMIT
 from .startup import leave_judge
 
 PTRACE_SEIZE = 0x4206
@@ -50,17 +54,37 @@ def main(settings: dict[str, Any]) -> None:
     """Confine this process, try every act, and say which came off.
 
     Args:
-        settings: `level`, `paths` (as in `startup.Settings`) and `target`, the fields of `Target`.
+        settings: `level`, `device`, `paths` (as in `startup.Settings`) and `target`, the fields of `Target`.
     """
-    leave_judge(set(), "cpu", settings["paths"])
+    device = settings["device"]
+    leave_judge(set(), device, settings["paths"])
+    if device == "cuda":
+        importlib.import_module("torch")  # as a worker: before it is confined
+    memory, cpu_s, file_size = (None, 60, OUTPUT_LIMIT) if device == "cuda" else (2**32, 10, 2**20)
     try:
-        confinement.apply(settings["level"], scratch="", cpu_s=10, file_size=2**20, memory=2**32)
+        confinement.apply(
+            settings["level"], scratch="", cpu_s=cpu_s, file_size=file_size, memory=memory, device=device
+        )
     except OSError as error:
         print(json.dumps({"refused": str(error)}))
         return
     target = Target(**settings["target"])
     done = [name for name, act in ACTS.items() if _comes_off(act, target)]
+    try:
+        if device == "cuda":
+            _use_card()
+    except (RuntimeError, AssertionError, OSError) as error:  # AssertionError: a torch without CUDA
+        print(json.dumps({"refused": f"CUDA cannot be used in a confined process: {error}"}))
+        return
     print(json.dumps({"done": done}))
+
+
+def _use_card() -> None:
+    """Start the driver, and multiply two matrices. Raises if either fails."""
+    torch = importlib.import_module("torch")
+    ones = torch.ones(64, 64, device="cuda")
+    if float((ones @ ones).sum()) != 64.0**3:
+        raise RuntimeError("a product of two matrices is wrong")
 
 
 def _comes_off(act: Callable[[Target], object], target: Target) -> bool:

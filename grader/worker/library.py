@@ -50,7 +50,7 @@ class LibraryUses:
     ) -> None:
         self._entered.close()
 
-    def found(self) -> list[tuple[int, str]]:
+    def uses(self) -> list[tuple[int, str]]:
         """All that was noted: line (0: none of the file's) and name."""
         return list(self._found.items())
 

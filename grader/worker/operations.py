@@ -67,7 +67,7 @@ class Operations:
 
     def noted(self) -> _Answer:
         """Return the fields of every response: uses of a library's attention so far, if they are not allowed."""
-        found = [] if self._library is None else self._library.found()
+        found = [] if self._library is None else self._library.uses()
         return {"library": found} if found else {}
 
     def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:

@@ -16,7 +16,7 @@ from . import confinement
 PR_SET_PDEATHSIG = 1
 PACKAGES = ("site-packages", "dist-packages")  # what folders of installed packages are called
 KEPT_ENVIRONMENT = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-KEPT_FOR_CUDA = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH")  # beginnings of names
+KEPT_FOR_CUDA = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "USE_PYTORCH_KERNEL_CACHE")  # beginnings of names
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ def confine(settings: Settings) -> None:
         cpu_s=settings.cpu_s,
         file_size=settings.output,
         memory=None if settings.device == "cuda" else settings.memory,
+        device=settings.device,
     )
 
 

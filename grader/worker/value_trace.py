@@ -28,6 +28,7 @@ MOST_CALLERS = 6
 MOST_TEXT = 120
 MOST_ITEMS = 400  # in a list of plain values
 MOST_LOCALS = 40
+MOST_LINES = 4_000  # that ran
 WRITES = frozenset({"__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__iand__", "__ior__"})
 READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"})
 
@@ -67,13 +68,18 @@ class Recorder(TorchFunctionMode):
         ] = {}  # the line that runs, and what was before it
         self._open: tuple[FrameType, list[Any]] | None = None  # a call into other code, and its event
         self._positions: dict[CodeType, list[_Position]] = {}
+        self._ran: set[int] = set()  # lines
         self._end = time.monotonic() + MOST_SECONDS
         self._before: Any = None
 
     def log(self) -> tuple[bytes, Tensor]:
-        """Return what was recorded: a JSON text, and the numbers of all values."""
+        """Return what was recorded: a JSON text, and the numbers of all values.
+
+        The lines that ran are left out where not all of them are known.
+        """
         self._close()
-        text = _encode({"events": self._events, "values": self._values}).encode()
+        ran = [] if self._full else sorted(self._ran)[:MOST_LINES]
+        text = _encode({"events": self._events, "values": self._values, "ran": ran}).encode()
         numbers = torch.cat(self._numbers) if self._numbers else torch.zeros(0, dtype=torch.float64)
         return text, numbers
 
@@ -251,13 +257,13 @@ class Recorder(TorchFunctionMode):
         alias = _alias(x, version)
         value = self._aliases.get(alias) if alias is not None else None
         if value is None:
-            value = self._kept(x)
+            value = self._record(x)
             if alias is not None:
                 self._aliases[alias] = value
         self._known[id(x)] = x, version, value
         return value
 
-    def _kept(self, x: Tensor) -> int:
+    def _record(self, x: Tensor) -> int:
         if len(self._values) >= MOST_VALUES:
             return MOST_VALUES - 1
         dtype = str(x.dtype).removeprefix("torch.")
@@ -274,6 +280,7 @@ class Recorder(TorchFunctionMode):
         if frame.f_code.co_filename != self._filename or self._full:
             return None
         self._number(frame)
+        self._ran.add(frame.f_lineno)
         self._locals[frame] = frame.f_lineno, {}
         with _without_functions():
             self._changes(frame, "given", None)
@@ -282,6 +289,7 @@ class Recorder(TorchFunctionMode):
     def _on_line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if self._full:
             return None
+        self._ran.add(frame.f_lineno)
         if event in ("line", "return", "exception"):
             with _without_functions():
                 self._changes(frame, event, arg)

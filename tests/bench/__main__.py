@@ -12,12 +12,12 @@ os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # read when torch i
 
 import torch
 
-from tests.bench import commands, confinement, decoding, models, peers, training, translation
+from tests.bench import commands, confinement, decoding, gpt, models, peers, training, translation
 from tests.bench.measure import Count, measure, report, tally, write
 
 BENCHMARKS = tuple(
     row
-    for part in (commands, confinement, training, models, decoding, translation, peers)
+    for part in (commands, confinement, training, models, gpt, decoding, translation, peers)
     for row in part.BENCHMARKS
 )
 NAMES = [benchmark.name for benchmark in BENCHMARKS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import platform
 import resource
@@ -61,7 +62,7 @@ class Benchmark:
     Attributes:
         name: as typed after --only.
         what: what is compared with what.
-        bar: the ratio to hold.
+        bar: the ratio to hold; infinity for none.
         rounds: how often both are run; a first run of each is not counted.
         make: makes the two actions; what it does itself is not counted.
         clock: CPU seconds so far; `all_seconds` where the work is done in child processes.
@@ -144,7 +145,7 @@ def _result(row: Benchmark | Count, ratio: float, medians: tuple[str, str], roun
         what=row.what,
         ratio=f"{ratio:.3f}",
         bar=row.bar,
-        met="yes" if ratio <= row.bar else "no",
+        met="" if math.isinf(row.bar) else "yes" if ratio <= row.bar else "no",
         median_a=medians[0],
         median_b=medians[1],
         unit=row.unit,
@@ -182,9 +183,11 @@ def write(results: Sequence[Result], out: Path, order: Sequence[str]) -> None:
 
 def report(result: Result) -> None:
     """One line on standard output."""
-    verdict = "met" if result.met == "yes" else "MISSED"
+    verdict = {"yes": f"bar {result.bar:.2f}, met", "no": f"bar {result.bar:.2f}, MISSED"}.get(
+        result.met, "no bar"
+    )
     medians = f"{result.median_a} / {result.median_b} {result.unit}"
     print(
-        f"{result.name:<20} {result.ratio} (bar {result.bar:.2f}, {verdict})  {medians}  {result.what}",
+        f"{result.name:<20} {result.ratio} ({verdict})  {medians}  {result.what}",
         flush=True,
     )

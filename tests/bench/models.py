@@ -39,7 +39,7 @@ class TorchModel(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] -> logits [B, L, V]."""
-        future = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool).triu(1)
+        future = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool, device=tgt.device).triu(1)
         hidden = self.stacks(
             self.dropout(self.positions(self.embeddings.src(src))),
             self.dropout(self.positions(self.embeddings.tgt(tgt))),

@@ -18,7 +18,7 @@ from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
 
 
-def peer(sizes: dict[str, int]) -> Any:
+def peer(sizes: dict[str, int], vocabulary: int = VOCAB, length: int = LENGTH) -> Any:
     """An XTransformer of these sizes, with torch's fused kernel: `attn_flash`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -27,12 +27,12 @@ def peer(sizes: dict[str, int]) -> Any:
         sides: dict[str, Any] = {}
         for side, layers in (("enc", "num_encoder_layers"), ("dec", "num_decoder_layers")):
             sides |= {
-                f"{side}_num_tokens": VOCAB,
+                f"{side}_num_tokens": vocabulary,
                 f"{side}_depth": sizes[layers],
                 f"{side}_heads": sizes["num_heads"],
                 f"{side}_attn_dim_head": sizes["d_model"] // sizes["num_heads"],
                 f"{side}_ff_mult": sizes["d_ff"] // sizes["d_model"],
-                f"{side}_max_seq_len": LENGTH,
+                f"{side}_max_seq_len": length,
                 f"{side}_attn_flash": True,
                 f"{side}_attn_dropout": DROPOUT,
                 f"{side}_ff_dropout": DROPOUT,
@@ -43,9 +43,9 @@ def peer(sizes: dict[str, int]) -> Any:
 class PeerLogits(nn.Module):
     """An XTransformer called as the zoo's models are."""
 
-    def __init__(self, sizes: dict[str, int]) -> None:
+    def __init__(self, sizes: dict[str, int], vocabulary: int = VOCAB, length: int = LENGTH) -> None:
         super().__init__()
-        self.model = peer(sizes)
+        self.model = peer(sizes, vocabulary, length)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] -> logits [B, L, V]."""
@@ -54,11 +54,12 @@ class PeerLogits(nn.Module):
         return self.model.decoder.net(tgt, context=memory, context_mask=keep, mask=tgt != 0)  # type: ignore[no-any-return]
 
 
-def ours(sizes: dict[str, int]) -> nn.Module:
+def ours(sizes: dict[str, int], vocabulary: int = VOCAB, length: int = LENGTH) -> nn.Module:
     """The same kind of model: pre-norm, GELU, learned positions, no biases in the attention, dropout alike."""
     blueprint = make_blueprint(
         attention="fused:bias=false", norm="pre", feedforward="gelu", encoding="learned", embedding="unscaled",
-        head="logits:bias=false", dropout=DROPOUT, src_vocab=VOCAB, tgt_vocab=VOCAB, max_len=LENGTH, **sizes,
+        head="logits:bias=false", dropout=DROPOUT, src_vocab=vocabulary, tgt_vocab=vocabulary, max_len=length,
+        **sizes,
     )  # fmt: skip
     return build(blueprint, seed=0)
 

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from tests.bench import gpu
 from tests.bench.__main__ import BENCHMARKS, NAMES
 from tests.bench.measure import Action, Benchmark, Count, Result, all_seconds, measure, process, tally, write
 
@@ -75,3 +77,24 @@ def test_what_is_counted_is_held_against_its_bar() -> None:
         ("0.000", "yes", "0", "things"),
         ("0.250", "no", "1", "things"),
     ]
+
+
+def test_the_rows_of_a_card_can_be_made_and_one_runs_on_the_cpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [row.name for row in gpu.Rows("cuda", gpu.Sizes()).all()]
+    assert len(names) == len(set(names)) > 30
+    out = tmp_path / "card.csv"
+    gpu.main(["--device", "cpu", "--small", "--only", "gpu-linear", "--only", "gpu-rate", "--out", str(out)])
+    printed = capsys.readouterr()
+    assert "no bar" in printed.out
+    assert printed.err == ""
+    with out.open(newline="", encoding="utf-8") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == ["gpu-rate-d32", "gpu-linear-64"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here is a card")
+def test_without_a_card_the_benchmark_says_how_to_try_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        gpu.main([])
+    assert "--device cpu --small" in capsys.readouterr().err

@@ -91,6 +91,7 @@ def _against(row: dict[str, str]) -> str:
         "the same model, plain",
         "nn.Transformer",
         "x-transformers",
+        "hand-written GPT",
         "everything computed anew",
         "decoder computed anew",
     ):

@@ -43,8 +43,8 @@ FAULTS = (
     Fault(
         "core-head-width-always-two",
         "zoo/core/rules.py",
-        "if sizes.d_model % sizes.num_heads or width % needed == 0:",
-        "if sizes.d_model % sizes.num_heads or width % 2 == 0:",
+        "if (sizes.d_model % sizes.num_heads and not given) or width % needed == 0:",
+        "if (sizes.d_model % sizes.num_heads and not given) or width % 2 == 0:",
         "a head width that is even but no multiple of what attention and encoding need passes",
     ),
     Fault(
@@ -346,7 +346,7 @@ FAULTS = (
     Fault(
         "feedforward-gelu-approximated",
         "zoo/parts/feedforward/gelu.py",
-        "return F.gelu(x)",
+        "return F.gelu(x, approximate=self.approximate)",
         'return F.gelu(x, approximate="tanh")',
         "GELU is the tanh approximation",
     ),
@@ -606,7 +606,7 @@ FAULTS = (
     ),
     Fault(
         "translation-log-keeps-later-rows",
-        "zoo/training/translation/log.py",
+        "zoo/training/log.py",
         "<= after]",
         "<= after + 1]",
         "a log that is taken up again has a row twice",
@@ -743,8 +743,8 @@ FAULTS = (
     Fault(
         "grader-engine-nan-is-right",
         "grader/engine/wording.py",
-        'return float((a - b).abs().nan_to_num(float("inf")).masked_fill(same, 0.0).max())',
-        "return float((a - b).abs().nan_to_num(0.0).masked_fill(same, 0.0).max())",
+        'return (a - b).abs().nan_to_num(float("inf")).masked_fill(same, 0.0)',
+        "return (a - b).abs().nan_to_num(0.0).masked_fill(same, 0.0)",
         "NaN counts as the right number",
     ),
     Fault(
@@ -926,9 +926,23 @@ FAULTS = (
     Fault(
         "confinement-descriptors-unlimited",
         "grader/worker/confinement/limits.py",
-        "    _limit(resource.RLIMIT_NOFILE, MAX_DESCRIPTORS)\n",
+        "    _limit(resource.RLIMIT_NOFILE, descriptors)\n",
         "",
         "a submission may open any number of files",
+    ),
+    Fault(
+        "confinement-processes-with-cuda",
+        "grader/worker/confinement/seccomp.py",
+        '"clone": [(_argument(0), _CLONE)],',
+        "",
+        "a submission on CUDA may start processes",
+    ),
+    Fault(
+        "confinement-all-tasks-with-cuda",
+        "grader/worker/confinement/cuda.py",
+        'TASKS = "/proc/self/task"',
+        'TASKS = "/proc"',
+        "a submission on CUDA may read what the system tells of other processes",
     ),
     Fault(
         "confinement-limit-can-be-raised",
@@ -1089,7 +1103,7 @@ FAULTS = (
     Fault(
         "grader-cli-watch-regrades-same-text",
         "grader/cli/watch.py",
-        "        if content == self.content:\n            return\n",
+        "            if content == self.contents.get(file):\n                continue\n",
         "",
         "saving a file without a change grades it again",
     ),

@@ -65,7 +65,10 @@ def test_every_variant_can_be_built_by_name(variant: Variant) -> None:
     model = zoo.build(**fits, **TINY, seed=0, allow=rules)
     tokens = torch.tensor([[3, 4, 5]])
     assert isinstance(model, nn.Module)
-    assert model(*[tokens for _ in model.stacks]).shape == (1, 3, 9)
+    if model.reads == "images":
+        assert model(model.stand_in(tokens)).shape == (1, 1, 9)
+    else:
+        assert model(*[tokens for _ in model.stacks]).shape == (1, 3, 9)
 
 
 @pytest.mark.parametrize("name", get_presets())
@@ -77,6 +80,11 @@ def test_every_preset_can_be_built_by_name(name: str) -> None:
         "num_heads": 8,
         "max_len": 16,
     }  # as many heads as the most of keys and values
+    sizes |= {
+        "gemma-3-like": {"num_decoder_layers": 6},
+        "vit-base": {"max_len": 197},
+        "vit-tiny": {"max_len": 17},
+    }.get(name, {})
     model = zoo.build(name, seed=0, **sizes).eval()
     again = zoo.build(preset.blueprint().with_sizes(**sizes), seed=0).eval()
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))

@@ -28,7 +28,7 @@ SIZES = {
 }
 NOISE = 0.1
 """On all parameters: none stays at a value that hides anything (0 or 1)."""
-AROUND = ("init", "loss", "schedule", "decoding")
+AROUND = ("init", "loss", "schedule", "optimizer", "decoding")
 """Axes that have no part in a forward pass."""
 
 

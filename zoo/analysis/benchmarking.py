@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -11,15 +14,23 @@ from zoo.accelerate import accelerate
 from zoo.analysis.measure import count_flops, largest_difference, peak_memory, time_interleaved
 from zoo.analysis.workers import Call, attempt
 from zoo.core.blueprint import Blueprint, Choice
-from zoo.core.plan import plan_part
+from zoo.core.pattern import format_pattern
+from zoo.core.plan import plan_layers
 from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
-from zoo.models.builder import build_decoding, build_loss, build_schedule
+from zoo.core.tasks import NO_INPUTS, Inputs
+from zoo.models.builder import build_loss, build_optimizer, build_schedule
 from zoo.models.devices import memory_limit
+from zoo.models.transformer import Transformer
 from zoo.models.trial import Tokens, build_on, free_memory, padded_tokens
-from zoo.training.trainer import exact_match, load_task, train
+from zoo.training.recorder import Recorder, described, score_name
+from zoo.training.scoring import prepare, score, token_score
+from zoo.training.tasks.base import AlignedData, TaskData, TrainingData
+from zoo.training.trainer import exact_match, load_data, train
 
 ROUNDS = 5
+GLANCE_EVERY = 20
+"""How often, in steps, it is looked whether a model has reached the goal of its task."""
 LESS = "Take smaller sizes, or a smaller batch."
 
 
@@ -64,7 +75,7 @@ class Trial:
         tokens = padded_tokens(blueprint.sizes, setting.batch, setting.length, setting.seed)
         self.tokens = Tokens(*(side.to(setting.device) for side in tokens))
         self.loss = build_loss(blueprint).to(setting.device)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
+        self.optimizer = build_optimizer(blueprint, self.model, Recipe(lr=1e-4))
 
     def ready_to_infer(self) -> Callable[[], None]:
         """A forward pass; the model is put in eval mode for it."""
@@ -82,9 +93,9 @@ class Trial:
         return self.step
 
     def step(self) -> None:
-        """Forward, backward, AdamW."""
+        """Forward, backward, a step of the optimizer."""
         output = self.model(*self.tokens.read_by(self.model))
-        loss = self.loss(output, self.tokens.labels)
+        loss = self.loss(output, self.tokens.labels_for(output))
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
@@ -113,36 +124,93 @@ def _difference(trial: Trial) -> tuple[float | None, str]:
     """The largest difference of outputs to attention=eager with the same weights; or None, and why."""
     blueprint, setting = trial.blueprint, trial.setting
     chosen = blueprint["attention"]
-    if not plan_part("attention", chosen).capabilities["exact"]:
-        return None, f"attention={chosen.name} does not declare that it equals eager."
+    inexact = [p.name for p in plan_layers("attention", chosen) if not p.capabilities["exact"]]
+    if inexact:
+        return None, f"attention={inexact[0]} does not declare that it equals eager."
     known = {option.name for option in get_registry().get("attention", "eager").options}
-    plain = Choice("eager", {name: value for name, value in chosen.options.items() if name in known})
-    other = build_on(blueprint.with_choices(attention=str(plain)), setting.device, setting.seed)
+    plain = format_pattern(
+        str(Choice("eager", {name: value for name, value in one.options.items() if name in known}))
+        for one in chosen.layers
+    )
+    other = build_on(blueprint.with_choices(attention=plain), setting.device, setting.seed)
     return largest_difference(trial.model, other, *trial.tokens.read_by(trial.model)), ""
 
 
+class Trained(NamedTuple):
+    """What came of a training.
+
+    Attributes:
+        score: the share of unseen texts answered exactly right, or of the most probable tokens that were right.
+        loss: of the last step.
+        reached: the first step at which a glance at a few of them showed the goal of the task; None if none did.
+        bits_per_byte: of held-out text, where the task measures that.
+    """
+
+    score: float
+    loss: float
+    reached: int | None = None
+    bits_per_byte: float | None = None
+
+
 def train_and_score(
-    blueprint: Blueprint, task: str, recipe: Recipe, device: torch.device
-) -> tuple[float, float]:
-    """Train with the blueprint's loss and schedule, and decode unseen texts as it says.
+    blueprint: Blueprint,
+    task: str,
+    recipe: Recipe,
+    device: torch.device,
+    folder: Path | None = None,
+    board: bool = False,
+    inputs: Inputs = NO_INPUTS,
+) -> Trained:
+    """Train with the blueprint's loss, schedule and optimizer, and score it; texts are decoded as it says.
 
-    `recipe.seed` is that of weights, batches and decoding.
-
-    Returns:
-        the share of texts that are answered exactly right, and the loss of the last step.
+    `recipe.seed` is that of weights, batches and decoding. The training is recorded in `folder`, if it is given, with
+    TensorBoard's event files if `board`. `inputs` are what the task reads.
 
     Raises:
         DivergedError: the loss is not finite.
         ZooError: a part fails, or it does not fit into memory.
     """
-    data = load_task(task)
+    blueprint, data = prepare(blueprint, load_data(task, inputs), ("src_vocab", "tgt_vocab"))
+    reached: int | None = None
     with memory_limit(LESS), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         model = build_on(blueprint, device, recipe.seed)
         schedule = build_schedule(blueprint, recipe.steps, recipe.warmup)
-        losses = train(model, data, recipe, loss=build_loss(blueprint), schedule=schedule, device=device)
-        torch.manual_seed(recipe.seed)
-        score = exact_match(model, data, decoding=build_decoding(blueprint), device=device)
-        return score.share, losses[-1]
+        about = {"task": task, "recipe": asdict(recipe), "seed": recipe.seed, "score_name": score_name(data)}
+        recorder = None
+        if folder is not None:
+            recorder = Recorder(folder, model, blueprint, about, board=board)
+
+        def on_step(step: int, loss: float) -> None:
+            nonlocal reached
+            if recorder is not None:
+                recorder.step(step, loss, recipe.lr * schedule(step - 1))
+            if reached is None and step % GLANCE_EVERY == 0 and glance(model, data, device) >= data.goal:
+                reached = step
+
+        with recorder or nullcontext():
+            losses = train(
+                model,
+                data,
+                recipe,
+                loss=build_loss(blueprint),
+                schedule=schedule,
+                optimizer=build_optimizer(blueprint, model, recipe),
+                device=device,
+                on_step=on_step,
+            )
+            torch.manual_seed(recipe.seed)
+            found = score(model, data, blueprint, device=device)
+            if recorder is not None:
+                recorder.note(**described(found))
+        return Trained(found.share, losses[-1], reached, getattr(found, "bits_per_byte", None))
+
+
+def glance(model: Transformer, data: TrainingData, device: torch.device) -> float:
+    """The share that a model gets right of a few unseen texts, greedily, or of the tokens of a few rows."""
+    if isinstance(data, TaskData):
+        return exact_match(model, data, data.held_out[: data.glance], device=device).share
+    assert isinstance(data, AlignedData)
+    return token_score(model, data, device=device, amount=data.glance).share
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,12 +16,16 @@ import torch
 from zoo.analysis.benchmarking import ROUNDS, Cost, Setting, measure_once, measure_times, train_and_score
 from zoo.analysis.workers import Call, Result, Workers
 from zoo.core.blueprint import Blueprint
+from zoo.core.describe import brief
 from zoo.core.errors import CombinationError
 from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe
 from zoo.core.rules import check
-from zoo.training.tasks.base import TaskData
-from zoo.training.trainer import check_model, load_task
+from zoo.core.tasks import NO_INPUTS, Inputs
+from zoo.training.record import LOG, remove_record
+from zoo.training.scoring import prepare
+from zoo.training.tasks.base import TrainingData
+from zoo.training.trainer import load_data
 
 MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
 
@@ -51,6 +58,9 @@ class Conditions:
         steps: of the training.
         jobs: processes that measure and train. Times are taken after they have ended, in this one.
         accelerated: whether what is measured, but not what is trained, takes the tricks of `zoo.accelerate`.
+        runs: where each training is recorded, in a folder of its own (`run_folders`); None for nowhere.
+        boards: whether TensorBoard's event files are written there too.
+        inputs: what the task reads.
     """
 
     batch: int
@@ -61,6 +71,9 @@ class Conditions:
     steps: int = 0
     jobs: int = 1
     accelerated: bool = False
+    runs: Path | None = None
+    boards: bool = False
+    inputs: Inputs = NO_INPUTS
 
     @property
     def setting(self) -> Setting:
@@ -70,12 +83,19 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Training:
-    """What came of the training with one seed: both numbers are None if it failed, and `problem` says why."""
+    """What came of the training with one seed: both numbers are None if it failed, and `problem` says why.
+
+    Its record is in the folder `run`, if there is one. `reached` and `bits_per_byte` are those of
+    `zoo.analysis.benchmarking.Trained`.
+    """
 
     seed: int
     score: float | None = None
     loss: float | None = None
     problem: str = ""
+    run: Path | None = None
+    reached: int | None = None
+    bits_per_byte: float | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +107,7 @@ class Row:
         outcome: "measured"; "refused", if a rule speaks against it; "failed", if a part does not work.
         parameters: trainable parameters.
         flops: of one forward pass.
-        forward_s, step_s: median seconds of a forward pass, and of a training step with AdamW.
+        forward_s, step_s: median seconds of a forward pass, and of a training step with its optimizer.
         memory_bytes: most in use during a training step, see `zoo.analysis.measure.peak_memory`.
         difference: largest absolute difference of outputs to attention=eager with the same weights.
         timing_group: rows of the same group were timed in turns.
@@ -119,6 +139,22 @@ class Row:
     def scores(self) -> Spread | None:
         """Shares of unseen texts answered exactly right, over the seeds whose training came to an end."""
         return _spread([one.score for one in self.trainings if one.score is not None])
+
+    @property
+    def bits(self) -> Spread | None:
+        """Bits per byte of held-out text, over the same seeds; None if the task does not measure them."""
+        return _spread([one.bits_per_byte for one in self.trainings if one.bits_per_byte is not None])
+
+    @property
+    def reached(self) -> float | None:
+        """The first step at which the goal of the task was reached: the median over the same seeds, None for never."""
+        steps = [
+            math.inf if one.reached is None else one.reached
+            for one in self.trainings
+            if one.score is not None
+        ]
+        found = statistics.median_high(steps) if steps else math.inf
+        return None if math.isinf(found) else found
 
     @property
     def losses(self) -> Spread | None:
@@ -163,7 +199,7 @@ def compare(
     `on_stage` is called with what has just been done, at most `number_of_stages` times. On leaving, also
     by Ctrl-C, no worker process is left.
     """
-    task = load_task(conditions.task) if conditions.task is not None else None
+    task = load_data(conditions.task, conditions.inputs) if conditions.task is not None else None
     rows = [_admitted(one, conditions, task) for one in candidates]
     with Workers(conditions.jobs) as workers:
         _measure(rows, conditions, workers, on_stage)
@@ -179,7 +215,7 @@ def number_of_stages(candidates: Sequence[Candidate], conditions: Conditions) ->
     return len(candidates) * (1 + trainings + 2 * ROUNDS)
 
 
-def unfit(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> str:
+def unfit(candidate: Candidate, conditions: Conditions, task: TrainingData | None) -> str:
     """Why a candidate cannot be measured like this, or trained on `task`, with the rule's name; "" if it can."""
     sizes = candidate.blueprint.sizes
     if conditions.length > sizes.max_len:
@@ -189,13 +225,13 @@ def unfit(candidate: Candidate, conditions: Conditions, task: TaskData | None) -
         )
     if task is not None:
         try:
-            check_model(candidate.blueprint, task)
+            prepare(candidate.blueprint, task, ("src_vocab", "tgt_vocab"))
         except CombinationError as error:
             return f"{error} (rule task-sizes)"
     return ""
 
 
-def _admitted(candidate: Candidate, conditions: Conditions, task: TaskData | None) -> Row:
+def _admitted(candidate: Candidate, conditions: Conditions, task: TrainingData | None) -> Row:
     """A row that is to be filled, or one that is refused before anything is built."""
     try:
         check(make_plan(candidate.blueprint))
@@ -238,17 +274,48 @@ def _train(
 ) -> None:
     """Fill in what came of the trainings."""
     pairs = [(n, seed) for n in _still_in(rows) for seed in conditions.seeds]
+    folders = run_folders([row.candidate for row in rows], conditions)
+    for folder in folders.values():
+        remove_record(folder)  # so that one that fails at once is not taken for an older one
     calls = []
     for n, seed in pairs:
         recipe = Recipe(**{**rows[n].candidate.recipe, "steps": conditions.steps, "seed": seed})
-        calls.append(Call(train_and_score, (rows[n].blueprint, conditions.task, recipe, conditions.device)))
+        place = (folders.get((n, seed)), conditions.boards, conditions.inputs)
+        calls.append(
+            Call(train_and_score, (rows[n].blueprint, conditions.task, recipe, conditions.device, *place))
+        )
     done = workers.run(calls, lambda *_: on_stage("trained"))
     for (n, seed), result in zip(pairs, done, strict=True):
-        score, loss = result.value or (None, None)
-        training = Training(seed, score, loss, result.problem)
+        score, loss, reached, bits = result.value or (None, None, None, None)
+        there = folders.get((n, seed))
+        there = there if there is not None and (there / LOG).is_file() else None
+        training = Training(seed, score, loss, result.problem, there, reached, bits)
         rows[n] = replace(rows[n], trainings=(*rows[n].trainings, training))
     for n in _still_in(rows):
         rows[n] = replace(rows[n], note=" ".join(filter(None, [rows[n].note, _failures(rows[n].trainings)])))
+
+
+def run_folders(candidates: Sequence[Candidate], conditions: Conditions) -> dict[tuple[int, int], Path]:
+    """Where each training is recorded, by number of the candidate and seed; empty where none is.
+
+    A folder's name says what tells the candidate from the others: "fused-post-seed-1".
+    """
+    if conditions.runs is None:
+        return {}
+    axes = candidates[0].blueprint.choices
+    varied = [axis for axis in axes if len({str(one.blueprint[axis]) for one in candidates}) > 1]
+    presets = len({one.preset for one in candidates}) > 1
+    names: list[str] = []
+    for one in candidates:
+        parts = [one.preset] * presets + [brief(axis, one.blueprint[axis]) for axis in varied]
+        name = re.sub(r"[^\w.=-]+", "-", "-".join(parts)).strip("-.")[:100] or conditions.task or "run"
+        names.append(f"{name}-{len(names) + 1}" if name in names else name)
+    several = len(conditions.seeds) > 1
+    return {
+        (number, seed): conditions.runs / (f"{name}-seed-{seed}" if several else name)
+        for number, name in enumerate(names)
+        for seed in conditions.seeds
+    }
 
 
 def _failures(trainings: Sequence[Training]) -> str:

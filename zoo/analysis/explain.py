@@ -79,7 +79,7 @@ def _report(axis: str, blueprint: Blueprint, broken: Mapping[str, str], registry
     alternatives = tuple(
         Alternative(one.name, _problems_with(blueprint, axis, one.name, registry))
         for one in registry.variants(axis)
-        if one.name != chosen.name
+        if chosen.then or one.name != chosen.name
     )
     to_blame = tuple(rule for rule in broken if any(rule not in one.broken for one in alternatives))
     return AxisReport(axis, chosen, to_blame, alternatives)

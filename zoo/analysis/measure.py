@@ -107,5 +107,5 @@ def largest_difference(model: Model, other: Model, *inputs: Tensor) -> float:
     other.eval()
     with torch.no_grad():
         difference = (model(*inputs) - other(*inputs)).abs()
-    real = model.masking.real(inputs[-1])
+    real = model.masking.real(inputs[-1]) if model.reads == "tokens" else None
     return float(difference.max() if real is None else difference[real].max())

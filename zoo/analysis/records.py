@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import os
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from zoo import __version__
 from zoo.analysis.compare import Candidate, Conditions, Row, Spread
 from zoo.core.blueprint import Sizes
 from zoo.core.errors import ZooError
 from zoo.core.recipe import Recipe
+from zoo.models.devices import machine
 
 COSTS = (
     "parameters",
@@ -30,31 +27,11 @@ COSTS = (
 )
 
 
-def machine(device: torch.device) -> dict[str, str]:
-    """Return where the numbers come from: device, processor, versions."""
-    return {
-        "device": device.type,
-        "processor": torch.cuda.get_device_name(device) if device.type == "cuda" else _processor(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "zoo": __version__,
-    }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
 def records(rows: Iterable[Row], conditions: Conditions) -> list[dict[str, Any]]:
     """Rows as flat records: choices, sizes, conditions, what was measured, machine and versions.
 
-    All values are numbers, texts or None, but for lists of numbers: `seeds`, and `scores` and `last_losses`,
-    which go with them.
+    All values are numbers, texts or None, but for lists of numbers: `seeds`, and `scores`, `last_losses`, `reached`
+    and `bits_per_byte`, which go with them.
     """
     where = machine(conditions.device)
     return [
@@ -74,6 +51,8 @@ def records(rows: Iterable[Row], conditions: Conditions) -> list[dict[str, Any]]
             **_spread("loss", row.losses),
             "scores": [one.score for one in row.trainings],
             "last_losses": [one.loss for one in row.trainings],
+            "reached": [one.reached for one in row.trainings],
+            "bits_per_byte": [one.bits_per_byte for one in row.trainings],
             "note": row.note,
             **where,
         }

@@ -65,7 +65,8 @@ def compare_translate(
       zoo compare translate --loss=label-smoothing,cross-entropy
       zoo compare translate --head=log-softmax,softmax --loss=kl --allow-mismatch
     """
-    from zoo.analysis.records import check_csv, machine, write_csv
+    from zoo.analysis.records import check_csv, write_csv
+    from zoo.models.devices import machine
 
     if csv_path is not None:
         check_csv(csv_path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from zoo.analysis.explain import explain as why
-from zoo.cli.describe import brief
 from zoo.cli.explain import explanation_json, explanation_text
 from zoo.cli.options import (
     accelerate_option,
@@ -23,6 +23,7 @@ from zoo.cli.options import (
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Sizes
+from zoo.core.describe import brief
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
@@ -154,7 +155,13 @@ def _print(
     saved: str | None,
 ) -> None:
     plan = make_plan(blueprint)
-    rows = [(axis, brief(axis, blueprint[axis]), part.variant.summary) for axis, part in plan.parts.items()]
+    rows: list[tuple[str, str, str]] = []
+    for axis, choice in blueprint.choices.items():
+        parts = zip(choice.layers, plan.pattern(axis), strict=True)
+        for i, ((one, part), run) in enumerate(groupby(parts)):
+            times = len(list(run))
+            text = brief(axis, one) + (f"*{times}" if times > 1 else "")
+            rows.append(("" if i else axis, f"+{text}" if i else text, part.variant.summary))
     click.echo(f"{bold('Assembly')}\n{columns(rows)}")
     sizes = [one.name for one in fields(Sizes) if one.name not in plan.unused_sizes]
     click.echo(wrapped(", ".join(f"{name} {getattr(blueprint.sizes, name)}" for name in sizes), "  "))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,18 +17,20 @@ from zoo.cli.options import (
     axis_values,
     defaults_text,
     device_option,
+    html_option,
     json_option,
     presets_option,
     size_options,
     sizes_from,
+    tensorboard_option,
 )
-from zoo.cli.tables import comparison
-from zoo.cli.task_group import TaskGroup
-from zoo.cli.text import output_alone, print_alone, print_json
+from zoo.cli.tables import comparison, comparison_page
+from zoo.cli.task_group import TYPED, TaskGroup, inputs_from
+from zoo.cli.text import output_alone, print_alone, print_json, wrapped
 from zoo.core.blueprint import Sizes, get_preset, make_blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.recipe import Recipe
-from zoo.core.tasks import Task, get_task
+from zoo.core.tasks import Inputs, Task, get_task
 
 if TYPE_CHECKING:
     from zoo.analysis.compare import Candidate, Conditions, Row
@@ -63,7 +66,11 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
 )
 @click.option("--train", "training", is_flag=True, help="Also train each one and score it on unseen texts.")
 @click.option("--task", metavar="NAME", help=f"Train on this task (default with --train: {DEFAULT_TASK}).")
-@click.option("--steps", type=click.IntRange(1), help=f"Steps of each training (default: {DEFAULT_STEPS}).")
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    help=f"Steps of each training (default: the task's, else {DEFAULT_STEPS}).",
+)
 @click.option(
     "--seed",
     metavar="N,...",
@@ -82,6 +89,13 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     show_default=True,
     help="Number of parallel processes.",
 )
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="With a task: record each training in a folder of its own in DIR, for `zoo draw training DIR/*`.",
+)
+@tensorboard_option
 @device_option
 @accelerate_option
 @click.option(
@@ -91,9 +105,14 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     metavar="FILE",
     help="Also write a CSV, with machine and versions (replaces FILE); - prints it instead of the table.",
 )
+@html_option(
+    "Also write a page to FILE: a table that sorts, bars, and with a task the curves of the trainings."
+)
 @json_option
 @click.pass_context
-def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given: Any) -> None:
+def compare(
+    ctx: click.Context, /, csv_path: Path | None, html: Path | None, as_json: bool, **given: Any
+) -> None:
     """Compare combinations of variants and presets in one table.
 
     Each axis takes several variants, separated by commas (options after a colon), and --preset several names; the
@@ -130,10 +149,16 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
     candidates, conditions, columns = _parse(given)
     if file is not None:
         check_csv(file)
+    _check_runs(candidates, conditions)
+    if html is not None and conditions.task is not None and conditions.runs is None:
+        runs = Path(ctx.with_resource(TemporaryDirectory(prefix="zoo-")))  # for the curves
+        conditions = replace(conditions, runs=runs)
     rows = _measure(candidates, conditions)
     flat = records(rows, conditions)
     if file is not None:
         write_csv(file, flat)
+    if html is not None:
+        _write_page(html, rows, columns, conditions, ctx.meta[TYPED])
     if as_json:
         print_json(flat)
     elif csv_path == STANDARD_OUTPUT:
@@ -144,18 +169,36 @@ def compare(ctx: click.Context, /, csv_path: Path | None, as_json: bool, **given
         ctx.exit(1)
 
 
+def _write_page(
+    path: Path, rows: Sequence[Row], columns: Sequence[str], conditions: Conditions, command: str
+) -> None:
+    from zoo.pages.rendering import write
+    from zoo.training.record import read_record
+
+    folders = [one.run for row in rows for one in row.trainings if one.run is not None]
+    write(path, comparison_page(rows, columns, conditions, [read_record(one) for one in folders], command))
+    click.echo(wrapped(f"Wrote {path}."), err=True)
+
+
 def _parse(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str]]:
     """Return what is to be compared, under which conditions, and what tells the rows apart."""
     task, steps, seeds = _training(given)
     batch, length, jobs, device = (given.pop(name) for name in ("batch", "length", "jobs", "device"))
-    accelerated = given.pop("accelerate")
-    choices = axis_values(given)
+    accelerated, runs, boards = (given.pop(name) for name in ("accelerate", "runs", "tensorboard"))
+    if runs is not None and task is None:
+        raise ZooError("--runs records trainings: add --train or --task.")
+    if boards and runs is None:
+        raise ZooError("--tensorboard writes to the folders of --runs DIR: give that too.")
+    choices, inputs = axis_values(given), inputs_from(given)
+    asked = [one.name for one in fields(Sizes) if given[one.name] is not None]
 
     from zoo.analysis.compare import Conditions, combinations
     from zoo.models.devices import resolve_device
 
     bases = _bases(given, task)
     candidates = combinations(bases, choices)
+    if task is not None:
+        candidates = _fitted(candidates, task, inputs, asked)
     shortest = min(one.blueprint.sizes.max_len for one in candidates)
     conditions = Conditions(
         batch=batch,
@@ -166,8 +209,44 @@ def _parse(given: dict[str, Any]) -> tuple[list[Candidate], Conditions, list[str
         steps=steps,
         jobs=jobs,
         accelerated=accelerated,
+        runs=runs,
+        boards=boards,
+        inputs=inputs,
     )
     return candidates, conditions, _columns(bases, choices)
+
+
+def _fitted(
+    candidates: Sequence[Candidate], task: Task, inputs: Inputs, asked: Sequence[str]
+) -> list[Candidate]:
+    """Candidates with the vocabularies of the task, if its data makes them, but for sizes that were asked for."""
+    from zoo.training.tasks.base import AlignedData
+    from zoo.training.trainer import load_data
+
+    data = load_data(task.name, inputs)
+    if not isinstance(data, AlignedData):
+        return list(candidates)
+    return [replace(one, blueprint=data.fitted(one.blueprint, asked)) for one in candidates]
+
+
+def _check_runs(candidates: Sequence[Candidate], conditions: Conditions) -> None:
+    """Raise ZooError where a training cannot be recorded; say so where that replaces the record of another."""
+    from zoo.analysis.compare import run_folders
+    from zoo.models.checkpoint import check_directory
+    from zoo.training.record import in_words
+    from zoo.training.recorder import check_board
+
+    if conditions.boards:
+        check_board()
+    folders = run_folders(candidates, conditions).values()
+    for folder in folders:
+        check_directory(folder)
+    there = [folder.name for folder in folders if in_words(folder)]
+    if there:
+        names = ", ".join(there[:3]) + (f" and {len(there) - 3} more" if len(there) > 3 else "")
+        click.echo(
+            wrapped(f"'{conditions.runs}' has records of trainings ({names}). These replace them."), err=True
+        )
 
 
 def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
@@ -183,7 +262,12 @@ def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:
     else:
         presets = [get_preset(name) for name in names or [task.preset if task else ""]]
         found = [
-            Candidate(preset.blueprint(), preset.name if names else "", preset.recipe) for preset in presets
+            Candidate(
+                preset.blueprint(),
+                preset.name if names else "",
+                {**preset.recipe, **(task.recipe if task else {})},
+            )
+            for preset in presets
         ]
     sizes = sizes_from(given)
     return [replace(one, blueprint=one.blueprint.with_sizes(**sizes)) for one in found]
@@ -207,7 +291,8 @@ def _training(given: dict[str, Any]) -> tuple[Task | None, int, tuple[int, ...]]
     if not training and task is None and (steps or len(seeds) > 1):
         raise ZooError("--steps and several seeds apply to training only: add --train or --task.")
     wanted = training or task is not None
-    return get_task(task or DEFAULT_TASK) if wanted else None, steps or DEFAULT_STEPS, seeds
+    found = get_task(task or DEFAULT_TASK) if wanted else None
+    return found, steps or (found.recipe if found else {}).get("steps", DEFAULT_STEPS), seeds
 
 
 def _measure(candidates: Sequence[Candidate], conditions: Conditions) -> list[Row]:
@@ -215,9 +300,9 @@ def _measure(candidates: Sequence[Candidate], conditions: Conditions) -> list[Ro
 
     from zoo.analysis.compare import compare as measure
     from zoo.analysis.compare import number_of_stages, unfit
-    from zoo.training.trainer import load_task
+    from zoo.training.trainer import load_data
 
-    task = None if conditions.task is None else load_task(conditions.task)
+    task = None if conditions.task is None else load_data(conditions.task, conditions.inputs)
     reasons = [unfit(one, conditions, task) for one in candidates]
     if all(reasons):
         raise CombinationError(reasons[0])

@@ -26,10 +26,10 @@ from zoo.analysis.diff import (
     unified,
 )
 from zoo.cli.arguments import complete_axes, complete_names
-from zoo.cli.describe import brief, in_words, variant_json
 from zoo.cli.options import json_option, size_options, sizes_from
 from zoo.cli.text import GAP, WIDEST_OF_ALL, bold, colour, print_json, width, wrapped
 from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.core.describe import brief, in_words, variant_json
 from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
 

@@ -225,7 +225,7 @@ def training(runs: tuple[Path, ...], output: Path | None) -> None:
       zoo draw training reverser
       zoo draw training pre-norm post-norm -o norms.png
     """
-    from zoo.draw.records import read_record
+    from zoo.training.record import read_record
 
     for run in runs:
         read_record(run)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zoo.analysis.explain import Alternative, AxisReport, Explanation
-from zoo.cli.describe import brief
 from zoo.cli.text import bold, columns, wrapped
+from zoo.core.describe import brief
 
 FITS, IDLE = "would fit", "would not help"
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from zoo.cli.describe import options_text, preset_json, remarkable, task_json, variant_json
-from zoo.cli.options import json_option
-from zoo.cli.text import GAP, bold, columns, dim, print_json, width
+from zoo.cli.options import html_option, json_option
+from zoo.cli.text import GAP, bold, columns, dim, print_json, width, wrapped
 from zoo.core.blueprint import get_presets
-from zoo.core.errors import unknown_name
+from zoo.core.describe import options_text, preset_json, remarkable, task_json, variant_json
+from zoo.core.errors import ZooError, unknown_name
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.registry import Axis, Variant
 from zoo.core.tasks import get_tasks
@@ -45,8 +47,11 @@ def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
     "--unlike", metavar="PATTERN", multiple=True, help="Exclude matching names; may be repeated, like --like."
 )
 @click.option("--long", "-l", "more", is_flag=True, help="Include capabilities, options and paper.")
+@html_option("Write a page of the variants to FILE: formula, picture, source, paper, options, capabilities.")
 @json_option
-def list_(what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, as_json: bool) -> None:
+def list_(
+    what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, html: Path | None, as_json: bool
+) -> None:
     """List variants by axis, presets and tasks.
 
     A star marks the default of its axis. With --long, a line below says what a variant can do beyond what
@@ -58,8 +63,13 @@ def list_(what: str | None, like: Sequence[str], unlike: Sequence[str], more: bo
       zoo list attention --long
       zoo list --like '*post' --like 'head/*' --unlike 'res*' --json
       zoo list presets
+      zoo list --html variants.html
     """
-    if what == "presets":
+    if html is not None:
+        if as_json or what in ("presets", "tasks"):
+            raise ZooError("--html writes a page of variants: omit --json, presets and tasks.")
+        _page(html, _matching(_known(what), like, unlike))
+    elif what == "presets":
         _named(
             _matching(get_presets().values(), like, unlike),
             preset_json,
@@ -77,10 +87,7 @@ def _variants(
     what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, as_json: bool
 ) -> None:
     registry = get_registry()
-    names = [axis.name for axis in registry.axes]
-    if what is not None and what not in names:
-        raise unknown_name("axis", what, [*names, "presets", "tasks"], "zoo list")
-    variants = _matching(registry.variants(what), like, unlike)
+    variants = _matching(_known(what), like, unlike)
     if as_json:
         print_json([variant_json(variant, registry.axis(variant.axis)) for variant in variants])
         return
@@ -91,6 +98,30 @@ def _variants(
             rows = [(_marked(one, axis), _summary(one), _details(one, axis) if more else ()) for one in found]
             blocks.append(f"{bold(axis.name)}: {axis.summary}\n{_entries(rows)}")
     _print("\n\n".join(blocks))
+
+
+def _known(what: str | None) -> list[Variant]:
+    """The variants of an axis, or of all. Raises UnknownNameError."""
+    registry = get_registry()
+    names = [axis.name for axis in registry.axes]
+    if what is not None and what not in names:
+        raise unknown_name("axis", what, [*names, "presets", "tasks"], "zoo list")
+    return registry.variants(what)
+
+
+def _page(path: Path, variants: Sequence[Variant]) -> None:
+    """Write the page of these variants."""
+    if not variants:
+        raise ZooError("No name matches, and a page would be empty.")
+    from tqdm import tqdm
+
+    from zoo.pages.gallery import gallery
+    from zoo.pages.rendering import write
+
+    with tqdm(total=len(variants), leave=False, disable=not sys.stderr.isatty(), unit="") as bar:
+        page = gallery(variants, bar.update)
+    write(path, page)
+    click.echo(wrapped(f"Wrote {path}."))
 
 
 def _named(

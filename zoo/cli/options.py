@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, fields
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -43,6 +44,28 @@ def _seed(_ctx: click.Context, _param: click.Parameter, value: int) -> int:
     return value
 
 
+def html_option(text: str) -> Callable[[F], F]:
+    """The option --html: a file in a folder that is there, checked before the command runs."""
+
+    def checked(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
+        if value is not None and value.is_dir():
+            raise click.BadParameter(
+                f"'{value}' is a folder. Name a file in it, such as {value / 'page.html'}."
+            )
+        if value is not None and not value.parent.is_dir():
+            raise click.BadParameter(f"there is no folder '{value.parent}'.")
+        return value
+
+    return click.option(
+        "--html", type=click.Path(path_type=Path), metavar="FILE", callback=checked, help=text
+    )
+
+
+tensorboard_option = click.option(
+    "--tensorboard",
+    is_flag=True,
+    help="Also write TensorBoard event files, to the folder `tensorboard` of the run. Needs the package tensorboard.",
+)
 seed_option = click.option(
     "--seed", type=int, default=0, show_default=True, callback=_seed, help="Random seed for weights and data."
 )
@@ -50,6 +73,8 @@ seed_option = click.option(
 
 class VariantType(_TextType):
     """A variant as it is typed: "name", "name:option=value", "file.py:Class"; or several, by comma.
+
+    On some axes also several for one model, by layer: "name*3+name:option=value" (`zoo.core.pattern`).
 
     It only completes: what a name stands for is looked up, and refused, where a blueprint is made.
     """
@@ -62,6 +87,9 @@ class VariantType(_TextType):
     ) -> list[CompletionItem]:
         """Variants that begin so, the options of one that is followed by a colon, and files."""
         before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
+        if get_registry().axis(self.axis).per_layer:
+            earlier, plus, last = last.rpartition("+")
+            before, comma = before + comma + earlier, plus
         name, colon, rest = last.partition(":")
         variants = get_registry().variants(self.axis)
         if colon:
@@ -114,7 +142,8 @@ def axis_options(several: bool = False) -> Callable[[F], F]:
                 _argument(axis),
                 type=VariantType(axis.name, several),
                 metavar="VARIANT,..." if several else "VARIANT",
-                help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}.",
+                help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}."
+                + (" Per layer: a*3+b." if axis.per_layer else ""),
             )(command)
         return command
 

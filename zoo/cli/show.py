@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from zoo.cli.arguments import PRESET, complete_axes_and_preset, complete_names
-from zoo.cli.describe import in_words, preset_json, typed, variant_json
 from zoo.cli.options import json_option
 from zoo.cli.text import bold, colour, columns, print_json, reflowed, wrapped
 from zoo.core.blueprint import Preset, get_preset, get_presets
+from zoo.core.describe import in_words, preset_json, typed, variant_json
 from zoo.core.errors import ZooError, unknown_name
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.registry import FILE_SPEC, Axis, Option, Variant

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zoo.cli.describe import brief
 from zoo.cli.text import GAP, counted, width, wrapped
 from zoo.core.blueprint import Blueprint
+from zoo.core.describe import brief
 from zoo.core.plan import make_plan
 
 if TYPE_CHECKING:
     from zoo.analysis.compare import Conditions, Row, Spread
+    from zoo.training.record import Record
 
 NARROWEST_CELL = 10
 COSTS = ("params", "GFLOP", "forward", "step", "memory", "vs eager")
+SCORE_NAMES = ("score", "least score", "highest score", "loss", "least loss", "highest loss")
+BARS = ("params", "GFLOP", "forward", "step", "memory", "score")
+"""Columns whose numbers have a bar in the page."""
 SCORES = ("score", "least", "most", "loss", "least", "most")
 
 
@@ -33,11 +37,69 @@ def comparison(rows: Sequence[Row], columns: Sequence[str], conditions: Conditio
     blocks = [_table(columns, COSTS, labels, costs), wrapped(_under(rows, conditions))]
     if conditions.task is not None:
         several = len(conditions.seeds) > 1
-        headers = SCORES if several else (SCORES[0], SCORES[3])
-        scores = [_scores(row, mark, several) for row, mark in zip(rows, marks, strict=True)]
+        headers = [*(SCORES if several else (SCORES[0], SCORES[3])), f"{_goal(conditions.task):.0%} at"]
+        bits = any(row.bits for row in rows)
+        headers += ["bits/byte"] * bits
+        scores = [
+            [*_scores(row, mark, several), *_progress(row, bits)]
+            for row, mark in zip(rows, marks, strict=True)
+        ]
         blocks += [_table(columns, headers, labels, scores), wrapped(_under_training(conditions))]
     below = [wrapped(f"({number}) {note}") for number, note in enumerate(notes, 1)]
     return "\n\n".join([*blocks, *(["\n".join(below)] if below else [])])
+
+
+def comparison_page(
+    rows: Sequence[Row], columns: Sequence[str], conditions: Conditions, runs: Sequence[Record], command: str
+) -> str:
+    """The same as a page: a table that sorts, bars, and the curves of the trainings that were recorded."""
+    from zoo.models.devices import machine
+    from zoo.pages.curves import COLOURS, charts
+    from zoo.pages.rendering import render
+
+    notes = [*dict.fromkeys(filter(None, map(_note, rows)))]
+    several = len(conditions.seeds) > 1
+    values: list[dict[str, tuple[str, float | None]]] = []
+    for row in rows:
+        costs = (row.parameters, row.flops, row.forward_s, row.step_s, row.memory_bytes, row.difference)
+        shown = dict(zip(COSTS, zip(_costs(row, "-"), costs, strict=True), strict=True))
+        if conditions.task is not None:
+            parts = ("median", "least", "most") if several else ("median",)
+            numbers = [
+                None if spread is None else getattr(spread, part)
+                for spread in (row.scores, row.losses)
+                for part in parts
+            ]
+            cells = zip(_scores(row, "-", several), numbers, strict=True)
+            names = SCORE_NAMES if several else (SCORE_NAMES[0], SCORE_NAMES[3])
+            shown |= dict(zip(names, cells, strict=True))
+            reached, bits = _progress(row, True) if row.scores is not None else ("-", "-")
+            shown[f"{_goal(conditions.task):.0%} at"] = reached, row.reached
+            if any(one.bits for one in rows):
+                shown["bits/byte"] = bits, row.bits.median if row.bits is not None else None
+        values.append(shown)
+    headers = list(values[0])
+    most = {
+        name: max((one[name][1] or 0.0 for one in values), default=0.0) for name in headers if name in BARS
+    }
+    return render(
+        "zoo.pages/comparison.html",
+        styles=["zoo.pages/curves.css", "zoo.pages/comparison.css"],
+        columns=columns,
+        headers=headers,
+        rows=[
+            (_labels(row, columns), shown, notes.index(_note(row)) + 1 if _note(row) else 0)
+            for row, shown in zip(rows, values, strict=True)
+        ],
+        bars={name: (1.0 if name == "score" else top) for name, top in most.items() if top},
+        notes=notes,
+        under=[_under(rows, conditions), *([_under_training(conditions)] if conditions.task else [])],
+        charts=charts(runs[:COLOURS]),
+        names=[one.name for one in runs[:COLOURS]],
+        left_out=max(0, len(runs) - COLOURS),
+        command=command,
+        machine=list(machine(conditions.device).items()),
+    )
 
 
 def _note(row: Row) -> str:
@@ -112,6 +174,20 @@ def _scores(row: Row, mark: str, several: bool) -> list[str]:
     return found
 
 
+def _progress(row: Row, bits: bool) -> list[str]:
+    """The first step at which the goal was reached, and the median of the bits per byte, where they are measured."""
+    if row.scores is None:
+        return [""] * (1 + bits)
+    reached = "never" if row.reached is None else f"step {row.reached:.0f}"
+    return [reached, *([f"{row.bits.median:.3f}" if row.bits else "-"] if bits else [])]
+
+
+def _goal(task: str) -> float:
+    from zoo.training.trainer import task_class
+
+    return float(task_class(task).goal)
+
+
 def _scaled(value: float, unit: str, thousand: str) -> str:
     """Three digits, in `unit` or in `thousand`, which is 1,000 of it."""
     return f"{value:.3g} {unit}" if value < 999.5 else f"{value / 1000:.3g} {thousand}"
@@ -158,10 +234,14 @@ def _sizes(blueprint: Blueprint) -> str:
 
 def _under_training(conditions: Conditions) -> str:
     """Return what the trainings have in common."""
-    seeds = conditions.seeds
+    from zoo.analysis.benchmarking import GLANCE_EVERY
+    from zoo.training.trainer import task_class
+
+    seeds, cls = conditions.seeds, task_class(conditions.task or "")
     text = (
-        f"Score: unseen texts of task {conditions.task} answered exactly, after {counted(conditions.steps, 'step')}. "
-        "Loss: of the last step, each row's own."
+        f"Score: {cls.scored} of task {conditions.task} {cls.how}, after {counted(conditions.steps, 'step')}. "
+        f"Loss: of the last step, each row's own. {cls.goal:.0%} at: the first step at which so many of a few were "
+        f"right, looked at every {GLANCE_EVERY}."
     )
     if len(seeds) > 1:
         text += f" Median, least and most of {len(seeds)} seeds: {', '.join(map(str, seeds))}."

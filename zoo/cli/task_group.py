@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import Any
 
@@ -10,17 +11,39 @@ from click.core import ParameterSource
 
 from zoo.cli.root import LazyCommand
 from zoo.core.errors import ZooError, unknown_name
-from zoo.core.tasks import get_tasks
+from zoo.core.tasks import Inputs, get_tasks
 
 TASK = "task"
+TYPED = f"{__name__}.typed"
+"""Where the meta data of a context has the whole command as it was typed."""
+
+
+def _inputs() -> list[click.Parameter]:
+    """What a task with files takes beside the options of the command: see `inputs_from`."""
+    least = 259  # three special ids and the 256 bytes
+    return [
+        click.Argument(["files"], metavar="[FILE]...", nargs=-1, type=click.Path()),
+        click.Option(
+            ["--subwords"],
+            type=click.IntRange(least),
+            metavar="N",
+            help="Learn a vocabulary of N byte-pair subwords from the files.  [default: characters]",
+        ),
+    ]
+
+
+def inputs_from(given: dict[str, Any]) -> Inputs:
+    """The inputs of a task with files; takes them out of `given`."""
+    return Inputs(tuple(map(str, given.pop("files", ()))), given.pop("subwords", None))
 
 
 class TaskGroup(click.Group):
     """A command, and a subcommand for every task.
 
     Without a subcommand the command itself runs. A task with a command of its own of this name brings that; for
-    any other, the command runs with `task` set. `--task=NAME` stands for the subcommand NAME, wherever it is
-    written. The command's function gets the context, and returns at once where `invoked_subcommand` is set.
+    any other, the command runs with `task` set, and with files, if the task takes any. `--task=NAME` stands for the
+    subcommand NAME, wherever it is written. The command's function gets the context, and returns at once where
+    `invoked_subcommand` is set.
     """
 
     def __init__(self, *args: Any, **extra: Any) -> None:
@@ -29,13 +52,14 @@ class TaskGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does; a `--task` that names a task with its own command is written as that subcommand."""
+        ctx.meta[TYPED] = shlex.join(["zoo", self.name or "", *args])
         lenient = {"ignore_unknown_options": True, "allow_extra_args": True}
         option = click.Command(
             "", params=[click.Option([f"--{TASK}"])], add_help_option=False, context_settings=lenient
         )
         found = option.make_context("", list(args), resilient_parsing=True)
         task = get_tasks().get(found.params[TASK] or "")
-        if task is not None and self.name in task.commands:
+        if task is not None and (self.name in task.commands or task.files):
             args = [task.name, *(found.args[1:] if found.args[:1] == [task.name] else found.args)]
         return super().parse_args(ctx, args)
 
@@ -51,11 +75,14 @@ class TaskGroup(click.Group):
         own = task.commands.get(self.name or "")
         if own is not None:
             return LazyCommand(cmd_name, own, task.summary).load()
+        params, help_ = [one for one in self.params if one.name != TASK], self.help
+        if task.files:
+            params, help_ = [*_inputs(), *params], f"{self.help}\n\nFILE: {task.files}."
         return click.Command(
             cmd_name,
             callback=partial(self.callback, **{TASK: cmd_name}) if self.callback else None,
-            params=[one for one in self.params if one.name != TASK],
-            help=self.help,
+            params=params,
+            help=help_,
             epilog=self.epilog,
             short_help=task.summary,
         )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,13 +20,16 @@ from zoo.cli.options import (
     blueprint_from,
     blueprint_options,
     device_option,
+    html_option,
     json_option,
+    tensorboard_option,
     threads_option,
 )
 from zoo.cli.root import INTERRUPTED, report
-from zoo.cli.task_group import TaskGroup
+from zoo.cli.task_group import TYPED, TaskGroup, inputs_from
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
-from zoo.core.blueprint import Blueprint, Preset, get_preset
+from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset
+from zoo.core.errors import ZooError
 from zoo.core.recipe import Recipe
 from zoo.core.tasks import get_task, get_tasks
 
@@ -31,7 +37,8 @@ if TYPE_CHECKING:
     import torch
 
     from zoo.models.transformer import Transformer
-    from zoo.training.tasks.base import TaskData
+    from zoo.training.recorder import Recorder
+    from zoo.training.tasks.base import TrainingData
     from zoo.training.trainer import Example, Score
 
     _TextType = click.ParamType[str]
@@ -40,7 +47,7 @@ else:
 
 SAVE_EVERY = 50  # steps
 SHOWN = 10  # examples
-LOG = "log.csv"  # beside the model: step, loss, rate and gradient norms
+SCORED = 200  # unseen texts, during the training
 DEFAULT = Recipe()
 ASKED = ("steps", "batch_size", "lr", "warmup", "seed")
 _OWN = "[default: the preset's, else %s]"
@@ -64,17 +71,19 @@ class TaskType(_TextType):
 
 @dataclass
 class Run:
-    """One training: what is trained on what, and where it is saved; how many steps it has done and saved."""
+    """One training: what is trained on what, where it is saved and recorded; how many steps it has done and saved."""
 
     task: str
+    data: TrainingData
     blueprint: Blueprint
     recipe: Recipe
     device: torch.device
     save: Path | None
     threads: int = 1
+    recorder: Recorder | None = None
+    score_every: int = 0
     losses: list[float] = field(default_factory=list)
     saved: int = 0
-    log: list[str] = field(default_factory=list)
 
     def save_model(self, model: Transformer, **extra: Any) -> None:
         """Save the model as it is, if it is to be saved and has learned anything."""
@@ -82,15 +91,26 @@ class Run:
             return
         import torch
 
-        from zoo.core.files import reporting_os_errors, write_whole
         from zoo.models.checkpoint import save_checkpoint
 
-        notes = {"task": self.task, "recipe": asdict(self.recipe), "steps": len(self.losses)}
+        notes = {
+            "task": self.task,
+            "recipe": asdict(self.recipe),
+            "steps": len(self.losses),
+            **self.saved_data,
+        }
         versions = {"python": platform.python_version(), "torch": str(torch.__version__)}
         save_checkpoint(self.save, model, self.blueprint, **notes, versions=versions, **extra)
-        with reporting_os_errors(f"The log of the steps cannot be written to '{self.save}'"):
-            write_whole(self.save / LOG, "".join(self.log).encode())
         self.saved = len(self.losses)
+        if self.recorder is not None:
+            self.recorder.note(saved=self.saved)
+
+    @property
+    def saved_data(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the data."""
+        from zoo.training.tasks.base import AlignedData
+
+        return {"data": dict(self.data.saved())} if isinstance(self.data, AlignedData) else {}
 
     def describe_save(self) -> str:
         """Return where the last checkpoint is, in words."""
@@ -98,6 +118,20 @@ class Run:
             return f" Step {self.saved} of {self.recipe.steps} is saved in {self.save}."
         return (
             " Nothing new is saved." if self.save else " Nothing is saved; use --save DIR to save the model."
+        )
+
+    def score(self, model: Transformer, amount: int | None = None) -> Score:
+        """The score on so many unseen texts, or rows of tokens; on all that are scored at the end if None."""
+        from zoo.training.scoring import score
+
+        return score(
+            model,
+            self.data,
+            self.blueprint,
+            seed=self.recipe.seed,
+            device=self.device,
+            threads=self.threads,
+            amount=amount,
         )
 
 
@@ -129,9 +163,18 @@ class Run:
     "--save",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help=f"Save the model and a log of its steps to DIR every {SAVE_EVERY} steps and at the end "
+    help=f"Save the model to DIR every {SAVE_EVERY} steps and at the end, and record each step there "
     "(replaces a checkpoint).",
 )
+@click.option(
+    "--score-every",
+    type=click.IntRange(0),
+    metavar="N",
+    help=f"Score {SCORED} unseen texts every N steps, for the record. "
+    "[default: a tenth of the steps where they are recorded, else 0: at the end only]",
+)
+@tensorboard_option
+@html_option("Write a page of the training to FILE: choices, curves, answers, versions, how to reproduce it.")
 @json_option
 @click.pass_context
 def train(
@@ -142,95 +185,159 @@ def train(
     accelerate: bool,
     threads: int,
     save: Path | None,
+    score_every: int | None,
+    tensorboard: bool,
+    html: Path | None,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Train a Transformer on a task and score it.
 
-    The score is the share of 1,000 unseen texts answered exactly right. Variants, sizes and training settings default
-    to those of the task's preset. Ctrl-C saves the model if --save was given and exits with 130; a loss that is not
-    finite exits with 1.
+    The score is the share of 1,000 unseen texts answered exactly right; of the task language, the bits that it takes
+    to write a byte of held-out text. Variants, sizes and training settings default to those of the task and its preset.
+    Ctrl-C saves the model if --save was given and exits with 130; a loss that is not finite exits with 1.
+
+    DIR/log.csv gets a row per step as it is done: loss, learning rate, score, norms of the gradients. DIR/record.json
+    has choices, seed, versions and processor. `zoo draw training DIR` draws them.
 
     \b
     Examples:
       zoo train reverse --save reverser
       zoo train --attention=fused --norm=post --seed 3
+      zoo train language book.txt --save writer
       zoo train --attention=exercises/attention.py:MultiHeadAttention --steps 100
       zoo train translate toys
     """
     if ctx.invoked_subcommand is not None:
         return
+    if save is None and tensorboard:
+        raise ZooError("--tensorboard writes to the folder of the training: give --save DIR too.")
+    if save is None and html is None and score_every is not None:
+        raise ZooError("--score-every is for the record of the training: give --save DIR or --html FILE too.")
     preset = get_preset(given["preset"] or get_task(task).preset)
-    recipe = _recipe(preset, {name: given.pop(name) for name in ASKED})
+    recipe = _recipe(preset, task, {name: given.pop(name) for name in ASKED})
+    inputs, asked = inputs_from(given), [one.name for one in fields(Sizes) if given[one.name] is not None]
     blueprint = blueprint_from(given, preset)
 
-    from zoo.models.builder import build_decoding
     from zoo.models.checkpoint import check_directory
     from zoo.models.devices import resolve_device
     from zoo.models.trial import build_on
-    from zoo.training.trainer import DivergedError, check_model, exact_match, load_task
+    from zoo.training.recorder import described
+    from zoo.training.scoring import prepare
+    from zoo.training.trainer import DivergedError, load_data
 
     if save is not None:
         check_directory(save)
-    run = Run(task, blueprint, recipe, resolve_device(device), save, threads)
-    data = load_task(task)
-    check_model(blueprint, data)
+    blueprint, data = prepare(blueprint, load_data(task, inputs), asked)
+    run = Run(task, data, blueprint, recipe, resolve_device(device), save, threads)
     model = build_on(blueprint, run.device, recipe.seed)
     if accelerate:
         from zoo.accelerate import accelerate as make_faster
 
         make_faster(model)
+    folder = save
+    if folder is None and html is not None:
+        folder = Path(ctx.with_resource(TemporaryDirectory(prefix="zoo-"))) / task
+    if folder is not None:
+        command = {"command": ctx.meta[TYPED], "accelerated": accelerate}
+        run.recorder = _recorder(run, folder, model, command, tensorboard)
+        run.score_every = recipe.steps // 10 if score_every is None else score_every
     try:
-        start = time.perf_counter()
-        _train(run, model, data)
-        seconds = time.perf_counter() - start
-        run.save_model(model)
-        score = exact_match(
-            model,
-            data,
-            decoding=build_decoding(blueprint),
-            seed=recipe.seed,
-            device=run.device,
-            threads=threads,
-        )
+        with run.recorder or nullcontext():
+            start = time.perf_counter()
+            _train(run, model)
+            seconds = time.perf_counter() - start
+            run.save_model(model)
+            score = run.score(model)
+            if run.recorder is not None:
+                run.recorder.note(seconds=round(seconds, 3), **described(score))
     except DivergedError as error:
+        _page_so_far(run, html, folder)
         report(DivergedError(f"{error}{run.describe_save()}"))
         ctx.exit(1)
     except KeyboardInterrupt:
         run.save_model(model)
+        _page_so_far(run, html, folder)
         click.echo(
             wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.describe_save()}"), err=True
         )
         ctx.exit(INTERRUPTED)
     run.save_model(model, correct=score.correct, total=score.total)
+    if html is not None and folder is not None:
+        write_page(html, folder)
     print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
 
 
-def _recipe(preset: Preset, asked: dict[str, Any]) -> Recipe:
-    """The preset's recipe, with what was asked for in its place."""
-    return Recipe(**{**preset.recipe, **{name: value for name, value in asked.items() if value is not None}})
+def _recipe(preset: Preset, task: str, asked: dict[str, Any]) -> Recipe:
+    """The preset's recipe, with that of the task and what was asked for in its place."""
+    return Recipe(
+        **{
+            **preset.recipe,
+            **get_task(task).recipe,
+            **{name: value for name, value in asked.items() if value is not None},
+        }
+    )
 
 
-def _train(run: Run, model: Transformer, data: TaskData) -> None:
+def _page_so_far(run: Run, path: Path | None, folder: Path | None) -> None:
+    """Write the page of a training that did not come to its end, if it was asked for and there is a step."""
+    if path is not None and folder is not None and run.losses:
+        write_page(path, folder)
+
+
+def write_page(path: Path, folder: Path) -> None:
+    """Write the page of the training that is recorded in `folder`."""
+    from zoo.pages.rendering import write
+    from zoo.pages.runs import run_page
+    from zoo.training.record import read_record
+
+    write(path, run_page(read_record(folder)))
+    click.echo(wrapped(f"Wrote {path}."), err=True)
+
+
+def _recorder(run: Run, folder: Path, model: Transformer, more: dict[str, Any], board: bool) -> Recorder:
+    """What records the training in `folder`; says so where that replaces the record of another."""
+    from zoo.training.record import in_words
+    from zoo.training.recorder import Recorder, score_name
+
+    about = {
+        "task": run.task,
+        "recipe": asdict(run.recipe),
+        "seed": run.recipe.seed,
+        "threads": run.threads,
+        "score_name": score_name(run.data),
+        "saved": 0,
+        **more,
+    }
+    recorder = Recorder(folder, model, run.blueprint, about, ["score"], board=board)
+    if before := in_words(folder):
+        click.echo(
+            wrapped(
+                f"'{folder}' has the record of a training ({before}). The first step of this one replaces it."
+            ),
+            err=True,
+        )
+    return recorder
+
+
+def _train(run: Run, model: Transformer) -> None:
     """Train `model`, with a progress bar where standard error is a terminal."""
     from tqdm import tqdm
 
-    from zoo.models.builder import build_loss, build_schedule
+    from zoo.models.builder import build_loss, build_optimizer, build_schedule
     from zoo.models.devices import memory_limit
-    from zoo.training.gradients import GradientNorms
     from zoo.training.trainer import train
 
     schedule = build_schedule(run.blueprint, run.recipe.steps, run.recipe.warmup)
-    norms = GradientNorms(model)
-    run.log.append(",".join(("step", "loss", "lr", *norms.columns)) + "\n")
     quiet = not sys.stderr.isatty()
     with tqdm(total=run.recipe.steps, unit="step", leave=False, disable=quiet) as bar:
 
         def on_step(step: int, loss: float) -> None:
             run.losses.append(loss)
-            if run.save is not None:
-                row = (loss, run.recipe.lr * schedule(step - 1), *norms())
-                run.log.append(",".join([str(step), *(f"{one:.6g}" for one in row)]) + "\n")
+            if run.recorder is not None:
+                scored = run.score_every and step % run.score_every == 0 and step < run.recipe.steps
+                score = run.score(model, SCORED).share if scored else None
+                run.recorder.step(step, loss, run.recipe.lr * schedule(step - 1), score)
             bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
             bar.update()
             if step % SAVE_EVERY == 0:
@@ -239,10 +346,11 @@ def _train(run: Run, model: Transformer, data: TaskData) -> None:
         with memory_limit("Use a smaller --batch-size, or a smaller model."):
             train(
                 model,
-                data,
+                run.data,
                 run.recipe,
                 loss=build_loss(run.blueprint),
                 schedule=schedule,
+                optimizer=build_optimizer(run.blueprint, model, run.recipe),
                 device=run.device,
                 on_step=on_step,
                 threads=run.threads,
@@ -260,6 +368,7 @@ def _record(run: Run, score: Score, seconds: float) -> dict[str, Any]:
         "correct": score.correct,
         "total": score.total,
         "share": score.share,
+        **measures(score),
         "examples": [{**asdict(one), "right": one.right} for one in score.examples[:SHOWN]],
         "saved": None if run.save is None else str(run.save),
     }
@@ -270,11 +379,31 @@ def _print(run: Run, score: Score, seconds: float) -> None:
         f"Trained on {run.task}: {counted(run.recipe.steps, 'step')} of {run.recipe.batch_size}, "
         f"loss {run.losses[-1]:.4f}, {seconds:.1f} s on {run.device.type}."
     )
-    click.echo(f"Unseen texts: {score.correct:,} of {score.total:,} right ({score.share:.1%}).\n")
-    click.echo(columns([("text", "answer", ""), *map(marked, score.examples[:SHOWN])]))
+    what = f"{run.data.scored[0].upper()}{run.data.scored[1:]}"
+    click.echo(f"{what}: {score.correct:,} of {score.total:,} right ({score.share:.1%}).")
+    if found := measures(score):
+        click.echo("; ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in found.items()) + ".")
+    if score.examples:
+        click.echo("\n" + columns([("text", "answer", ""), *map(marked, score.examples[:SHOWN])]))
     if run.save is not None:
-        texts = " ".join(example.text for example in score.examples[:2])
-        click.echo(f"\nSaved in {run.save}. Use it with {bold(f'zoo predict {run.save} {texts}')}")
+        click.echo(f"\nSaved in {run.save}. Use it with {bold(_next_command(run, score))}")
+
+
+def measures(score: Score) -> dict[str, float]:
+    """What a score has beside the share: bits per byte and perplexity, where tokens are scored one by one."""
+    found = {name: getattr(score, name, None) for name in ("bits_per_byte", "perplexity")}
+    return {} if score.examples else {name: value for name, value in found.items() if value is not None}
+
+
+def _next_command(run: Run, score: Score) -> str:
+    """A command that uses what was trained."""
+    if score.examples:
+        texts = [example.text for example in score.examples[:2]]
+    elif run.task == "language":
+        return f'zoo generate {run.save} "Once"'
+    else:
+        texts = ["It was [MASK] dream."]
+    return f"zoo predict {run.save} {shlex.join(texts)}"
 
 
 def marked(example: Example) -> tuple[str, str, str]:

@@ -14,11 +14,14 @@ from zoo.cli.options import (
     blueprint_from,
     blueprint_options,
     device_option,
+    html_option,
     json_option,
+    tensorboard_option,
     threads_option,
 )
 from zoo.cli.root import INTERRUPTED, report
 from zoo.cli.sources import FILE, source_files, source_options
+from zoo.cli.task_group import TYPED
 from zoo.cli.text import bold, counted, print_json, wrapped
 from zoo.core.blueprint import Preset, get_preset
 from zoo.core.errors import ZooError
@@ -72,6 +75,8 @@ def settings_options(command: F) -> F:
 @device_option
 @accelerate_option
 @threads_option(default=None)
+@tensorboard_option
+@html_option("Write a page of the training to FILE: choices, curves, versions, how to reproduce it.")
 @json_option
 @click.pass_context
 def train_translate(
@@ -83,6 +88,8 @@ def train_translate(
     device: str,
     accelerate: bool,
     threads: int | None,
+    tensorboard: bool,
+    html: Path | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -93,7 +100,8 @@ def train_translate(
     validation text is translated greedily. RUN/best is the model of the epoch with the highest BLEU; training stops
     if BLEU has not improved for --patience epochs. At the end, the best model translates the test text.
 
-    RUN/log.csv has the loss and learning rate of each step, RUN/epochs.csv one row per epoch. An interrupted run
+    RUN/log.csv has the loss and learning rate of each step, RUN/epochs.csv one row per epoch, RUN/record.json the
+    choices, seed, versions and processor. An interrupted run
     continues with --resume from the last saved step; on the CPU the final weights are the same as without the
     interruption, given the same --accelerate and --threads.
 
@@ -110,16 +118,22 @@ def train_translate(
         raise ZooError(
             f"--resume continues with the settings of the run: omit --{first}, or start a new run."
         )
+    from zoo.cli.train import write_page
     from zoo.models.devices import resolve_device
+    from zoo.training.recorder import check_board
     from zoo.training.trainer import DivergedError
     from zoo.training.translation.run import check_new, open_run
 
     where = resolve_device(device)
+    if tensorboard:
+        check_board()
     if not resume:
         check_new(folder)
     run = open_run(folder, allow_code=allow_code) if resume else _new_run(folder, given)
     try:
-        _train(run, where, accelerate, threads, as_json)
+        _train(run, where, accelerate, threads, tensorboard, as_json)
+        if html is not None:
+            write_page(html, folder)
     except DivergedError as error:
         report(error)
         ctx.exit(1)
@@ -173,7 +187,9 @@ def _new_run(folder: Path, given: dict[str, Any]) -> Run:
     return run
 
 
-def _train(run: Run, device: Any, accelerate: bool, threads: int | None, as_json: bool) -> None:
+def _train(
+    run: Run, device: Any, accelerate: bool, threads: int | None, tensorboard: bool, as_json: bool
+) -> None:
     """Finish the training, score the best model on the test text, and print both."""
     from zoo.models.devices import memory_limit
     from zoo.models.trial import build_on
@@ -182,6 +198,7 @@ def _train(run: Run, device: Any, accelerate: bool, threads: int | None, as_json
     from zoo.training.translation.translator import Translator
     from zoo.training.translation.work import make_trainer
 
+    command = str(click.get_current_context().meta[TYPED])
     corpora = run.sources.read()
     run.check(corpora)
     data = datasets(corpora, run.tokenizers, run.blueprint.sizes.max_len)
@@ -196,7 +213,7 @@ def _train(run: Run, device: Any, accelerate: bool, threads: int | None, as_json
     trainer = make_trainer(model, run.blueprint, run.settings, data, translator, threads)
     with (
         memory_limit("Use a smaller --tokens, or a smaller model."),
-        Keeper(run, trainer) as keeper,
+        Keeper(run, trainer, tensorboard, command) as keeper,
         Bar(keeper, trainer) as bar,
     ):
         progress = trainer.run(bar)

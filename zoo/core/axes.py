@@ -37,6 +37,7 @@ AXES = (
             Capability("max_length", None, "longest sequence it accepts, None for any"),
             Capability("open_lengths", True, "can be exported with dynamic sequence lengths"),
         ),
+        per_layer=True,
     ),
     Axis(
         "encoding",
@@ -59,6 +60,7 @@ AXES = (
             Capability("head_multiple", 1, "head_dim must be a multiple of this"),
             NEEDS,
         ),
+        per_layer=True,
     ),
     Axis(
         "norm",
@@ -83,6 +85,7 @@ AXES = (
         "the position-wise network of each layer",
         "relu",
         "Class(d_model, d_ff, dropout=0.0, **options); forward(x [..., D]) -> [..., D].",
+        per_layer=True,
     ),
     Axis(
         "embedding",
@@ -145,6 +148,24 @@ AXES = (
         "Class(steps, warmup, **options); __call__(step) -> share of the highest rate, step counted from 0. No torch.",
     ),
     Axis(
+        "optimizer",
+        "how a gradient changes the weights",
+        "adamw",
+        "Class(params, lr, **options), derived from torch.optim.Optimizer; the rate of each step is set in its "
+        "param_groups, times the `lr_factor` of a group.",
+        (
+            Capability(
+                "recipe",
+                (),
+                "numbers of the training's recipe that its class takes too, by keyword, where no option is given",
+                ("beta1", "beta2", "eps", "weight_decay"),
+            ),
+            Capability(
+                "matrices", False, "takes `matrices` too: those of the parameters [out,in] that are in layers"
+            ),
+        ),
+    ),
+    Axis(
         "decoding",
         "how an answer is chosen, token by token",
         "greedy",
@@ -163,6 +184,9 @@ AXES = (
                 ("encoder", "decoder"),
                 "the stacks it has; with both, the decoder attends to the encoder",
                 ("encoder", "decoder"),
+            ),
+            Capability(
+                "reads", "tokens", "what it reads: tokens, or images [B, C, H, W]", ("tokens", "images")
             ),
         ),
     ),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import groupby
 from operator import index
 from typing import Any
 
 from zoo.core.errors import PluginError, ZooError, unknown_name
 from zoo.core.frozen import FrozenMapping
+from zoo.core.pattern import LONGEST, check_length, format_pattern, shortest, split_pattern
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.recipe import Recipe
-from zoo.core.registry import Registry, Variant
+from zoo.core.registry import Axis, Registry, Variant
 
 FORMAT = 1
 
@@ -23,19 +25,49 @@ FORMAT = 1
 class Choice:
     """The variant chosen on one axis, with the options given; one that is None is left to the variant.
 
+    Where layers differ, it is that of the first layer, and `then` has those of the layers after it, up to where
+    the pattern is repeated.
+
     Attributes:
         name: a registered name, or "path/to/file.py:Class".
         options: by name, all of them, checked.
         variant: what the name stands for; None in a choice made by hand, and then looked up when it is built.
+        then: the choices of the next layers; empty if all layers have the same.
     """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
     variant: Variant | None = field(default=None, repr=False, compare=False)
+    then: tuple[Choice, ...] = ()
+
+    @property
+    def layers(self) -> tuple[Choice, ...]:
+        """The choice of each layer of the pattern, by itself; one if all layers have the same."""
+        return (replace(self, then=()), *self.then)
 
     def __str__(self) -> str:
+        if self.then:
+            return format_pattern(map(str, self.layers))
         given = (f"{key}={_text(value)}" for key, value in self.options.items() if value is not None)
         return ":".join([self.name, *given])
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object: name and options, or `layers`, a list of such with the number of `times` each is taken."""
+        if not self.then:
+            return {"name": self.name, "options": dict(self.options)}
+        runs = [(one, len(list(run))) for one, run in groupby(self.layers)]
+        return {"layers": [{**one.to_json(), "times": times} for one, times in runs]}
+
+
+def layered(axis: Axis, layers: Sequence[Choice]) -> Choice:
+    """One choice out of those of the layers, which repeat. Raises ZooError if the layers may not differ in it."""
+    first, *then = shortest(layers)
+    if then and not axis.per_layer:
+        raise ZooError(
+            f"--{axis.name}={format_pattern(map(str, layers))}: all layers have the same {axis.name}. Use one choice "
+            f"such as {axis.name}={first.name}."
+        )
+    return replace(first, then=tuple(then))
 
 
 def _text(value: object) -> str:
@@ -112,7 +144,7 @@ class Blueprint:
         """A JSON object; `from_json` reads it back to an equal blueprint."""
         return {
             "format": FORMAT,
-            "choices": {a: {"name": c.name, "options": dict(c.options)} for a, c in self.choices.items()},
+            "choices": {axis: choice.to_json() for axis, choice in self.choices.items()},
             "sizes": {one.name: getattr(self.sizes, one.name) for one in fields(Sizes)},
         }
 
@@ -138,7 +170,30 @@ class Blueprint:
         return _complete(registry, choices).with_sizes(**data["sizes"])
 
 
+def json_layers(data: object) -> list[object]:
+    """The choice of each layer in a saved choice, which may be anything. Raises ZooError for no list of layers."""
+    if not isinstance(data, dict) or "layers" not in data:
+        return [data]
+    found: list[object] = []
+    for one in data["layers"] if isinstance(data["layers"], list) else ():
+        times = one.get("times", 1) if isinstance(one, dict) else 1
+        if type(times) is not int or not 1 <= times <= LONGEST:
+            raise ZooError(f"This is not a blueprint: {times!r} is not a number of layers.")
+        found += [one] * times
+        check_length(found)
+    if not found:
+        raise ZooError("This is not a blueprint: expected a list of choices as 'layers'.")
+    return found
+
+
 def _choice_from_json(registry: Registry, axis: str, data: object) -> Choice:
+    if isinstance(data, dict) and "layers" in data:
+        made: dict[int, Choice] = {}  # a choice that is taken several times is looked up once
+        for one in (layers := json_layers(data)):
+            if id(one) not in made:
+                plain = {} if isinstance(one, dict) and "layers" in one else one
+                made[id(one)] = _choice_from_json(registry, axis, plain)
+        return layered(registry.axis(axis), [made[id(one)] for one in layers])
     if not isinstance(data, dict) or not isinstance(data.get("name"), str):
         raise ZooError(f"This is not a blueprint: the choice for '{axis}' has no name.")
     options = data.get("options", {})
@@ -158,7 +213,9 @@ def _filled(variant: Variant, given: Mapping[str, object]) -> Choice:
 def _choose(registry: Registry, axis: str, text: object) -> Choice:
     if not isinstance(text, str):
         raise ZooError(f"{axis}={text!r}: expected the name of a variant, as `zoo list {axis}` shows them.")
-    return _filled(*registry.resolve(axis, text))
+    kind, texts = registry.axis(axis), split_pattern(text)
+    made = {one: _filled(*registry.resolve(axis, one)) for one in dict.fromkeys(texts)}
+    return layered(kind, [made[one] for one in texts])
 
 
 def _complete(registry: Registry, choices: Mapping[str, Choice]) -> Blueprint:

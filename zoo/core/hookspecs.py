@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from zoo.core.blueprint import Preset
     from zoo.core.registry import Variant
     from zoo.core.tasks import Task
+    from zoo.notebook import Magics
 
 hookspec = pluggy.HookspecMarker("zoo")
 hookimpl = pluggy.HookimplMarker("zoo")
@@ -78,4 +79,13 @@ def zoo_extend_command(name: str, command: click.Command) -> None:
     Args:
         name: as typed after `zoo`.
         command: the command; append to its `params`.
+    """
+
+
+@hookspec
+def zoo_notebook(magics: Magics) -> None:
+    """Extend `%zoo` and `%%zoo` in a notebook. Called when `%load_ext zoo` runs; must not import torch.
+
+    Args:
+        magics: set its `cell` to take the cells under `%%zoo`, and its `prepare` to complete a command's arguments.
     """

@@ -8,8 +8,9 @@ build(blueprint)                                 zoo.models.builder: the classes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,20 +46,63 @@ class Plan:
 
     Attributes:
         sizes: of the model.
-        parts: by axis.
+        parts: by axis; where layers differ, those of the first.
         registry: the variants that there are, for what stands in for a choice and for advice.
+        patterns: by axis in which layers differ: the part of each layer, up to where they are repeated.
     """
 
     sizes: Sizes
     parts: Mapping[str, PlannedPart]
     registry: Registry = field(repr=False, compare=False)
+    patterns: Mapping[str, tuple[PlannedPart, ...]] = field(default_factory=lambda: FrozenMapping({}))
 
     def __getitem__(self, axis: str) -> PlannedPart:
         return self.parts[axis]
 
+    def pattern(self, axis: str) -> tuple[PlannedPart, ...]:
+        """The part of each layer, up to where they are repeated; one if all layers have the same."""
+        return self.patterns.get(axis, (self.parts[axis],))
+
+    def layer(self, number: int) -> Plan:
+        """The plan of a model all of whose layers are as the one of this number, counted from 0."""
+        if not self.patterns:
+            return self
+        here = {axis: parts[number % len(parts)] for axis, parts in self.patterns.items()}
+        return replace(self, parts=FrozenMapping({**self.parts, **here}), patterns=FrozenMapping({}))
+
+    @property
+    def num_layers(self) -> dict[str, int]:
+        """How many layers each stack has."""
+        return {
+            stack: getattr(self.sizes, f"num_{stack}_layers")
+            for stack in ("encoder", "decoder")
+            if self.has(stack)
+        }
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[Plan, tuple[int, ...]], ...]:
+        """The different layers, each as a plan of its own, and which layers are so, counted from 0."""
+        period = math.lcm(*(len(parts) for parts in self.patterns.values()))
+        found: dict[tuple[int, ...], list[int]] = {}
+        for number in range(min(max(self.num_layers.values()), period)):
+            here = tuple(id(parts[number % len(parts)]) for parts in self.patterns.values())
+            found.setdefault(here, []).append(number)
+        return tuple((self.layer(numbers[0]), tuple(numbers)) for numbers in found.values())
+
     def has(self, stack: str) -> bool:
         """Whether the model has an "encoder", or a "decoder"."""
         return stack in self["assembly"].capabilities["stacks"]
+
+    @property
+    def reads_images(self) -> bool:
+        """Return whether the model reads images, not tokens."""
+        return bool(self["assembly"].capabilities["reads"] == "images")
+
+    @property
+    def head_dim(self) -> int:
+        """The width of a head of the self-attention."""
+        given = self["attention"].options.get("head_dim")
+        return given if isinstance(given, int) else self.sizes.d_model // self.sizes.num_heads
 
     @property
     def attentions(self) -> dict[str, PlannedPart]:
@@ -69,7 +113,9 @@ class Plan:
     @property
     def unused_sizes(self) -> tuple[str, ...]:
         """The sizes that are those of a stack which the model has not."""
-        without_encoder = () if self.has("encoder") else ("num_encoder_layers", "src_vocab")
+        without_encoder: tuple[str, ...] = () if self.has("encoder") else ("num_encoder_layers", "src_vocab")
+        if self.reads_images:
+            without_encoder = ("src_vocab",)
         return (*without_encoder, *(() if self.has("decoder") else ("num_decoder_layers",)))
 
     @cached_property
@@ -85,10 +131,14 @@ class Plan:
             name, other, FrozenMapping({n: value for n, value in chosen.options.items() if n in known})
         )
 
-    def mask_form(self, attention: PlannedPart) -> Variant | None:
-        """The form of mask that an attention gets: the model's if it takes it, else its first; None if none."""
+    def mask_form(self, role: str) -> Variant | None:
+        """The form of mask that attentions get: the model's if all take it, else one that all take; None if none.
+
+        `role` is "self" or "cross".
+        """
         known = {variant.name: variant for variant in self.registry.variants("mask")}
-        forms = [form for form in attention.capabilities["mask_forms"] if form in known]
+        each = [plan.attentions[role].capabilities["mask_forms"] for plan, _ in self.kinds]
+        forms = [form for form in each[0] if form in known and all(form in one for one in each)]
         chosen = self["mask"].name
         return known[chosen] if chosen in forms else known[forms[0]] if forms else None
 
@@ -99,6 +149,8 @@ class Plan:
         Every part of the decoder declares it, and no position sees a later one, as it does where its whole
         row is hidden and filled.
         """
+        if self.patterns:
+            return all(plan.cacheable for plan, _ in self.kinds)
         parts = (*self.attentions.values(), self["encoding"], self["norm"])
         leaks = (
             self["masking"].capabilities["blank_rows"] and not self["attention"].capabilities["blanks_rows"]
@@ -110,8 +162,10 @@ class Plan:
         """Return whether padding can be left out of all but the attention.
 
         Both attentions declare it, every other part treats each position by itself, and no part is a user's
-        own file.
+        own file. Positions are the same in all layers.
         """
+        if self.patterns:
+            return "encoding" not in self.patterns and all(plan.packable for plan, _ in self.kinds)
         able = all(part.capabilities["packs"] for part in self.attentions.values())
         able = able and self["norm"].capabilities["cacheable"]
         return able and not any(part.variant.is_file for part in self.parts.values())
@@ -125,12 +179,26 @@ def make_plan(blueprint: Blueprint, registry: Registry | None = None) -> Plan:
         ZooError: a file that does not exist.
     """
     registry = registry or get_registry()
-    parts = {axis: plan_part(axis, choice, registry) for axis, choice in blueprint.choices.items()}
-    return Plan(blueprint.sizes, FrozenMapping(parts), registry)
+    each = {axis: plan_layers(axis, choice, registry) for axis, choice in blueprint.choices.items()}
+    parts = FrozenMapping({axis: layers[0] for axis, layers in each.items()})
+    patterns = FrozenMapping({axis: layers for axis, layers in each.items() if len(layers) > 1})
+    return Plan(blueprint.sizes, parts, registry, patterns)
+
+
+def plan_layers(axis: str, choice: Choice, registry: Registry | None = None) -> tuple[PlannedPart, ...]:
+    """The choice of each layer as the builder needs it, equal ones the same object. Raises as `make_plan`."""
+    made: dict[str, PlannedPart] = {}
+    for one in choice.layers:
+        if str(one) not in made:
+            made[str(one)] = plan_part(axis, one, registry)
+    return tuple(made[str(one)] for one in choice.layers)
 
 
 def plan_part(axis: str, choice: Choice, registry: Registry | None = None) -> PlannedPart:
-    """One choice as the builder needs it. Looked up only if the choice was made by hand. Raises as `make_plan`."""
+    """One choice, that of the first layer, as the builder needs it. Looked up only if it was made by hand.
+
+    Raises as `make_plan`.
+    """
     registry, variant = registry or get_registry(), choice.variant
     options: Mapping[str, Any] = choice.options
     if variant is None or not registry.knows(variant):

@@ -32,6 +32,7 @@ DEFAULT_PLUGINS = (
     "zoo.parts.init",
     "zoo.parts.loss",
     "zoo.parts.schedule",
+    "zoo.parts.optimizer",
     "zoo.parts.decoding",
     "zoo.models.assemblies",
     "zoo.core.tasks",

@@ -289,7 +289,7 @@ GPT2 = Preset(
         "encoding": "learned:std=0.01",
         "norm": "pre",
         "norm-type": "torch-layernorm",
-        "feedforward": "gelu:dropout=0",
+        "feedforward": "gelu:dropout=0:tanh=true",
         "embedding": "tied:std=0.02:scale=1",
         "head": "logits:bias=false",
         "masking": "causal-only",
@@ -309,7 +309,6 @@ GPT2 = Preset(
     recipe={"lr": 6e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
     notes=(
         "124,439,808 parameters, as published. The published weights keep queries, keys and values in one matrix.",
-        "The published model computes GELU by an approximation (tanh); here it is exact.",
         "It has no token for padding. --pad names one of its tokens, 0 or another, which the loss leaves out.",
         "The paper gives no rate: the recipe is that of nanoGPT.",
     ),
@@ -322,7 +321,7 @@ LLAMA = Preset(
     choices={
         "assembly": "decoder",
         "attention": "gqa:num_kv_heads=8:bias=false",
-        "encoding": "rotary:base=500000",
+        "encoding": "rotary:base=500000:scaling=llama3:factor=32:original=8192",
         "norm": "pre",
         "norm-type": "rmsnorm:eps=1e-5",
         "feedforward": "swiglu",
@@ -346,10 +345,50 @@ LLAMA = Preset(
     recipe={"lr": 3e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
     notes=(
         "1,235,814,400 parameters, as published.",
-        "The published model stretches low rotary frequencies to reach 131,072 positions from 8,192; that is left out.",
         "It turns the halves of a head against each other, the zoo neighbouring numbers: the same function, with the "
         "rows of the query and key projections in another order.",
         "The model was made from a larger one by pruning and distillation; the recipe here is Llama 2's.",
+    ),
+)
+
+GEMMA = Preset(
+    "gemma-3-like",
+    "Gemma 3 1B: five sliding layers and a full one in turn, sandwich norms, GeGLU",
+    source="Gemma Team 2025, 'Gemma 3 Technical Report', arXiv:2503.19786, and the published configuration",
+    choices={
+        "assembly": "decoder",
+        "attention": "sliding:window=511:num_kv_heads=1:head_dim=256:qk_norm=true:bias=false*5"
+        "+gqa:num_kv_heads=1:head_dim=256:qk_norm=true:bias=false",
+        "encoding": "rotary:base=10000*5+rotary:base=1000000",
+        "norm": "sandwich",
+        "norm-type": "rmsnorm:eps=1e-6",
+        "feedforward": "geglu:tanh=true",
+        "embedding": "tied:std=0.02",
+        "head": "logits:bias=false",
+        "masking": "causal-only",
+        "init": "gpt2:by_depth=false",
+        "schedule": "cosine:floor=0.1",
+        "decoding": "nucleus:p=0.95",
+    },
+    sizes={
+        "d_model": 1152,
+        "num_heads": 4,
+        "d_ff": 6912,
+        "num_decoder_layers": 26,
+        "dropout": 0.0,
+        "src_vocab": 262144,
+        "tgt_vocab": 262144,
+        "max_len": 32768,
+    },
+    recipe={"lr": 3e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
+    notes=(
+        "999,885,952 parameters, as published. Layers 6, 12, 18 and 24 see the whole text, the others the last 512 "
+        "positions, the query's own included.",
+        "It stores the gain of a norm less 1: the same function. It turns the halves of a head against each other, "
+        "the zoo neighbouring numbers: the same function, with the rows of the query and key projections in another "
+        "order.",
+        "Embeddings are multiplied by sqrt(D), and the head takes the table as it is.",
+        "The published model was distilled from a larger one; the recipe here is Llama 2's.",
     ),
 )
 
@@ -384,6 +423,63 @@ BERT = Preset(
         "norm before the head (592,128).",
         "The paper draws from a truncated normal distribution; here its tails are kept.",
     ),
+)
+
+VIT = Preset(
+    "vit-base",
+    "ViT-B/16: an encoder of the 196 patches of an image, 1000 classes",
+    source="Dosovitskiy et al. 2020, 'An Image is Worth 16x16 Words', arXiv:2010.11929",
+    choices={
+        "assembly": "vision:image_size=224:patch_size=16",
+        "attention": "fused:dropout=0",
+        "encoding": "learned:std=0.02",
+        "norm": "pre",
+        "norm-type": "layernorm:eps=1e-6",
+        "feedforward": "gelu",
+        "init": "xavier",
+        "schedule": "cosine",
+    },
+    sizes={
+        "d_model": 768,
+        "num_heads": 12,
+        "d_ff": 3072,
+        "num_encoder_layers": 12,
+        "dropout": 0.1,
+        "tgt_vocab": 1000,
+        "max_len": 197,
+    },
+    recipe={"lr": 3e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.3, "warmup": 10_000},
+    notes=(
+        "86,567,656 parameters, as published, with a head of 1000 classes.",
+        "The recipe is that of training on ImageNet alone (its table 3).",
+        "The paper draws the biases of the feed-forward networks from a normal distribution of 1e-6, and starts the "
+        "head at 0; here biases start at 0, and the head like other matrices.",
+        "The loss leaves out the label --pad, which no image is to have: count classes from 1, and have one more.",
+    ),
+)
+
+VIT_TINY = Preset(
+    "vit-tiny",
+    "a small ViT for images of 32 x 32 pixels that trains on one CPU thread",
+    source="after Dosovitskiy et al. 2020 (ViT)",
+    choices={
+        "assembly": "vision:image_size=32:patch_size=8:channels=1",
+        "attention": "fused",
+        "encoding": "learned",
+        "norm": "pre",
+        "feedforward": "gelu",
+    },
+    sizes={
+        "d_model": 64,
+        "num_heads": 4,
+        "d_ff": 128,
+        "num_encoder_layers": 2,
+        "dropout": 0.0,
+        "src_vocab": 7,
+        "tgt_vocab": 7,
+        "max_len": 17,
+    },
+    recipe={"lr": 5e-3},
 )
 
 GPT_TINY = Preset(
@@ -448,9 +544,12 @@ PRESETS = (
     DEEP_LEARNING,
     GPT2,
     LLAMA,
+    GEMMA,
     BERT,
     GPT_TINY,
     BERT_TINY,
+    VIT,
+    VIT_TINY,
 )
 
 

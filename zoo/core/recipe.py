@@ -10,7 +10,7 @@ from zoo.core.errors import ZooError
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101); weight_decay=0 makes it Adam.
+    """How to train; the optimizer and the schedule are axes of their own.
 
     The defaults are those for word reversal: with the preset `reverse`, 13 seeds spelled .994 / .997 / 1.000
     (least, median, most) of the unseen words. 250 steps with a warm-up of 20 fall to .978 at worst.
@@ -19,7 +19,7 @@ class Recipe:
         steps: batches to train on.
         batch_size: texts a batch.
         lr: the highest learning rate, reached at the end of the warm-up.
-        betas, eps, weight_decay: of AdamW.
+        betas, eps, weight_decay: of AdamW, and what other optimizers have of them.
         warmup: steps of the schedule's warm-up; cut to `steps` where there are fewer.
         seed: of the batches and of dropout. Initial weights have their own, see `zoo.models.builder.build`.
     """

@@ -143,6 +143,7 @@ class Axis:
         default: name of the variant used when none is chosen.
         interface: what a variant's class must offer: constructor and forward, with shapes.
         capabilities: what variants may declare, with defaults.
+        per_layer: whether layers may differ in it (`zoo.core.pattern`).
     """
 
     name: str
@@ -150,6 +151,7 @@ class Axis:
     default: str
     interface: str
     capabilities: tuple[Capability, ...] = ()
+    per_layer: bool = False
 
 
 @dataclass(frozen=True)
@@ -293,6 +295,8 @@ class Registry:
             ZooError: a value that the option does not take, or a file that does not exist.
         """
         match = FILE_SPEC.match(text)
+        if not match and re.search(r"\*\d+\Z|\*\d+\+|[a-z0-9]\+[a-z]", text):
+            raise ZooError(f"--{axis}={text}: expected one variant here, not one for each layer.")
         if match:
             variant, rest = self._file_variant(axis, match["file"], match["cls"]), match["rest"].lstrip(":")
         else:

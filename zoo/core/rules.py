@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection
 
 from zoo.core.errors import CombinationError, unknown_name
+from zoo.core.pattern import name_layers
 from zoo.core.plan import Plan
 
 Rule = Callable[[Plan], str]
@@ -15,7 +16,7 @@ MOST_HEADS = 1024  # that are suggested
 def heads_divide_width(plan: Plan) -> str:
     """d_model is divisible by num_heads: every head has the same whole width."""
     width, heads = plan.sizes.d_model, plan.sizes.num_heads
-    if width % heads == 0:
+    if width % heads == 0 or all("head_dim" in one.options for one in plan.attentions.values()):
         return ""
     step, shared = width_multiple(plan), plan["attention"].options.get("num_kv_heads")
     shared = shared if isinstance(shared, int) else 1
@@ -52,14 +53,17 @@ def head_width(plan: Plan) -> str:
     """The width of a head is a multiple of what attention and encoding need: pairs to turn, halves to part."""
     sizes = plan.sizes
     needed = width_multiple(plan)
-    width = sizes.d_model // sizes.num_heads
-    if sizes.d_model % sizes.num_heads or width % needed == 0:
+    width, given = plan.head_dim, "head_dim" in plan["attention"].options
+    if (sizes.d_model % sizes.num_heads and not given) or width % needed == 0:
         return ""
     who = " with ".join(
         f"{axis}={plan[axis].name}"
         for axis in ("attention", "encoding")
         if plan[axis].capabilities["head_multiple"] > 1
     )
+    if given:
+        more = -(-width // needed) * needed
+        return f"{who} needs a head_dim that is a multiple of {needed}, got {width}. Use head_dim={more}."
     step = needed * sizes.num_heads
     return (
         f"{who} needs a head_dim that is a multiple of {needed}, but d_model={sizes.d_model} over num_heads="
@@ -81,8 +85,14 @@ def kv_heads(plan: Plan) -> str:
 
 def mask_form(plan: Plan) -> str:
     """The attention takes masks in the form in which they travel, or in one they can be converted to."""
-    for attention in plan.attentions.values():
-        if plan.mask_form(attention) is None:
+    for role, attention in plan.attentions.items():
+        if plan.mask_form(role) is None:
+            names = dict.fromkeys(one.attentions[role].name for one, _ in plan.kinds)
+            if len(names) > 1:
+                return (
+                    f"attention={' and '.join(names)} take no form of mask in common, to which mask="
+                    f"{plan['mask'].name} can be converted. attention=eager takes bool and additive."
+                )
             forms = attention.capabilities["mask_forms"]
             return (
                 f"attention={attention.name} takes masks as {', '.join(forms) or 'nothing'}, to which "
@@ -116,7 +126,12 @@ def causal_mask(plan: Plan) -> str:
 def tied_table(plan: Plan) -> str:
     """A head that shares a table shares one that the model embeds with."""
     embedding = plan["embedding"]
-    if plan.has("decoder") or not embedding.capabilities["tied"] or embedding.capabilities["one_vocabulary"]:
+    if (
+        plan.reads_images
+        or plan.has("decoder")
+        or not embedding.capabilities["tied"]
+        or embedding.capabilities["one_vocabulary"]
+    ):
         return ""
     return (
         f"embedding={embedding.name} shares the target's table with the head, and assembly={plan['assembly'].name} has "
@@ -149,6 +164,69 @@ def positions(plan: Plan) -> str:
         f"{plan['attention'].name} does not support. Use attention={good}, or encoding=sinusoidal, which acts "
         "on the embedding."
     )
+
+
+def pattern_length(plan: Plan) -> str:
+    """Choices per layer name no more layers than each stack has."""
+    for axis, parts in plan.patterns.items():
+        for stack, number in plan.num_layers.items():
+            if number < len(parts):
+                return (
+                    f"{axis} has a choice for each of {len(parts)} layers, which is repeated, but the {stack} has only "
+                    f"{number}. Use num_{stack}_layers={len(parts)} or more, or choices for at most {number} layers."
+                )
+    return ""
+
+
+def encoding_per_layer(plan: Plan) -> str:
+    """Layers differ only in encodings that act inside the attention; what is added to the embedding, is for all."""
+    for part in plan.patterns.get("encoding", ()):
+        if part.capabilities["acts_on"] == "embedding" and part.capabilities["positional"]:
+            good = [
+                one.name
+                for one in plan.registry.variants("encoding")
+                if one.capabilities["acts_on"] != "embedding" or not one.capabilities["positional"]
+            ]
+            return (
+                f"encoding={part.name} acts on the embedding, once for all layers, so that layers cannot differ in it. "
+                f"Use encoding={part.name} for all layers, or per layer {', '.join(good)}."
+            )
+    return ""
+
+
+def patches(plan: Plan) -> str:
+    """Patches divide the image, and are no more than max_len."""
+    size, patch = (plan["assembly"].options.get(name) for name in ("image_size", "patch_size"))
+    if not plan.reads_images or not isinstance(size, int) or not isinstance(patch, int):
+        return ""
+    if size % patch:
+        sizes = [n for n in (size - size % patch, size + patch - size % patch) if n]
+        fits = sorted((n for n in range(1, size + 1) if size % n == 0), key=lambda n: abs(n - patch))[:3]
+        return (
+            f"image_size={size} is not divisible by patch_size={patch}. Use image_size={' or '.join(map(str, sizes))}, "
+            f"or patch_size={' or '.join(map(str, sorted(fits)))}."
+        )
+    needed = (size // patch) ** 2 + (plan["assembly"].options.get("pool") == "class-token")
+    if plan.sizes.max_len >= needed:
+        return ""
+    return (
+        f"An image of {size} x {size} pixels has {(size // patch) ** 2} patches of {patch} x {patch}, which take "
+        f"{needed} positions, over max_len={plan.sizes.max_len}. Use max_len={needed} or larger patches."
+    )
+
+
+def unused_by_images(plan: Plan) -> str:
+    """Where images are read, nothing is chosen about tokens."""
+    if not plan.reads_images:
+        return ""
+    for axis in ("embedding", "masking"):
+        default = plan.registry.axis(axis).default
+        if plan[axis].name != default:
+            return (
+                f"assembly={plan['assembly'].name} reads images, so {axis}={plan[axis].name} would have no use. Use "
+                f"{axis}={default}, the default, or assembly=encoder, which reads tokens."
+            )
+    return ""
 
 
 def loss_and_head(plan: Plan) -> str:
@@ -195,13 +273,33 @@ RULES: tuple[Rule, ...] = (
     length,
     tied_table,
     unused_decoding,
+    pattern_length,
+    encoding_per_layer,
+    patches,
+    unused_by_images,
 )
+WHOLE: tuple[Rule, ...] = (mask_form, pattern_length, encoding_per_layer)
+"""Rules about all layers together; each of the others is held against each kind of layer by itself."""
 
 
 def problems(plan: Plan) -> dict[str, str]:
     """The rules that `plan` breaks: name of the rule -> why, and what would work."""
-    found = {rule.__name__.replace("_", "-"): rule(plan) for rule in RULES}
+    found = {rule.__name__.replace("_", "-"): _broken(rule, plan) for rule in RULES}
     return {name: sentence for name, sentence in found.items() if sentence}
+
+
+def _broken(rule: Rule, plan: Plan) -> str:
+    """Why `rule` is broken, and in which layers, where they differ."""
+    if rule in WHOLE or not plan.patterns:
+        return rule(plan)
+    layers: dict[str, list[int]] = {}
+    for kind, numbers in plan.kinds:
+        layers.setdefault(rule(kind), []).extend(number + 1 for number in numbers)
+    if len(layers) == 1:
+        return next(iter(layers))
+    return " ".join(
+        f"In {name_layers(sorted(numbers))}: {sentence}" for sentence, numbers in layers.items() if sentence
+    )
 
 
 def check(plan: Plan, allow: Collection[str] = ()) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from zoo.core.blueprint import Blueprint, Choice, get_preset, make_blueprint
+from zoo.core.pattern import format_pattern, split_pattern
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
@@ -23,7 +25,7 @@ LINE, EDGE, ARROW = 0.17, 0.1, 0.42
 WIDTH, LEFT, RIGHT = 3.5, 2.2, 7.0
 """Of a block; the middles of the two columns."""
 LONGEST = 46
-ELSEWHERE = ("masking", "mask", "init", "loss", "schedule", "decoding")
+ELSEWHERE = ("masking", "mask", "init", "loss", "schedule", "optimizer", "decoding")
 """Axes that are not blocks of the model."""
 
 
@@ -36,6 +38,8 @@ class Difference(NamedTuple):
 
 def brief(axis: str, choice: Choice) -> str:
     """A choice as it is typed, without the options that have their defaults."""
+    if choice.then:
+        return format_pattern(brief(axis, one) for one in choice.layers)
     variant, _ = get_registry().resolve(axis, choice.name)
     defaults = {option.name: option.default for option in variant.options}
     given = {key: value for key, value in choice.options.items() if value != defaults.get(key)}
@@ -49,7 +53,11 @@ def differences(blueprint: Blueprint) -> dict[str, Difference]:
     found = {}
     for axis, choice in blueprint.choices.items():
         variant, theirs = (registry.resolve(axis, one.name)[0] for one in (choice, paper[axis]))
-        same = _alike(variant, theirs) and _options(blueprint, axis, variant) == _options(paper, axis, theirs)
+        same = (
+            not choice.then
+            and _alike(variant, theirs)
+            and _options(blueprint, axis, variant) == _options(paper, axis, theirs)
+        )
         found[axis] = Difference(brief(axis, choice), "" if same else brief(axis, paper[axis]))
     return found
 
@@ -108,7 +116,7 @@ class _Assembly:
 
     def draw(self) -> None:
         """A column for each stack, what is not a block, and the legend."""
-        base = 2.35
+        base = 2.35 + self._lift
         self._elsewhere()
         if self.plan.has("encoder") and self.plan.has("decoder"):
             memory = self._encoder(LEFT, base)
@@ -131,6 +139,11 @@ class _Assembly:
             loc="upper left",
         )
 
+    @property
+    def _lift(self) -> float:
+        """The height of the rows of other blocks beyond two."""
+        return 0.86 * (-(-len(ELSEWHERE) // 3) - 2)
+
     def _memory(self, memory: float, cross: float) -> None:
         """The way from the top of the encoder, at `memory`, to the cross-attention, at `cross`."""
         bend = (LEFT + RIGHT) / 2
@@ -144,7 +157,10 @@ class _Assembly:
     def _encoder(self, x: float, y: float) -> float:
         """The encoder's column from `y` up; where its output leaves it."""
         sizes = self.sizes
-        y = self._input(x, y, "source tokens [B, S]", sizes.src_vocab, "S")
+        if self.plan.reads_images:
+            y = self._image_input(x, y)
+        else:
+            y = self._input(x, y, "source tokens [B, S]", sizes.src_vocab, "S")
         y = self._layers(x, y, "encoder", sizes.num_encoder_layers, ("self-attention", "feed-forward"))[0]
         return self._final_norm(x, y, "S")
 
@@ -167,8 +183,28 @@ class _Assembly:
         self.axes.text(x, y, label, ha="center", va="bottom")
         y = self._shape(x, y + 0.2, "")
         y = self._block(x, y, "embedding", [f"{vocabulary:,} × {sizes.d_model}"])
+        return self._positions(x, y, length)
+
+    def _image_input(self, x: float, y: float) -> float:
+        options = self.plan["assembly"].options
+        size, patch, channels = (options[name] for name in ("image_size", "patch_size", "channels"))
+        label = f"images [B, {channels}, {size}, {size}]"
+        self.axes.text(x, y, label, ha="center", va="bottom")
+        y = self._shape(x, y + 0.2, "")
+        y = self._block(
+            x,
+            y,
+            "assembly",
+            [f"patches of {patch} × {patch}: {channels * patch**2:,} → {self.sizes.d_model}"],
+        )
+        return self._positions(x, y, "S")
+
+    def _positions(self, x: float, y: float, length: str) -> float:
+        """The block of the encoding, and the shape below it and above it."""
+        sizes = self.sizes
         y = self._shape(x, y, f"[B, {length}, {sizes.d_model}]")
-        place = self.variants["encoding"].capabilities["acts_on"]
+        places = [part.capabilities["acts_on"] for part in self.plan.pattern("encoding")]
+        place = next((one for one in places if one != "embedding"), "embedding")
         acts = {
             "embedding": "added to the embedding",
             "queries-keys": "acts on queries and keys inside self-attention",
@@ -187,7 +223,7 @@ class _Assembly:
             if part == "feed-forward":
                 y = self._block(x, y, "feedforward", [f"{sizes.d_model} → {sizes.d_ff} → {sizes.d_model}"])
             else:
-                heads = f"{sizes.num_heads} heads of {sizes.d_model // sizes.num_heads}"
+                heads = f"{sizes.num_heads} heads of {self.plan.head_dim}"
                 y = self._block(x, y, "attention", [f"{part}, {heads}"])
             cross = (before + y) / 2 if part == "cross-attention" else cross
         formula = self.variants["norm"].formula.split("\n")[0] or self.variants["norm"].summary
@@ -209,7 +245,7 @@ class _Assembly:
         width = 2.85
         for number, axis in enumerate(ELSEWHERE):
             column, row = number % 3, number // 3
-            below = 2.02 - row * 0.86 - self._height(axis, [])
+            below = 2.02 + self._lift - row * 0.86 - self._height(axis, [])
             self._block(0.25 + width / 2 + column * (width + 0.17), below, axis, [], width=width)
         names = ("d_model", "num_heads", "d_ff", "num_encoder_layers", "num_decoder_layers", "dropout")
         other = [
@@ -250,6 +286,10 @@ class _Assembly:
     def _text(self, axis: str, lines: Sequence[str]) -> list[str]:
         """The lines of a block: the choice, its options, `lines`, what the paper has."""
         name, paper = self.found[axis]
+        if self.plan.patterns.get(axis):
+            runs = groupby(split_pattern(name))
+            each = [f"{len(list(run))} × {text.replace(':', ', ')}" for text, run in runs]
+            return [f"{axis}, layer by layer", *each, *lines, *([f"paper: {paper}"] if paper else [])]
         variant, _, options = name.partition(":")
         if self.variants[axis].is_file:
             variant, options = self.variants[axis].name, ""

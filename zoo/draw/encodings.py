@@ -46,7 +46,8 @@ def shown(name: str, length: int, d_model: int, num_heads: int, head: int = 1) -
         raise ZooError(f"There is no head {head}: there are {num_heads}, counted from 1.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        encoding = make_part("encoding", name, d_model, length, num_heads=num_heads, causal=False)
+        known = {"num_heads": num_heads, "head_dim": d_model // num_heads, "causal": False}
+        encoding = make_part("encoding", name, d_model, length, **known)
     learned = any(True for _ in encoding.parameters())
     place = variant.capabilities["acts_on"]
     if place == "embedding":

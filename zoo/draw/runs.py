@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,9 @@ from matplotlib.ticker import NullFormatter
 
 from zoo.core.errors import ZooError
 from zoo.draw.canvas import AMOUNTS, DASHES, LINES, new_figure, shortened, styled
-from zoo.draw.records import Record, read_record
+from zoo.training.record import Record, read_record, smoothed
 
 MARKS = "os^Dv"
-SMOOTHED = 40
-"""A loss is smoothed over a share of the steps: one in so many."""
-
-
-def smoothed(values: Sequence[float], over: int) -> list[float]:
-    """The mean of each value and those before it, up to `over` of them."""
-    sums = list(accumulate(values, initial=0.0))
-    return [(sums[i + 1] - sums[max(0, i + 1 - over)]) / min(i + 1, over) for i in range(len(values))]
 
 
 @styled
@@ -94,10 +85,9 @@ def _names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str]:
 
 def _draw_losses(axes: Axes, record: Record, look: Mapping[str, Any]) -> None:
     """The loss of each step, pale, its running mean, and the validation's as dots."""
-    over = max(1, len(record.losses) // SMOOTHED)
     label = shortened(record.name.lstrip("_") or "run", 24)  # matplotlib leaves out labels that begin so
     axes.plot(record.steps, record.losses, color=look["color"], alpha=0.25, linewidth=0.7)
-    axes.plot(record.steps, smoothed(record.losses, over), label=label, **look)
+    axes.plot(record.steps, smoothed(record.losses), label=label, **look)
     if record.valid_losses:
         steps, losses = zip(*record.valid_losses, strict=True)
         axes.plot(steps, losses, "o", color=look["color"], markersize=4, label="validation")
@@ -105,11 +95,10 @@ def _draw_losses(axes: Axes, record: Record, look: Mapping[str, Any]) -> None:
 
 def _draw_norms(axes: Axes, steps: Sequence[int], norms: Mapping[str, Sequence[float]]) -> None:
     """A line for each block, from dark at the embeddings to light at the head."""
-    over = max(1, len(steps) // SMOOTHED)
     colours = mpl.colormaps[AMOUNTS]
     for number, (block, values) in enumerate(norms.items()):
         colour = colours(0.92 * number / max(len(norms) - 1, 1))
-        axes.plot(steps, smoothed(values, over), color=colour, linewidth=1.2, label=block)
+        axes.plot(steps, smoothed(values), color=colour, linewidth=1.2, label=block)
     if any(value > 0 for values in norms.values() for value in values):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

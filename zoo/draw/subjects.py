@@ -82,11 +82,12 @@ def check_shown(blueprint: Blueprint, stack: str | None, layer: int | None, head
     }
     check_numbers({one: layers[one] for one in ([stack] if stack else STACKS)}, sizes.num_heads, layer, head)
     registry = get_registry()
-    own, _ = registry.resolve("attention", blueprint["attention"].name)
-    across = own.capabilities["cross"]
-    for variant in (own, *([registry.get("attention", across)] if across else [])):
-        if not (showing(variant) or variant.is_file):
-            raise no_weights(f"attention={variant.name}")
+    for kind, _ in plan.kinds:
+        own = kind["attention"].variant
+        across = own.capabilities["cross"]
+        for variant in (own, *([registry.get("attention", across)] if across else [])):
+            if not (showing(variant) or variant.is_file):
+                raise no_weights(f"attention={variant.name}")
 
 
 def check_numbers(layers: dict[str, int], heads: int, layer: int | None, head: int | None) -> None:

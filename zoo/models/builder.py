@@ -15,18 +15,22 @@ from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, PluginError, ZooError
 from zoo.core.plan import Plan, PlannedPart, make_plan, plan_part
 from zoo.core.plugins import DEFAULT_PLUGINS
+from zoo.core.recipe import Recipe
 from zoo.core.registry import Registry
 from zoo.core.rules import check
 from zoo.models.decoder_only import CausalDecoder
 from zoo.models.external import construct_external, missing_methods
+from zoo.models.per_layer import PerLayerCausalDecoder, PerLayerDecoder, PerLayerEncoder
 from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Model, Transformer
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.embedding.base import Embeddings, keep_only
+from zoo.parts.encoding.per_layer import LayerPositions
 from zoo.parts.init.base import initialise, scale_branches
 from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.mask.adapter import MaskAdapter
 from zoo.parts.mask.base import MaskForm
 from zoo.parts.masking.base import Masking
+from zoo.parts.optimizer.base import matrices
 from zoo.parts.schedule.base import Schedule
 
 Factory = Callable[..., Any]
@@ -94,6 +98,22 @@ def build_schedule(
     return _factory(plan_part("schedule", blueprint["schedule"], registry))(steps, warmup)  # type: ignore[no-any-return]
 
 
+def build_optimizer(
+    blueprint: Blueprint, model: nn.Module, recipe: Recipe, registry: Registry | None = None
+) -> torch.optim.Optimizer:
+    """The optimizer that a blueprint names, for all parameters of `model`, with the numbers of `recipe`.
+
+    Raises:
+        CombinationError: this torch does not have it.
+    """
+    part = plan_part("optimizer", blueprint["optimizer"], registry)
+    numbers = {**asdict(recipe), "beta1": recipe.betas[0], "beta2": recipe.betas[1]}
+    needs: dict[str, Any] = {n: numbers[n] for n in part.capabilities["recipe"] if n not in part.options}
+    if part.capabilities["matrices"]:
+        needs["matrices"] = matrices(model)
+    return _factory(part)(list(model.parameters()), recipe.lr, **needs)  # type: ignore[no-any-return]
+
+
 def build_decoding(blueprint: Blueprint, registry: Registry | None = None) -> Decoding:
     """The decoding that a blueprint names."""
     return _factory(plan_part("decoding", blueprint["decoding"], registry))()  # type: ignore[no-any-return]
@@ -127,21 +147,28 @@ class Parts:
     def __init__(self, plan: Plan, replaced: Mapping[str, Factory] = NONE) -> None:
         """`replaced` are factories that stand in for the chosen variants, by axis."""
         self.plan, self.sizes, self.replaced = plan, plan.sizes, replaced.keys()
-        self.factories: dict[str, Factory] = {axis: _factory(part) for axis, part in plan.parts.items()}
-        self.factories |= replaced
-        own = plan.cross is plan["attention"]
-        self.make_cross = self.factories["attention"] if own else _factory(plan.cross)
+        self.factories: dict[str, list[Factory]] = {}
+        for axis in plan.parts:
+            made: dict[int, Factory] = {}
+            for part in plan.pattern(axis):
+                made[id(part)] = made.get(id(part)) or _factory(part)
+            self.factories[axis] = [made[id(part)] for part in plan.pattern(axis)]
+        self.factories |= {axis: [factory] for axis, factory in replaced.items()}
         self.mask_form: MaskForm = self.make("mask")
         self.cacheable = plan.cacheable and not self.replaced
         self.packable = plan.packable and not self.replaced
 
-    def make(self, axis: str, *args: Any, causal: bool = False) -> Any:
-        """A part of the chosen kind, with what it needs to know beyond what the axis hands to all."""
-        known = {**asdict(self.sizes), "causal": causal}
+    def make(self, axis: str, *args: Any, causal: bool = False, layer: int = 0) -> Any:
+        """A part of the chosen kind, with what it needs to know beyond what the axis hands to all.
+
+        `layer`, counted from 0, is the one that it is for, where layers differ.
+        """
+        plan, factories = self.plan.layer(layer), self.factories[axis]
+        known = {**asdict(self.sizes), "causal": causal, "head_dim": plan.head_dim}
         for stack in ("encoder", "decoder"):
             known[f"num_{stack}_layers"] *= self.plan.has(stack)
-        needs = () if axis in self.replaced else self.plan[axis].capabilities.get("needs", ())
-        return self.factories[axis](*args, **{name: known[name] for name in needs})
+        needs = () if axis in self.replaced else plan[axis].capabilities.get("needs", ())
+        return factories[layer % len(factories)](*args, **{name: known[name] for name in needs})
 
     def model(self) -> Model:
         """The whole, with what weights its parts drew."""
@@ -161,7 +188,27 @@ class Parts:
 
     def positions(self, causal: bool = False) -> nn.Module:
         """The positional encoding of one stack; `causal` is that of the decoder."""
-        return self.make("encoding", self.sizes.d_model, self.sizes.max_len, causal=causal)  # type: ignore[no-any-return]
+        sizes, which = self.sizes, self.encodings("decoder" if causal else "encoder")
+        kinds = [
+            self.make("encoding", sizes.d_model, sizes.max_len, causal=causal, layer=which.index(number))
+            for number in range(max(which) + 1)
+        ]
+        return kinds[0] if len(kinds) == 1 else LayerPositions(kinds, which, sizes.max_len)
+
+    def encodings(self, stack: str) -> list[int]:
+        """Which encoding each layer of a stack has, as a number from 0; equal numbers are one encoding."""
+        plans = [self.plan.layer(number) for number in range(self.plan.num_layers[stack])]
+        if "encoding" in self.replaced:
+            return [0] * len(plans)
+        keys = [
+            (id(plan["encoding"]), plan.head_dim * ("head_dim" in plan["encoding"].capabilities["needs"]))
+            for plan in plans
+        ]
+        return [list(dict.fromkeys(keys)).index(key) for key in keys]
+
+    def differ(self, stack: str) -> bool:
+        """Return whether layers of a stack differ in their encoding."""
+        return max(self.encodings(stack)) > 0
 
     def masking(self) -> Masking:
         """Which positions are hidden."""
@@ -177,42 +224,54 @@ class Parts:
 
     def encoder(self) -> Encoder:
         """A stack that sees all positions."""
-        layers = [self.encoder_layer() for _ in range(self.sizes.num_encoder_layers)]
-        return Encoder(layers, self.final_norm(), self.adapter(self.plan["attention"]))
+        layers = [self.encoder_layer(number) for number in range(self.sizes.num_encoder_layers)]
+        kind = PerLayerEncoder if self.differ("encoder") else Encoder
+        return kind(layers, self.final_norm(), self.adapter("self"))
 
     def decoder(self) -> Decoder:
         """A stack with cross-attention, under a causal mask."""
-        layers = [self.decoder_layer() for _ in range(self.sizes.num_decoder_layers)]
-        adapters = self.adapter(self.plan["attention"]), self.adapter(self.plan.cross)
-        return Decoder(layers, self.final_norm(), *adapters)
+        layers = [self.decoder_layer(number) for number in range(self.sizes.num_decoder_layers)]
+        adapters = self.adapter("self"), self.adapter("cross")
+        kind = PerLayerDecoder if self.differ("decoder") else Decoder
+        return kind(layers, self.final_norm(), *adapters)
 
     def causal_decoder(self) -> CausalDecoder:
         """A stack without cross-attention, under a causal mask."""
-        layers = [self.encoder_layer() for _ in range(self.sizes.num_decoder_layers)]
-        return CausalDecoder(layers, self.final_norm(), self.adapter(self.plan["attention"]))
+        layers = [self.encoder_layer(number) for number in range(self.sizes.num_decoder_layers)]
+        kind = PerLayerCausalDecoder if self.differ("decoder") else CausalDecoder
+        return kind(layers, self.final_norm(), self.adapter("self"))
 
-    def adapter(self, attention: PlannedPart) -> MaskAdapter:
-        """From the form in which masks travel to the one that an attention gets."""
-        form = self.plan.mask_form(attention)
+    def adapter(self, role: str) -> MaskAdapter:
+        """From the form in which masks travel to the one that the "self" or "cross" attentions get."""
+        form = self.plan.mask_form(role)
         assert form is not None  # rule mask-form
         return MaskAdapter(self.mask_form, cast(MaskForm, form.load()()))
 
-    def encoder_layer(self) -> EncoderLayer:
-        """Self-attention, feed-forward."""
-        return EncoderLayer(self.attention(), self.feed_forward(), self.placement(2))
+    def encoder_layer(self, number: int) -> EncoderLayer:
+        """Self-attention, feed-forward. Layers are counted from 0."""
+        return EncoderLayer(self.attention(number), self.feed_forward(number), self.placement(2))
 
-    def decoder_layer(self) -> DecoderLayer:
+    def decoder_layer(self, number: int) -> DecoderLayer:
         """Self-attention, cross-attention, feed-forward."""
-        cross = self.make_cross(self.sizes.d_model, self.sizes.num_heads, self.sizes.dropout)
-        return DecoderLayer(self.attention(), cross, self.feed_forward(), self.placement(3))
+        cross = self.cross_attention(number)
+        return DecoderLayer(self.attention(number), cross, self.feed_forward(number), self.placement(3))
 
-    def attention(self) -> nn.Module:
+    def attention(self, number: int) -> nn.Module:
         """The self-attention of one layer."""
-        return self.make("attention", self.sizes.d_model, self.sizes.num_heads, self.sizes.dropout)  # type: ignore[no-any-return]
+        sizes = self.sizes
+        return self.make("attention", sizes.d_model, sizes.num_heads, sizes.dropout, layer=number)  # type: ignore[no-any-return]
 
-    def feed_forward(self) -> nn.Module:
+    def cross_attention(self, number: int) -> nn.Module:
+        """The cross-attention of one layer."""
+        plan, sizes = self.plan.layer(number), self.sizes
+        if plan.cross is plan["attention"]:
+            return self.attention(number)
+        return _factory(plan.cross)(sizes.d_model, sizes.num_heads, sizes.dropout)  # type: ignore[no-any-return]
+
+    def feed_forward(self, number: int) -> nn.Module:
         """The feed-forward network of one layer."""
-        return self.make("feedforward", self.sizes.d_model, self.sizes.d_ff, self.sizes.dropout)  # type: ignore[no-any-return]
+        sizes = self.sizes
+        return self.make("feedforward", sizes.d_model, sizes.d_ff, sizes.dropout, layer=number)  # type: ignore[no-any-return]
 
     def placement(self, num_sublayers: int) -> nn.Module:
         """The residual blocks of one layer."""

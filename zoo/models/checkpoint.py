@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from zoo import __version__
-from zoo.core.blueprint import Blueprint
+from zoo.core.blueprint import Blueprint, json_layers
 from zoo.core.errors import UnknownNameError, ZooError
 from zoo.core.files import reporting_os_errors, write_whole
 from zoo.core.plan import make_plan
@@ -39,6 +39,8 @@ INDEX = "zoo.json"
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 WEIGHTS = re.compile(r"weights-[0-9a-f]{64}\.safetensors\Z")
 PARTIAL = re.compile(r"(zoo\.json|weights-[0-9a-f]{64}\.safetensors)\.partial\Z")
+RECORD = re.compile(r"((record\.json|log\.csv|epochs\.csv)(\.partial)?|tensorboard)\Z")
+"""What a training writes beside its model: `zoo.training.record`."""
 
 
 class Checkpoint(NamedTuple):
@@ -73,7 +75,7 @@ def save_checkpoint(
         "format": FORMAT,
         "version": __version__,
         "blueprint": blueprint.to_json(),
-        "origins": {axis: part.variant.origin for axis, part in make_plan(blueprint).parts.items()},
+        "origins": _origins(blueprint),
         "weights": weights,
         "extra": extra,
     }
@@ -94,7 +96,8 @@ def check_directory(directory: str | os.PathLike[str]) -> None:
         if not folder.is_dir():
             raise ZooError(f"'{folder}' is a file. Name a directory to save the model in.")
         names = [path.name for path in folder.iterdir()]
-    foreign = sorted(name for name in names if not WEIGHTS.match(name) and not PARTIAL.match(name))
+    ours = (WEIGHTS, PARTIAL, RECORD)
+    foreign = sorted(name for name in names if not any(kind.match(name) for kind in ours))
     if foreign and INDEX not in names:
         raise ZooError(
             f"'{folder}' exists and is not a checkpoint (it contains {foreign[0]}). "
@@ -168,11 +171,12 @@ def _read_index(folder: Path) -> dict[str, Any]:
 def _read_blueprint(folder: Path, index: Mapping[str, Any], allow_code: bool) -> Blueprint:
     data = index.get("blueprint")
     choices = data.get("choices") if isinstance(data, dict) else None
-    names = {
-        axis: one.get("name") if isinstance(one, dict) else None
-        for axis, one in (choices.items() if isinstance(choices, dict) else ())
-    }
-    files = [name for name in names.values() if isinstance(name, str) and FILE_SPEC.match(name)]
+    names = [
+        (axis, one.get("name") if isinstance(one, dict) else None)
+        for axis, choice in (choices.items() if isinstance(choices, dict) else ())
+        for one in json_layers(choice)
+    ]
+    files = list(dict.fromkeys(name for _, name in names if isinstance(name, str) and FILE_SPEC.match(name)))
     if files and not allow_code:
         raise ZooError(
             f"The model in '{folder}' has a part from a file: {', '.join(files)}. Loading it runs that code. "
@@ -187,13 +191,27 @@ def _read_blueprint(folder: Path, index: Mapping[str, Any], allow_code: bool) ->
         raise ZooError(f"The model in '{folder}' cannot be built. {error}{where}") from error
 
 
-def _absent(index: Mapping[str, Any], names: Mapping[str, Any]) -> str:
+def _origins(blueprint: Blueprint) -> dict[str, Any]:
+    """The plugin of each part, by axis; where layers differ, by name of the part."""
+    plan = make_plan(blueprint)
+    several = {
+        axis: {part.name: part.variant.origin for part in parts} for axis, parts in plan.patterns.items()
+    }
+    return {axis: part.variant.origin for axis, part in plan.parts.items()} | several
+
+
+def _absent(index: Mapping[str, Any], names: Sequence[tuple[str, Any]]) -> str:
     """A sentence on the plugins that were there when the model was saved and are not now."""
     origins = index.get("origins")
     registry = get_registry()
     known = {(v.axis, v.name) for v in registry.variants()}
     origins = origins if isinstance(origins, dict) else {}
-    lost = {str(origins[a]) for a, name in names.items() if (a, name) not in known and a in origins}
+    lost = set()
+    for axis, name in names:
+        origin = origins.get(axis)
+        origin = origin.get(name) if isinstance(origin, dict) else origin
+        if (axis, name) not in known and origin is not None:
+            lost.add(str(origin))
     loaded = {one.name for one in get_plugins().loaded.values() if not one.problem}
     gone = sorted(lost - loaded)
     if not gone:

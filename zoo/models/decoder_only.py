@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
-from zoo.models.transformer import EncoderLayer, Model
+from zoo.models.transformer import EncoderLayer, Model, given
 from zoo.parts.attention.cache import LayerCache
 from zoo.parts.encoding.base import Positions
 from zoo.parts.mask.adapter import MaskAdapter
@@ -37,10 +37,9 @@ class CausalDecoder(nn.Module):
         """
         so_far = caches[0].self_attention.length if caches else 0
         tgt_mask = self.adapter(tgt_mask, so_far + x.size(1), x.dtype)
-        to_self = {} if positions is None else {"positions": positions}
         for number, layer in enumerate(self.layers):
-            cache = {"cache": caches[number].self_attention} if caches else {}
-            x = layer(x, tgt_mask, to_self={**to_self, **cache})
+            cache = caches[number].self_attention if caches else None
+            x = layer(x, tgt_mask, to_self=given(positions=positions, cache=cache))
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 

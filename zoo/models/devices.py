@@ -1,12 +1,15 @@
-"""The device of a model, and errors for too little memory on it."""
+"""The device of a model, the machine that it is in, and errors for too little memory on it."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
+from zoo import __version__
 from zoo.core.errors import ZooError
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -49,3 +52,24 @@ def memory_limit(advice: str) -> Iterator[None]:
         if not any(words in str(error) for words in TOO_MUCH):
             raise
         raise MemoryLimitError(f"That does not fit into memory. {advice}") from error
+
+
+def machine(device: torch.device) -> dict[str, str]:
+    """Return where the numbers come from: device, processor, versions."""
+    return {
+        "device": device.type,
+        "processor": torch.cuda.get_device_name(device) if device.type == "cuda" else processor(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "zoo": __version__,
+    }
+
+
+def processor() -> str:
+    """Return the name of this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

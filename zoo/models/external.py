@@ -159,7 +159,7 @@ METHODS = {
     "decoding": ("__call__",),
 }
 """The methods that a part must have if it is not a function of one tensor."""
-PLAIN = ("mask", "masking", "init", "schedule", "decoding")
+PLAIN = ("mask", "masking", "init", "schedule", "optimizer", "decoding")
 """Axes whose parts are no modules."""
 
 
@@ -182,11 +182,19 @@ def construct_external(cls: Callable[..., Any], axis: str, path: str, *args: Any
         raise ZooError(
             f"{path}: expected a class derived from zoo.models.transformer.Model, got {type(part).__name__}."
         )
+    if axis == "optimizer" and not isinstance(part, torch.optim.Optimizer):
+        raise ZooError(
+            f"{path}: expected a class derived from torch.optim.Optimizer, got {type(part).__name__}."
+        )
     return _wrapped(part, axis, path, args)
 
 
 def _wrapped(part: Any, axis: str, path: str, args: tuple[Any, ...]) -> Any:
     if axis == "assembly":
+        return part
+    if axis == "optimizer":
+        step = part.step
+        part.step = lambda *args: _raw_call(path, "step", step, args)
         return part
     if axis in ("init", "schedule", "decoding"):
         return ExternalCallable(part, path)

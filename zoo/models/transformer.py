@@ -93,9 +93,8 @@ class Encoder(nn.Module):
     ) -> Tensor:
         """x [B, S, D], src_mask (broadcasts to [B, H, S, S]) in the form in which masks travel -> [B, S, D]."""
         src_mask = self.adapter(src_mask, x.size(1), x.dtype)
-        to_self = _given(positions=positions)
         for layer in self.layers:
-            x = layer(x, src_mask, to_self=to_self)
+            x = layer(x, src_mask, to_self=given(positions=positions))
         return self.final_norm(x)  # type: ignore[no-any-return]
 
 
@@ -132,13 +131,10 @@ class Decoder(nn.Module):
         so_far = caches[0].self_attention.length if caches else 0
         src_mask = self.cross_adapter(src_mask, memory.size(1), x.dtype)
         tgt_mask = self.adapter(tgt_mask, so_far + x.size(1), x.dtype)
-        to_self, to_cross = _given(positions=positions), {}
         for number, layer in enumerate(self.layers):
-            if caches:
-                to_self["cache"], to_cross["cache"] = (
-                    caches[number].self_attention,
-                    caches[number].cross_attention,
-                )
+            cache = caches[number].self_attention if caches else None
+            cross_cache = caches[number].cross_attention if caches else None
+            to_self, to_cross = given(positions=positions, cache=cache), given(cache=cross_cache)
             x = layer(x, memory, src_mask, tgt_mask, to_self=to_self, to_cross=to_cross)
         return self.final_norm(x)  # type: ignore[no-any-return]
 
@@ -148,11 +144,13 @@ class Model(nn.Module):
 
     Attributes:
         stacks: which it has: "encoder", which reads the source, "decoder", which reads the target.
+        reads: "tokens", or "images".
         cacheable: whether `decode` takes caches.
         packable: whether `zoo.accelerate` may leave padding out of all but the attention.
     """
 
     stacks: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[str] = "tokens"
     embeddings: Embeddings
     src_positions: nn.Module
     tgt_positions: nn.Module
@@ -168,14 +166,14 @@ class Model(nn.Module):
     def embed_src(self, src: Tensor) -> tuple[Tensor, dict[str, Any]]:
         """src [B, S] -> [B, S, D], and what the encoder takes beside it: positions that act inside the attention."""
         x = self.dropout(self.src_positions(self.embeddings.src(src)))
-        return x, _given(positions=_inside(self.src_positions, src.size(1), src.size(1), x))
+        return x, given(positions=inside_attention(self.src_positions, x.size(1), x.size(1), x))
 
     def embed_tgt(self, tgt: Tensor, start: int = 0) -> tuple[Tensor, dict[str, Any]]:
         """tgt [B, L] -> its positions from `start` on [B, new, D], and what the decoder takes beside them."""
         embedded = self.embeddings.tgt(tgt[:, start:])
         x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
         x = self.dropout(x)
-        return x, _given(positions=_inside(self.tgt_positions, x.size(1), tgt.size(1), x))
+        return x, given(positions=inside_attention(self.tgt_positions, x.size(1), tgt.size(1), x))
 
     def new_caches(self) -> list[LayerCache]:
         """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
@@ -236,15 +234,14 @@ class Transformer(Model):
         x, more = self.embed_tgt(tgt, caches[0].self_attention.length if caches else 0)
         cached = caches is not None
         src_mask, tgt_mask = self.src_mask(src, x, cached), self.tgt_mask(tgt, x, x.size(1), cached)
-        more |= _given(caches=caches)
-        return self.head(self.decoder(x, memory, src_mask, tgt_mask, **more))  # type: ignore[no-any-return]
+        return self.head(self.decoder(x, memory, src_mask, tgt_mask, caches=caches, **more))  # type: ignore[no-any-return]
 
 
-def _given(**named: object) -> dict[str, Any]:
+def given(**named: object) -> dict[str, Any]:
     """Arguments by name without those that are None: a user's own part takes none of them."""
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _inside(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Positions | None:
+def inside_attention(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Any:
     """How an encoding acts inside the attention; a user's own acts at the embedding alone."""
     return encoding.positions(num_queries, num_keys, like) if isinstance(encoding, Encoding) else None

@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -32,9 +32,15 @@ class Tokens(NamedTuple):
     labels: Tensor
 
     def read_by(self, model: Model) -> tuple[Tensor, ...]:
-        """What `model` takes: the side of each of its stacks."""
+        """What `model` takes: the side of each of its stacks; random images in place of tokens, if it reads those."""
+        if model.reads == "images":
+            return (cast(Any, model).stand_in(self.src),)
         sides = {"encoder": self.src, "decoder": self.tgt}
         return tuple(side for stack, side in sides.items() if stack in model.stacks)
+
+    def labels_for(self, output: Tensor) -> Tensor:
+        """A label for each position of `output` [B, L, V]: [B, L]; those of the first ones, where they are fewer."""
+        return self.labels[:, : output.size(1)]
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def try_out(model: Transformer, blueprint: Blueprint, device: torch.device, seed
         torch.manual_seed(seed)
         start = time.perf_counter()
         logits = model(*tokens.read_by(model))
-        loss = measure(logits, tokens.labels)
+        loss = measure(logits, tokens.labels_for(logits))
         if not loss.requires_grad:
             raise ZooError(
                 "No gradient: the logits do not depend on any parameter in a way that torch can follow."
@@ -133,22 +139,24 @@ def try_out(model: Transformer, blueprint: Blueprint, device: torch.device, seed
 def check_memory(blueprint: Blueprint, device: torch.device) -> None:
     """Raises MemoryLimitError if the weights and their gradients cannot fit into what is free on `device`."""
     sizes, plan = blueprint.sizes, make_plan(blueprint)
-    numbers = {
-        name: getattr(sizes, f"num_{name}_layers") for name in ("encoder", "decoder") if plan.has(name)
-    }
-    layers = sum(numbers.values())
+    numbers, layers = plan.num_layers, sum(plan.num_layers.values())
+    period = math.lcm(*(len(parts) for parts in plan.patterns.values()))
     tables = sizes.src_vocab + sizes.tgt_vocab + sizes.max_len
     if sizes.d_model * (layers * (sizes.d_model + sizes.d_ff) + tables) < LARGE:
         return
     free = free_memory(device)
     try:
         with torch.device("meta"):  # shapes without numbers
-            model = build(blueprint.with_sizes(num_encoder_layers=1, num_decoder_layers=1), seed=0)
+            few = {f"num_{name}_layers": min(number, period) for name, number in numbers.items()}
+            model = build(blueprint.with_sizes(**few), seed=0)
     except ZooError:
         return  # building it in earnest will say so, or will do: a user's part may not know this device
     count = sum(map(_bytes, model.parameters()))
     for name, number in numbers.items():
-        count += (number - 1) * sum(map(_bytes, model.get_submodule(f"{name}.layers").parameters()))
+        stack: Any = model.get_submodule(f"{name}.layers")
+        sizes_of_layers = [sum(map(_bytes, layer.parameters())) for layer in stack]
+        whole, rest = divmod(number, len(sizes_of_layers)) if sizes_of_layers else (0, 0)
+        count += (whole - 1) * sum(sizes_of_layers) + sum(sizes_of_layers[:rest]) if whole else 0
     needed = 2 * count
     if free is not None and needed > free:
         raise MemoryLimitError(

@@ -9,9 +9,7 @@ import torch
 from torch import nn
 
 from zoo.models.transformer import Model
-
-PREFIX = "grad "
-"""What the names of these columns begin with in a log."""
+from zoo.training.record import PREFIX
 
 
 class GradientNorms:

@@ -6,10 +6,10 @@ import importlib
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 
@@ -17,7 +17,7 @@ from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.errors import CombinationError, PluginError, ZooError
 from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe as Recipe
-from zoo.core.tasks import get_task
+from zoo.core.tasks import NO_INPUTS, Inputs, get_task
 from zoo.models.transformer import Transformer
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.decoding.generate import generate
@@ -27,7 +27,7 @@ from zoo.parts.loss.cross_entropy import CrossEntropyLoss
 from zoo.parts.schedule.base import Schedule
 from zoo.parts.schedule.linear import LinearSchedule
 from zoo.training.progress import Progress
-from zoo.training.tasks.base import EOS, PAD, SOS, Batch, TaskData
+from zoo.training.tasks.base import EOS, PAD, SOS, Aligned, Batch, TaskData, TrainingData
 from zoo.training.update import DivergedError as DivergedError
 from zoo.training.update import Loss, Step, Updater, has_encoder, prompts
 from zoo.training.update import make_optimizer as make_optimizer
@@ -73,21 +73,54 @@ class Score:
 
 
 def load_task(name: str) -> TaskData:
+    """The data of the task called `name`, in which a text has an answer.
+
+    Raises:
+        ZooError: it is another kind of task; or as `load_data` does.
+    """
+    data = load_data(name)
+    if not isinstance(data, TaskData):
+        raise ZooError(f"In the task '{name}' a text has no answer to be spelled out.")
+    return data
+
+
+def task_class(name: str) -> Any:
+    """The class of the task called `name`. Raises as `load_data` does."""
+    task = get_task(name)
+    if not task.path:
+        raise ZooError(f"The task '{name}' has commands of its own: `zoo train {name} --help`.")
+    module, _, attribute = task.path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"Task '{name}' cannot be loaded from {task.path}: {error}") from error
+
+
+def load_data(name: str, inputs: Inputs = NO_INPUTS, saved: Mapping[str, Any] | None = None) -> TrainingData:
     """The data of the task called `name`.
+
+    Args:
+        name: of the task.
+        inputs: files to train on, if it takes any.
+        saved: what a checkpoint keeps of the task, in place of files.
 
     Raises:
         UnknownNameError: there is no such task.
         PluginError: its class cannot be loaded.
-        ZooError: the task is trained and scored by commands of its own.
+        ZooError: the task is trained and scored by commands of its own; it takes no files; they cannot be used.
     """
-    path = get_task(name).path
-    if not path:
-        raise ZooError(f"The task '{name}' has commands of its own: `zoo train {name} --help`.")
-    module, _, attribute = path.partition(":")
+    task = get_task(name)
+    cls = task_class(name)
+    if not task.files and inputs != NO_INPUTS:
+        raise ZooError(f"The task '{name}' takes no files. `zoo train --help` lists the tasks.")
+    if saved is None:
+        return cls(inputs) if task.files else cls()  # type: ignore[no-any-return]
     try:
-        return getattr(importlib.import_module(module), attribute)()  # type: ignore[no-any-return]
-    except (ImportError, AttributeError) as error:
-        raise PluginError(f"Task '{name}' cannot be loaded from {path}: {error}") from error
+        return cls.restored(saved)  # type: ignore[no-any-return]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ZooError(
+            f"What the checkpoint says about its task '{name}' is damaged. Train again."
+        ) from error
 
 
 def check_sizes(sizes: Sizes, task: TaskData) -> None:
@@ -164,7 +197,7 @@ class Work(Protocol):
     @property
     def seed(self) -> int: ...
 
-    def batches(self, epoch: int, done: int) -> Iterable[Sequence[Batch]]:
+    def batches(self, epoch: int, done: int) -> Iterable[Sequence[Batch | Aligned]]:
         """The batches of each step of an epoch, without the first `done` steps."""
 
     def evaluate(self) -> Evaluation | None:
@@ -256,9 +289,9 @@ class Trainer(Generic[W]):
 
 @dataclass(frozen=True)
 class TextWork:
-    """A task's texts, drawn for as many steps as the recipe says; they are scored afterwards, by `exact_match`."""
+    """A task's batches, drawn for as many steps as the recipe says. `zoo.training.scoring` scores it afterwards."""
 
-    task: TaskData
+    task: TrainingData
     recipe: Recipe
     epochs: int = 1
     patience: int = 0
@@ -268,7 +301,7 @@ class TextWork:
         """That of the recipe."""
         return self.recipe.seed
 
-    def batches(self, epoch: int, done: int) -> Iterator[Sequence[Batch]]:
+    def batches(self, epoch: int, done: int) -> Iterator[Sequence[Batch | Aligned]]:
         """One batch a step."""
         drawn = self.task.batches(torch.Generator().manual_seed(self.seed), self.recipe.batch_size)
         for batch in itertools.islice(drawn, done, self.recipe.steps):
@@ -296,11 +329,12 @@ class _Losses:
 
 def train(
     model: Transformer,
-    task: TaskData,
+    task: TrainingData,
     recipe: Recipe,
     *,
     loss: SequenceLoss | None = None,
     schedule: Schedule | None = None,
+    optimizer: torch.optim.Optimizer | None = None,
     device: torch.device | str = "cpu",
     on_step: OnStep | None = None,
     threads: int | None = 1,
@@ -308,11 +342,12 @@ def train(
     """Train `model` on `task` by teacher forcing, in place, and leave it in train mode on `device`.
 
     Args:
-        model: of sizes that pass `check_sizes`.
+        model: of sizes that pass `check_model`, or what `zoo.training.scoring.prepare` gives.
         task: where batches come from.
         recipe: steps, learning rate, seed.
         loss: what is minimised; cross-entropy if not given.
         schedule: of the learning rate; linear if not given.
+        optimizer: of the model's parameters, which are then on `device` already; AdamW if not given.
         device: where to train.
         on_step: called after each step with the number of steps done and the batch's loss; what it
             raises ends the training.
@@ -328,7 +363,7 @@ def train(
     model.to(device)
     measure = Loss(model, CrossEntropyLoss(PAD) if loss is None else loss, device)
     schedule = LinearSchedule(recipe.steps, recipe.warmup) if schedule is None else schedule
-    updater = Updater(measure, recipe, schedule, recipe.steps)
+    updater = Updater(measure, recipe, schedule, recipe.steps, optimizer=optimizer)
     Trainer(TextWork(task, recipe), updater, threads).run(observer)
     return observer.losses
 

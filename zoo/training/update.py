@@ -16,8 +16,10 @@ from zoo.core.errors import ZooError
 from zoo.core.recipe import Recipe
 from zoo.models.transformer import Transformer
 from zoo.parts.loss.base import SequenceLoss
+from zoo.parts.optimizer.adamw import AdamW
+from zoo.parts.optimizer.base import LR_FACTOR
 from zoo.parts.schedule.base import Schedule
-from zoo.training.tasks.base import PAD, SOS, Batch
+from zoo.training.tasks.base import PAD, SOS, Aligned, Batch
 
 
 class DivergedError(ZooError):
@@ -55,10 +57,16 @@ class Loss:
         self.narrow = self.precision == "bf16"
         self.forward: Any = torch.compile(self.model, dynamic=True) if self.compile else self.model
 
-    def __call__(self, batch: Batch) -> Tensor:
+    def __call__(self, batch: Batch | Aligned) -> Tensor:
         """Mean over target tokens that are not padding, in float32: a scalar."""
         src, tgt = (side.to(self.device, non_blocking=True) for side in batch)
-        inputs, labels = ((src, shift_right(tgt)), tgt) if has_encoder(self.model) else joined(src, tgt)
+        inputs: tuple[Tensor, ...] = (src,)
+        labels = tgt
+        if not isinstance(batch, Aligned):
+            if has_encoder(self.model):
+                inputs = (src, shift_right(tgt))
+            else:
+                inputs, labels = joined(src, tgt)
         with torch.autocast(self.device.type, torch.bfloat16) if self.narrow else nullcontext():
             output = self.forward(*inputs)  # [B, L, V]
         return self.measure(output.float() if self.narrow else output, labels)  # type: ignore[no-any-return]
@@ -67,19 +75,28 @@ class Loss:
 class Updater:
     """Loss, optimizer and schedule of one training."""
 
-    def __init__(self, loss: Loss, recipe: Recipe, schedule: Schedule, steps: int, clip: float = 0.0) -> None:
+    def __init__(
+        self,
+        loss: Loss,
+        recipe: Recipe,
+        schedule: Schedule,
+        steps: int,
+        clip: float = 0.0,
+        optimizer: torch.optim.Optimizer | None = None,
+    ) -> None:
         """
         Args:
             recipe: of the optimizer.
             schedule: of the learning rate, as a share of the recipe's.
             steps: of the whole training; those beyond take the last rate.
             clip: largest norm of the gradient; 0 leaves it.
+            optimizer: of the model's parameters, on their device; AdamW if not given.
         """
         self.loss, self.model, self.recipe, self.schedule = loss, loss.model, recipe, schedule
         self.steps, self.clip = steps, clip
-        self.optimizer = make_optimizer(self.model, recipe)
+        self.optimizer = optimizer or make_optimizer(self.model, recipe)
 
-    def step(self, number: int, batches: Sequence[Batch]) -> Step:
+    def step(self, number: int, batches: Sequence[Batch | Aligned]) -> Step:
         """Update the model, in train mode, by the gradient of the mean loss over all target tokens of `batches`.
 
         It is that of one batch with all their rows, whatever the number of tokens in each.
@@ -94,7 +111,7 @@ class Updater:
         counts = [int((batch.tgt != PAD).sum()) for batch in batches]
         lr = self.recipe.lr * self.schedule(min(number, self.steps - 1))
         for group in self.optimizer.param_groups:
-            group["lr"] = lr
+            group["lr"] = lr * group.get(LR_FACTOR, 1.0)
         self.optimizer.zero_grad()
         total = torch.zeros((), device=self.loss.device)
         for batch, count in zip(batches, counts, strict=True):
@@ -127,14 +144,7 @@ class Updater:
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     """AdamW over all parameters of `model`, as `recipe` says."""
-    return torch.optim.AdamW(
-        model.parameters(),
-        lr=recipe.lr,
-        betas=recipe.betas,
-        eps=recipe.eps,
-        weight_decay=recipe.weight_decay,
-        fused=all(parameter.device.type in ("cpu", "cuda") for parameter in model.parameters()),
-    )
+    return AdamW(model.parameters(), recipe.lr, *recipe.betas, recipe.eps, recipe.weight_decay)
 
 
 def has_encoder(model: nn.Module) -> bool:

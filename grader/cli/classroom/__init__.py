@@ -7,7 +7,10 @@ import click
 from grader.cli.classroom.decisions import late, override
 from grader.cli.classroom.exporting import export
 from grader.cli.classroom.grading import grade, regrade
+from grader.cli.classroom.planning import plan
+from grader.cli.classroom.reporting import report
 from grader.cli.classroom.results import misconceptions, show, status
+from grader.cli.classroom.similarity import similar
 
 
 @click.group("class")
@@ -19,9 +22,10 @@ def classroom() -> None:
       zoo class grade downloads/ --roster roster.csv
       zoo class status
       zoo class misconceptions
+      zoo class report -o report
       zoo class export canvas --template canvas.csv -o upload.csv
     """
 
 
-for command in (grade, regrade, status, show, override, late, misconceptions, export):
+for command in (grade, regrade, plan, status, show, override, late, misconceptions, similar, report, export):
     classroom.add_command(command)

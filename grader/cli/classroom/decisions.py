@@ -33,8 +33,16 @@ def _rules() -> Iterable[str]:
 @click.option("--who", help="Name to record (default: your user name).")
 @click.option("--remove", is_flag=True, help="Remove an earlier override.")
 @gradebook_option
+@json_option
 def override(
-    student: str, exercise: str, points: float | None, reason: str, who: str | None, remove: bool, path: Path
+    student: str,
+    exercise: str,
+    points: float | None,
+    reason: str,
+    who: str | None,
+    remove: bool,
+    path: Path,
+    as_json: bool,
 ) -> None:
     """Set the POINTS of a STUDENT for an EXERCISE by hand.
 
@@ -60,6 +68,9 @@ def override(
                 (row["id"], exercise, points, reason.strip(), who or _user(), time.time()),
             )
         finals.compute(book)
+    if as_json:
+        print_json({"student": row["key"], "exercise": exercise, "points": points, "removed": remove})
+        return
     done = "removed" if remove else f"{points:g} points"
     click.echo(wrapped(f"{row['name'] or row['key']}, {exercise}: {done}."))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from grader.cli.classroom.shared import exercise_option, gradebook_option
+from grader.cli.classroom.shared import anonymous_option, exercise_option, gradebook_option, json_option
 from grader.cli.options import OneOf
-from zoo.cli.text import counted, wrapped
+from zoo.cli.text import counted, print_json, wrapped
 
 
 def _formats() -> Iterable[str]:
@@ -29,11 +29,15 @@ def _formats() -> Iterable[str]:
 @click.option(
     "--column", default="", help="Column of the template to fill in (default: the exercise's name)."
 )
-@click.option("--anonymous", is_flag=True, help="Replace names, emails and ids.")
+@anonymous_option
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write; for gradescope, a folder."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write; for gradescope and feedback, a folder.",
 )
 @gradebook_option
+@json_option
 def export(
     form: str,
     exercise: str | None,
@@ -42,6 +46,7 @@ def export(
     anonymous: bool,
     output: Path | None,
     path: Path,
+    as_json: bool,
 ) -> None:
     """Export the grades in the FORMAT of a platform.
 
@@ -54,12 +59,14 @@ def export(
     submissions, tests, mistakes
                  one row per submission, test, or mistake
     json         everything
+    feedback     one page per student, with the source and what is wrong
 
     \b
     Examples:
       zoo class export grades -o grades.csv
       zoo class export canvas --template Grades-CS101.csv --exercise attention --column "Homework 1" -o upload.csv
       zoo class export mistakes --anonymous -o mistakes.csv
+      zoo class export feedback -o feedback
     """
     from grader.classroom.exports import FORMATS, Choice
     from grader.classroom.gradebook import Gradebook
@@ -71,18 +78,26 @@ def export(
         raise click.UsageError("--column needs --template and --exercise.")
     with Gradebook(path) as book:
         made = FORMATS[form](book, Choice(exercise or "", template, column, anonymous))
+    if as_json and output is None:
+        raise click.UsageError("--json lists what is written: pass --output, or export the format json.")
     if isinstance(made, str):
         if output is None:
             click.echo(made, nl=False)
             return
         with reporting_os_errors(f"'{output}' was not written"):
             write_whole(output, made.encode("utf-8"))
+        written = [str(output)]
+    else:
+        if output is None:
+            raise click.UsageError(f"{form} writes several files: pass a folder with --output.")
+        with reporting_os_errors(f"'{output}' was not written"):
+            output.mkdir(parents=True, exist_ok=True)
+            for name, text in made.items():
+                write_whole(output / name, text.encode("utf-8"))
+        written = [str(output / name) for name in made]
+    if as_json:
+        print_json({"format": form, "written": written})
+    elif isinstance(made, str):
         click.echo(wrapped(f"Wrote '{output}'."))
-        return
-    if output is None:
-        raise click.UsageError(f"{form} writes several files: pass a folder with --output.")
-    with reporting_os_errors(f"'{output}' was not written"):
-        output.mkdir(parents=True, exist_ok=True)
-        for name, text in made.items():
-            write_whole(output / name, text.encode("utf-8"))
-    click.echo(wrapped(f"Wrote {counted(len(made), 'file')} to '{output}'."))
+    else:
+        click.echo(wrapped(f"Wrote {counted(len(made), 'file')} to '{output}'."))

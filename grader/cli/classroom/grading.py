@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.classroom.shared import SHOWN, STATES, grading_options, show_unplaced
+from grader.cli.classroom.shared import SHOWN, grading_options, show_unplaced
 from grader.cli.options import OneOf, exercise_names
 from grader.core.results import GraderBrokenError
 from zoo.cli.text import counted, print_json, wrapped
@@ -150,6 +149,7 @@ def regrade(
 
 def _settings(options: dict[str, Any]) -> Settings:
     from grader.catalog import CATEGORIES
+    from grader.classroom.engines import Terms, get_engine
     from grader.classroom.grading import Settings
     from grader.classroom.pool import Limits
 
@@ -157,15 +157,21 @@ def _settings(options: dict[str, Any]) -> Settings:
     left = tuple(one for one in CATEGORIES if one not in skipped)
     if not left:
         raise ZooError("--skip leaves no test to run.")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Settings(
-        options["device"],
+    terms = Terms(
+        options["jobs"],
         options["sandbox"],
-        left,
-        options["strict"] or options["old_strict"],
-        options["jobs"] or cores,
+        options["device"],
         Limits(grade_s=options["time_limit"], tries=options["tries"]),
+        options["address"],
+        options["cpus"],
+        options["gpus"],
+        options["memory"],
+        options["trust"],
+        options["engine_options"],
     )
+    settings = Settings(left, options["strict"] or options["old_strict"], options["engine"], terms)
+    get_engine(settings.engine).open(terms)  # what is wrong with it is said before anything else
+    return settings
 
 
 def _run(
@@ -220,6 +226,8 @@ def _run(
 
 
 def _print_tally(tally: Tally) -> None:
+    from grader.classroom.overview import STATES
+
     new = sum(tally.states.values())
     click.echo(wrapped(f"{counted(new, 'file')} graded now, {tally.before:,} before."))
     for state, count in sorted(tally.states.items()):

@@ -10,7 +10,7 @@ import click
 
 from grader.cli.classroom.shared import (
     SHOWN,
-    STATES,
+    anonymous_option,
     exercise_option,
     format_number,
     gradebook_option,
@@ -22,9 +22,10 @@ from zoo.cli.text import bold, columns, counted, print_json, wrapped
 
 
 @click.command()
+@anonymous_option
 @gradebook_option
 @json_option
-def status(path: Path, as_json: bool) -> None:
+def status(anonymous: bool, path: Path, as_json: bool) -> None:
     """Show results, and what needs a decision.
 
     \b
@@ -32,10 +33,11 @@ def status(path: Path, as_json: bool) -> None:
       zoo class status
     """
     from grader.classroom.gradebook import Gradebook
-    from grader.classroom.overview import summarize
+    from grader.classroom.names import Names
+    from grader.classroom.overview import STATES, summarize
 
     with Gradebook(path) as book:
-        found = summarize(book)
+        found = summarize(book, Names(book, anonymous=anonymous))
     if as_json:
         print_json(found)
         return
@@ -77,9 +79,10 @@ def status(path: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("student")
+@anonymous_option
 @gradebook_option
 @json_option
-def show(student: str, path: Path, as_json: bool) -> None:
+def show(student: str, anonymous: bool, path: Path, as_json: bool) -> None:
     """Show attempts and points of one STUDENT.
 
     STUDENT is a key, an email, an id, or part of a name.
@@ -89,10 +92,12 @@ def show(student: str, path: Path, as_json: bool) -> None:
       zoo class show anna
     """
     from grader.classroom.gradebook import Gradebook
-    from grader.classroom.overview import describe_student
+    from grader.classroom.names import Names
+    from grader.classroom.overview import STATES, describe_student
 
     with Gradebook(path) as book:
-        found = describe_student(book, book.find_student(student))
+        number = book.find_student(student)["id"]
+        found = describe_student(book, number, Names(book, anonymous=anonymous))
     if as_json:
         print_json(found)
         return
@@ -124,9 +129,19 @@ def show(student: str, path: Path, as_json: bool) -> None:
 @click.option(
     "--csv", "as_csv", is_flag=True, help="Print the table of --what as CSV (default: misconceptions)."
 )
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page.")
+@anonymous_option
 @gradebook_option
 @json_option
-def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: Path, as_json: bool) -> None:
+def misconceptions(
+    exercise: str | None,
+    what: str | None,
+    as_csv: bool,
+    html: Path | None,
+    anonymous: bool,
+    path: Path,
+    as_json: bool,
+) -> None:
     """Show common mistakes and hard exercises.
 
     \b
@@ -134,22 +149,33 @@ def misconceptions(exercise: str | None, what: str | None, as_csv: bool, path: P
       zoo class misconceptions
       zoo class misconceptions --exercise attention --what moves
       zoo class misconceptions --csv > mistakes.csv
+      zoo class misconceptions --html mistakes.html
     """
     from grader.classroom.exports import safe, write_table
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.misconceptions import find
+    from grader.classroom.names import Names
 
     with Gradebook(path) as book:
-        found = find(book, exercise or "")
+        found = find(book, exercise or "", Names(book, anonymous=anonymous))
+    if html is not None:
+        from grader.classroom.pages import misconceptions_page
+        from zoo.pages.rendering import write
+
+        write(html, misconceptions_page(found))
+        if not as_json and not as_csv:
+            click.echo(wrapped(f"Wrote '{html}'."))
+            return
     data = found.as_object()
     if as_json:
         print_json(data if what is None else data[what])
         return
     if as_csv:
         rows = data[what or "misconceptions"]
-        header = list(rows[0]) if rows else []
+        header = [name for name in rows[0] if name != "places"] if rows else []
         cells = (
-            [safe("; ".join(one) if isinstance(one, list) else one) for one in row.values()] for row in rows
+            [safe("; ".join(row[name]) if isinstance(row[name], list) else row[name]) for name in header]
+            for row in rows
         )
         click.echo(write_table([header, *cells]), nl=False)
         return

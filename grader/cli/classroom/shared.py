@@ -21,6 +21,23 @@ def _categories() -> Iterable[str]:
     return CATEGORIES
 
 
+def _engines() -> Iterable[str]:
+    from grader.classroom.engines import get_engines
+
+    return get_engines()
+
+
+def _pairs(_ctx: click.Context, _param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE, NAME=VALUE, ... as a dict. Raises click.BadParameter."""
+    found = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not (name.isidentifier() and equals):
+            raise click.BadParameter(f"'{one}' is not of the form NAME=VALUE.")
+        found[name] = value
+    return found
+
+
 gradebook_option = click.option(
     "--gradebook",
     "path",
@@ -35,6 +52,9 @@ gradebook_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+anonymous_option = click.option("--anonymous", is_flag=True, help="Replace names, emails and ids.")
+
+
 exercise_option = click.option(
     "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
 )
@@ -46,7 +66,7 @@ def grading_options(command: Any) -> Any:
             click.option(
                 "--jobs",
                 type=click.IntRange(min=1),
-                help="Number of files to grade in parallel (default: the number of CPU cores).",
+                help="Number of files to grade in parallel (default: as many as there are CPU cores).",
             ),
             click.option(
                 "--skip",
@@ -89,24 +109,65 @@ def grading_options(command: Any) -> Any:
                 show_default=True,
                 help="Attempts for a file whose grading process dies or hangs.",
             ),
+            click.option(
+                "--engine",
+                type=OneOf("engine", _engines),
+                default="local",
+                show_default=True,
+                metavar="NAME",
+                help="What grades: local, ray (a Ray cluster), submitit (SLURM), or a plugin's engine.",
+            ),
+            click.option(
+                "--address",
+                default="",
+                metavar="HOST:PORT",
+                help="The Ray cluster, or auto (default: start Ray on this machine).",
+            ),
+            click.option(
+                "--cpus-per-grade",
+                "cpus",
+                type=click.FloatRange(0, min_open=True),
+                default=1.0,
+                show_default=True,
+                metavar="NUMBER",
+                help="CPU cores that a cluster reserves for each grade.",
+            ),
+            click.option(
+                "--gpus-per-grade",
+                "gpus",
+                type=click.FloatRange(0),
+                default=0.0,
+                show_default=True,
+                metavar="NUMBER",
+                help="GPUs that a cluster reserves for each grade; may be a fraction.",
+            ),
+            click.option(
+                "--memory-per-grade",
+                "memory",
+                type=click.FloatRange(0),
+                default=0.0,
+                metavar="GB",
+                help="Memory that a cluster reserves for each grade.",
+            ),
+            click.option(
+                "--engine-option",
+                "engine_options",
+                multiple=True,
+                callback=_pairs,
+                metavar="NAME=VALUE",
+                help="An option of the engine, such as slurm_partition=short.",
+            ),
+            click.option(
+                "--trust",
+                is_flag=True,
+                help="Trust all authors: grade on a cluster without a strict sandbox.",
+            ),
             gradebook_option,
             json_option,
         )
     ):
         command = option(command)
     return command
-
-
-STATES = {
-    "graded": "graded",
-    "unloadable": "could not be loaded",
-    "refused": "rejected: against the rules",
-    "stopped": "stopped at a limit",
-    "broken": "not graded: internal error of the grader",
-    "waiting": "not graded yet",
-    "missing": "nothing submitted",
-    "override": "set by hand",
-}
 
 
 def format_number(value: float | None) -> str:

@@ -135,17 +135,17 @@ def namespace(steps: Steps) -> dict[str, Any]:
             steps.keep(self, "norm", norm)
             steps.keep(self, "sublayer", sublayer)
 
-        def given(self, rest: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+        def make_call(self, rest: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
             norm: Any = self.norm
             sublayer: Any = self.sublayer
             return steps.call(Call(norm, sublayer, self.dropout, self.training, rest, named))
 
     class PreNorm(Placed):
         def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-            return steps.pre(steps, self.given(args, kwargs), x)
+            return steps.pre(steps, self.make_call(args, kwargs), x)
 
     class PostNorm(Placed):
         def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-            return steps.post(steps, self.given(args, kwargs), x)
+            return steps.post(steps, self.make_call(args, kwargs), x)
 
     return {"LayerNorm": LayerNorm, "PreNorm": PreNorm, "PostNorm": PostNorm}

@@ -44,15 +44,18 @@ def version() -> int:
     return max(int(libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, _CREATE_VERSION)), 0)
 
 
-def restrict(readable: Iterable[str], writable: Iterable[str], folders: Iterable[str]) -> None:
+def restrict(
+    readable: Iterable[str], writable: Iterable[str], folders: Iterable[str], devices: Iterable[str] = ()
+) -> None:
     """Leave this process nothing but these paths, no TCP, and (as far as the kernel goes) no one to signal.
 
     Paths that are not there are left out. Needs no_new_privs, and one thread: Landlock binds the calling one.
 
     Args:
         readable: files to read, and folders to read and list with all below.
-        writable: files to read and write.
+        writable: files to read and write, and folders with such files.
         folders: folders in which files and folders may be made, changed and removed as well.
+        devices: devices to read, write and control (ioctl).
 
     Raises:
         ConfinementError: the kernel has no Landlock, or refused.
@@ -64,7 +67,9 @@ def restrict(readable: Iterable[str], writable: Iterable[str], folders: Iterable
         libc.syscall(LANDLOCK_CREATE_RULESET, ctypes.byref(handled), size, 0), "a ruleset of Landlock"
     )
     try:
-        for access, paths in ((READ, readable), (READ | WRITE_FILE, writable), (CHANGE, folders)):
+        control = READ | WRITE_FILE | IOCTL_DEV
+        granted = ((READ, readable), (READ | WRITE_FILE, writable), (CHANGE, folders), (control, devices))
+        for access, paths in granted:
             for path in paths:
                 _grant(ruleset, path, access & handled.files)
         check(libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")

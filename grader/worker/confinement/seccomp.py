@@ -18,7 +18,12 @@ from .syscalls import ARCHITECTURES, CLONE3, allowed
 
 PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
-_LOAD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06  # a word; if it equals a constant; the verdict
+_LOAD, _AND, _JUMP_EQUAL, _RETURN = (
+    0x20,
+    0x54,
+    0x15,
+    0x06,
+)  # a word; its bits; if it equals a constant; the verdict
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
@@ -26,8 +31,15 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC
 _IOCTL = (0x5401, 0x5413, 0x5450, 0x5451)  # TCGETS and TIOCGWINSZ (isatty), FIONCLEX, FIOCLEX
 _PRCTL = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (of the C library)
+# With CUDA: threads, as the C library makes them (CLONE_VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID,
+# CHILD_CLEARTID), and so no processes; F_ADD_SEALS and F_GET_SEALS; the driver's ioctls: type 'F', and for unified
+# memory plain numbers and two others.
+_CLONE = (0x3D0F00,)
+_FCNTL_CUDA = (*_FCNTL, 1033, 1034)
+_IOCTL_CUDA = (*_IOCTL, (0xFF00, ord("F") << 8), (0xFFFFFF00, 0), 0x30000001, 0x30000002)
 
-_Condition = tuple[int, Sequence[int]]  # offset of a word, its values
+_Value = int | tuple[int, int]  # all of a word, or some bits of it (a mask) and their value
+_Condition = tuple[int, Sequence[_Value]]  # offset of a word, its values
 Instruction = tuple[int, int, int, int]  # code, where to jump if true, if false, constant
 
 
@@ -35,22 +47,24 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def program(machine: str, pid: int) -> list[Instruction]:
+def program(machine: str, pid: int, cuda: bool = False) -> list[Instruction]:
     """The filter: what is on the list is allowed, everything else fails with EPERM.
 
     Args:
         machine: as `platform.machine` names it.
         pid: this process, the only one that it may signal.
+        cuda: also allow what the driver of CUDA needs.
 
     Raises:
         ConfinementError: the machine is another than x86-64 and aarch64.
     """
     if machine not in ARCHITECTURES:
         raise ConfinementError(errno.ENOSYS, f"no list of system calls for {machine}")
-    numbers = allowed(machine)
+    numbers = allowed(machine, cuda)
     checked: dict[str, list[_Condition]] = {  # every one of the conditions has to hold
-        "fcntl": [(_argument(1), _FCNTL)],
-        "ioctl": [(_argument(1), _IOCTL)],
+        "clone": [(_argument(0), _CLONE)],
+        "fcntl": [(_argument(1), _FCNTL_CUDA if cuda else _FCNTL)],
+        "ioctl": [(_argument(1), _IOCTL_CUDA if cuda else _IOCTL)],
         "prctl": [(_argument(0), _PRCTL)],
         **{name: [(_argument(0), (pid,))] for name in ("kill", "tkill", "tgkill")},
         "prlimit64": [(_argument(0), (0, pid)), (_argument(2), (0,)), (_argument(2) + 4, (0,))],
@@ -67,13 +81,16 @@ def program(machine: str, pid: int) -> list[Instruction]:
     return [*code, (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
 
 
-def restrict() -> None:
+def restrict(cuda: bool = False) -> None:
     """Leave this process the system calls of the list, for good. Needs no_new_privs.
+
+    Args:
+        cuda: see `program`.
 
     Raises:
         ConfinementError: the kernel has no seccomp, or refused; or the machine is not known.
     """
-    code = b"".join(_packed(one) for one in program(platform.machine(), os.getpid()))
+    code = b"".join(_packed(one) for one in program(platform.machine(), os.getpid(), cuda))
     buffer = ctypes.create_string_buffer(code, len(code))
     filter_ = _Program(len(code) // 8, ctypes.addressof(buffer))
     check(libc.prctl(PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(filter_), 0, 0), "seccomp")
@@ -93,10 +110,16 @@ def _conditions(conditions: Sequence[_Condition]) -> list[Instruction]:
     """Allow the call if every one of these words has one of its values."""
     block: list[Instruction] = []
     for offset, values in conditions:
-        block.append((_LOAD, 0, 0, offset))
-        for index, value in enumerate(values):
-            block.append((_JUMP_EQUAL, len(values) - index, 0, value))  # behind the refusal
-        block.append((_RETURN, 0, 0, _ERRNO | errno.EPERM))
+        tests: list[Instruction] = []
+        for value in reversed(values):  # each jumps behind the refusal, and so over all that follow it
+            mask, word = value if isinstance(value, tuple) else (0xFFFFFFFF, value)
+            tests = [
+                (_LOAD, 0, 0, offset),
+                (_AND, 0, 0, mask),
+                (_JUMP_EQUAL, len(tests) + 1, 0, word),
+                *tests,
+            ]
+        block += [*tests, (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
     return [*block, (_RETURN, 0, 0, _ALLOW)]
 
 

@@ -129,6 +129,24 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "tgkill": (234, 131),
 }
 
+# With CUDA too: threads (`seccomp` looks at the flags), and what its driver calls. What memfd_create makes cannot be
+# run as a program, since no call that runs one is allowed.
+ALLOWED_WITH_CUDA: dict[str, tuple[int, int | None]] = {
+    "clone": (56, 220),
+    "memfd_create": (319, 279),
+    "eventfd2": (290, 19),
+    "epoll_create1": (291, 20),
+    "epoll_ctl": (233, 21),
+    "epoll_wait": (232, None),
+    "epoll_pwait": (281, 22),
+    "mincore": (27, 232),
+    "get_mempolicy": (239, 236),
+    "sched_get_priority_max": (146, 125),
+    "sched_get_priority_min": (147, 126),
+    "sched_getscheduler": (145, 120),
+    "sched_getparam": (143, 121),
+}
+
 # Not allowed, but told to be missing, so that the C library uses `clone` instead, whose refusal it understands.
 CLONE3 = 435
 
@@ -140,8 +158,9 @@ CAPSET: dict[str, int] = {"x86_64": 126, "aarch64": 91}
 ARCHITECTURES: dict[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
-def allowed(machine: str) -> dict[str, int]:
+def allowed(machine: str, cuda: bool = False) -> dict[str, int]:
     """Numbers of the allowed system calls on a machine, as `platform.machine` names it."""
     column = list(ARCHITECTURES).index(machine)
-    numbers = {name: pair[column] for name, pair in ALLOWED.items()}
+    calls = {**ALLOWED, **ALLOWED_WITH_CUDA} if cuda else ALLOWED
+    numbers = {name: pair[column] for name, pair in calls.items()}
     return {name: number for name, number in numbers.items() if number is not None}

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.catalog import get_exercise
-from grader.classroom import grading
+from grader.classroom import engines, grading
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.pool import Job, Outcome
 from grader.classroom.synthetic import LAYOUTS, write_class
@@ -58,7 +58,7 @@ class FakePool:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakePool]:
-    monkeypatch.setattr(grading, "LocalPool", FakePool)
+    monkeypatch.setattr(engines, "LocalPool", FakePool)
     monkeypatch.setattr(FakePool, "runs", [])
     return FakePool
 

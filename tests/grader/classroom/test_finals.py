@@ -12,6 +12,7 @@ import pytest
 
 from grader.classroom import finals, late
 from grader.classroom.gradebook import Gradebook, Row
+from grader.classroom.names import Names
 from grader.classroom.overview import summarize
 from grader.classroom.pool import Job, Outcome
 from tests.grader.classroom.conftest import KEY, REPORTS, Zoo, enter, fill, put
@@ -152,7 +153,7 @@ def test_a_grade_over_the_time_limit_gives_no_points_and_a_huge_file_none(
     finals.compute(book)
     assert (final(book)["state"], final(book)["points"], final(book)["note"]) == ("stopped", None, "why")
     assert (final(book, "norm")["state"], final(book, "norm")["points"]) == ("unloadable", 0)
-    assert [one["student"] for one in summarize(book)["needs_a_person"]] == ["anna"]
+    assert [one["student"] for one in summarize(book, Names(book))["needs_a_person"]] == ["anna"]
 
 
 def half(given: late.Late) -> late.Verdict:

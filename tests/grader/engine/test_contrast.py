@@ -42,3 +42,22 @@ def test_none_in_place_of_a_tensor_asks_for_the_return() -> None:
     assert text.endswith("expected a tensor of shape [2, 3], got None: is there a return?")
     text, _ = contrast(ASKED, ["output", "result"], right, Observation(facts={"result": "a dict"}))
     assert text.endswith("expected a tensor of shape [2, 3], got a dict.")
+
+
+def test_what_differs_is_shown_though_it_comes_late() -> None:
+    right = torch.arange(120.0).reshape(2, 5, 12)
+    got = right.clone()
+    got[1, 3, 7] = 5.0
+    text, _ = contrast(ASKED, ["output"], Observation({"output": right}), Observation({"output": got}))
+    assert "output[1, 3:, 7:], largest difference 98" in text
+    assert [line.split() for line in text.splitlines()[1:]] == [
+        ["expected", "[103,", "104,", "105", "...]", "[115,", "116,", "117", "...]"],
+        ["got", "[5,", "104,", "105", "...]", "[115,", "116,", "117", "...]"],
+    ]
+
+
+def test_a_small_difference_is_shown_with_more_digits() -> None:
+    right = torch.tensor([1.0, 2.0])
+    for value, other in ((right, right + 1e-5), (right[0], right[0] + 1e-5)):
+        text, _ = contrast(ASKED, ["loss"], Observation({"loss": value}), Observation({"loss": other}))
+        assert "1.00001" in text

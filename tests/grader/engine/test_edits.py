@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
-from grader.engine.edits import Edits
+from grader.engine.edits import Edits, ending
 
 TEXT = """import torch
 
@@ -26,6 +27,13 @@ class Part:
     def more(self, x):
         part = x.sum()
         torch.cat([part])
+        return part
+
+    def most(self, x):
+        a, b = x, x
+        parts = [self.forward(x)] * 2
+        x = torch.einsum("ij->ij", x)
+        return x.relu_()
 """
 
 
@@ -60,6 +68,15 @@ def edited(line: int) -> set[str]:
         (17, "self.part = x.sum()"),
         (18, "return torch.cat([part])"),
         (5, "def __init__(self, size, bias=False):"),
+        (9, "y = (-x).softmax(dim=-2).transpose(1, 2)"),
+        (9, "y = (self.forward((-x).softmax(dim=-2)))"),
+        (12, "z *= y @ x / 3"),
+        (14, "return z.tril().sum(-1)[:]"),
+        (14, "return (z.sum(-1).tril())[1:]"),
+        (22, "self.a, b = (x, x)"),
+        (23, "parts = ([self.forward(x) for _ in range(2)])"),
+        (24, "x = torch.einsum('ij->ji', x)"),
+        (25, "return (x.relu())"),
     ],
 )
 def test_a_line_is_changed(line: int, new: str) -> None:
@@ -88,11 +105,73 @@ def test_suspected_lines_come_first() -> None:
     assert set(lines) == {9, 10, 12}
 
 
-def test_nothing_is_changed_that_may_loop_for_ever() -> None:
-    text = "def f(x):\n    while x > 0:\n        x = x - 1\n    return x\n"
-    assert {line for line, _ in Edits(text).among([2, 3, 4], [])} == {4}
+def test_changed_loops_end() -> None:
+    text = "def f(x):\n    while x > 0:\n        x = x - 1\n    else:\n        x = x - 7\n    return x\n"
+    assert {line for line, _ in Edits(text).among([2, 3, 4], [])} == {2, 3}
+    kept = text.replace("x = x - 1", "pass")
+    for changed, found in ((text, -7), (kept, 5)):
+        names: dict[str, Any] = {}
+        exec(ending(changed), names)
+        assert names["f"](5) == found
+
+
+def test_only_what_ran_is_changed() -> None:
+    assert {line for line, _ in Edits(TEXT, ran=[8, 9, 10]).among([], [], range(1, 20))} == {5, 8, 9, 10}
+
+
+def test_constants_of_right_code_are_tried() -> None:
+    text = "def f(x):\n    return x / 1e-3 + 40\n"
+    found = {changed.splitlines()[1].strip() for _, changed in Edits(text, known=[1e-9, 512]).among([2], [])}
+    assert {"return x / 1e-09 + 40", "return x / 1e-3 + 512"} <= found
 
 
 def test_conditions_are_forced() -> None:
     forced = {text.splitlines()[line - 1].strip() for line, text in Edits(TEXT).forced()}
     assert {"if (True):", "if (False):", "if (mask is not None):", "if (y is None):"} <= forced
+
+
+OTHERS = """import torch
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, size):
+        self.first = nn.Linear(size, size)
+        self.second = self.first
+        self.register_buffer("table", torch.randn(size))
+        self.last = nn.LayerNorm(size)
+
+    def forward(self, x, heads):
+        y = self.first * (x + self.second).to(x.dtype)
+        y = x + self.last(y)
+        y = self.last(x) + y
+        y = x = self.last(y)
+        z = x.view(x.size(0), heads, x.size(1), -1)
+        w = x.view(x.size(0), x.size(1), -1, heads).permute(0, 3, 1, 2)
+        return self.first(self.last(x), self.last(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        (8, "self.second = nn.Linear(size, size)"),
+        (9, "self.table = nn.Parameter(torch.randn(size))"),
+        (13, "y = ((self.first * x + self.second).to(x.dtype))"),
+        (14, "y = (self.last(x + y))"),
+        (15, "y = (self.last(x + y))"),
+        (16, "y = self.last(y)"),
+        (17, "z = (x.view(x.size(0), x.size(1), heads, -1).transpose(-3, -2))"),
+        (18, "w = (x.view(x.size(0), x.size(1), heads, -1).transpose(1, 2))"),
+        (19, "return self.first(x, x)"),
+    ],
+)
+def test_parentheses_layouts_and_what_self_gets_are_changed(line: int, new: str) -> None:
+    assert new in {
+        text.splitlines()[line - 1].strip() for at, text in Edits(OTHERS).among([line], []) if at == line
+    }
+
+
+def test_a_module_that_should_not_be_there_does_nothing() -> None:
+    forced = [text.splitlines()[9].strip() for at, text in Edits(OTHERS).forced() if at == 10]
+    assert forced == ["self.last = nn.Identity()"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.engine.explanation import Statement, Step, changed_part, in_common, variants
+from grader.engine.explainer import Statement
+from grader.engine.explanation import changed_part, in_common
+from grader.engine.right_runs import Step
+from grader.engine.variants import variants
 from grader.engine.vocabulary import Sizes, Slot, arguments
 from tests import solution_file
 from tests.grader.engine.test_place import place

@@ -142,7 +142,8 @@ def test_a_value_put_right_proves_the_place() -> None:
         ("masks", "    return torch.ones", "    torch.ones", "edited"),  # a forgotten return
         ("positions", "self.table = nn", "table = nn", "edited"),
         ("norm", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance + self.eps).pow(3)", "edited"),
-        ("positions", "10000 **", "1000 **", "patched"),
+        ("positions", "10000 **", "1000 **", "edited"),  # a constant of right code
+        ("positions", "angle.sin()", "angle.tan()", "patched"),
     ],
 )
 def test_what_proves_a_place(exercise: str, old: str, new: str, evidence: str) -> None:
@@ -228,3 +229,12 @@ def test_a_step_that_is_missing_lies_between_two_lines(
         line_of(text, first),
         line_of(text, last),
     )
+
+
+def test_a_line_that_is_right_at_first_says_when_it_is_wrong() -> None:
+    text = solution_file("kv_cache").read_text(encoding="utf-8")
+    wrong = text.replace("math.sqrt(q.size(-1))", "math.sqrt(q.size(-1) + (k.size(2) > 1))")
+    found = place("kv_cache", wrong)
+    assert found is not None
+    assert line_of(text, "math.sqrt(q.size(-1))") in found.lines
+    assert found.iteration == 2

@@ -107,7 +107,7 @@ def test_a_collection_that_leads_nowhere_says_so(path: str) -> None:
 
 def test_every_hook_of_the_grader_is_documented() -> None:
     hooks = {name: hook for name, hook in vars(hookspecs).items() if name.startswith("zoo_")}
-    assert list(hooks) == ["zoo_exercises", "zoo_mistakes", "zoo_reports", "zoo_late_rules"]
+    assert list(hooks) == ["zoo_exercises", "zoo_mistakes", "zoo_reports", "zoo_late_rules", "zoo_engines"]
     assert all("Called" in (inspect.getdoc(hook) or "") for hook in hooks.values())
 
 

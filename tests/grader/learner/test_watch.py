@@ -86,14 +86,63 @@ def test_watching_an_exercise_creates_a_progress_file_and_says_so(
 
 def test_saving_the_same_text_does_not_grade_it_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[bytes | None] = []
-    monkeypatch.setattr(Session, "_start", lambda session: started.append(session.content))
+
+    def start(session: Session) -> None:
+        while session.queue:
+            started.append(session.contents[session.queue.pop()])
+
+    monkeypatch.setattr(Session, "_start", start)
     file = folder / "feedforward.py"
-    session = Session(file, get_exercise("feedforward"), Keys(), quick=True)
+    session = Session({file: get_exercise("feedforward")}, Keys(), quick=True)
     for text in (BROKEN, BROKEN, TEMPLATE):
         (folder / "saved").write_text(text)
         (folder / "saved").replace(file)
         session._changed()
     assert started == [BROKEN.encode(), TEMPLATE.encode()]
+
+
+def test_of_several_files_those_that_were_saved_are_graded_in_turn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One at a time; a save of the file that is being graded ends that grade, one of another file does not."""
+    files = [folder / "feedforward.py", folder / "norm.py", folder / "masks.py"]
+    started: list[str] = []
+
+    class Process:
+        returncode = 1
+
+        def __init__(self, arguments: list[str], **_: object) -> None:
+            started.append(Path(arguments[-1]).name)
+            self.ended = False
+
+        def poll(self) -> int | None:
+            return self.returncode if self.ended else None
+
+        def send_signal(self, number: int) -> None:
+            started.append(f"ended by {number}")
+
+        def wait(self, timeout: float) -> int:
+            return self.returncode
+
+    monkeypatch.setattr("grader.cli.watch.subprocess.Popen", Process)
+    session = Session({file: get_exercise(file.stem) for file in files}, Keys(), quick=True)
+    for file in files:
+        file.write_text(BROKEN)
+    session._changed()
+    assert (started, session.file) == (["feedforward.py"], files[0])
+    files[2].write_text(BROKEN + "#")  # it waits already
+    session._changed()
+    files[0].write_text(BROKEN + "#")  # it is being graded: that is given up, and it goes to the end
+    session._changed()
+    assert started == ["feedforward.py", f"ended by {signal.SIGINT}", "norm.py"]
+    for _ in range(5):
+        if session.grade is not None:
+            session.grade.ended = True  # type: ignore[attr-defined]
+        session._finished()
+    assert started[3:] == ["masks.py", "feedforward.py"]
+    files[1].unlink()
+    session._changed()
+    assert (session.grade, session.queue) == (None, [])
 
 
 def test_watching_goes_on_where_no_progress_file_can_be_written(

@@ -219,12 +219,20 @@ def test_json_has_the_place_of_each_failure_and_each_mistake(capsys: pytest.Capt
         "value": "softmax over dim -2",
         "expected": "weights: softmax over dim -1",
         "proved": True,
+        "iteration": None,
     }
     assert [test["where"] for test in found["tests"]] == [None, where]
     assert found["mistakes"][0]["where"] == found["tests"][1]["mistakes"][0]["where"] == where
     bare = json.loads(output("json", graded(replace(FAILED, where=placed(Spot(8, 8)))), capsys)[0])
     unknown = [key for key, value in bare["tests"][0]["where"].items() if value is None]
-    assert unknown == ["column", "end_column", "other", "last_right", "value", "expected"]
+    assert unknown == ["column", "end_column", "other", "last_right", "value", "expected", "iteration"]
+
+
+@pytest.mark.parametrize(
+    ("iteration", "said"), [(2, "Right the first time."), (5, "Right the first 4 times.")]
+)
+def test_a_line_that_is_wrong_later_says_since_when(iteration: int, said: str) -> None:
+    assert said in place_lines(placed(replace(RAW, iteration=iteration)))[2]
 
 
 @pytest.mark.parametrize("name", ["markdown", "gradescope", "github-classroom", "exercism", "junit"])

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.core.results import GraderBrokenError
 from grader.sandbox import sandbox as module
@@ -81,7 +82,7 @@ def test_the_level_is_the_best_that_holds(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(Canary, "verdict", lambda _, reason=reason: reason)
         with Sandbox("auto") as sandbox:
             assert sandbox.level("cpu") == level
-            assert sandbox.level("cuda") == "process"
+            assert sandbox.level("cuda") == level
         with Sandbox("process") as sandbox:
             assert sandbox.level("cpu") == "process"
 
@@ -91,8 +92,22 @@ def test_strict_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with Sandbox("strict") as sandbox:
         with pytest.raises(ZooError, match="strict is not available here: a trial process could fork"):
             sandbox.level("cpu")
-        with pytest.raises(ZooError, match="use --device=cpu"):
+        with pytest.raises(ZooError, match="Try --device=cpu"):
             sandbox.worker("cuda")
+
+
+@strict_only
+@pytest.mark.slow
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here is a card")
+def test_on_cuda_the_canary_also_tries_the_card() -> None:
+    """Every act has been tried, and failed, before that."""
+    assert Canary(device="cuda").verdict().startswith("CUDA cannot be used in a confined process: ")
+
+
+@pytest.mark.gpu
+def test_what_holds_on_a_card_is_one_of_two_levels_with_a_reason() -> None:
+    canary = Canary(device="cuda")
+    assert canary.report() == {"done": []} or canary.verdict(), "strict, or why not"
 
 
 @pytest.mark.parametrize(
@@ -120,9 +135,9 @@ def test_one_look_for_all_grades(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
     class Counted(Canary):
-        def __init__(self) -> None:
+        def __init__(self, device: str) -> None:
             made.append(self)
-            super().__init__()
+            super().__init__(device=device)
 
     monkeypatch.setattr(module, "Canary", Counted)
     with Sandbox() as sandbox:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,8 @@ import torch
 from grader.core.submission import SubmissionError
 from grader.sandbox.process import Limits, Worker
 from grader.sandbox.remote import RemoteSubmission
-from grader.worker.confinement import landlock, reach, seccomp, syscalls
+from grader.worker.confinement import cuda, landlock, reach, seccomp, syscalls
+from tests import ROOT
 
 LINUX = sys.platform.startswith("linux") and platform.machine() in syscalls.ARCHITECTURES
 strict_only = pytest.mark.skipif(not (LINUX and landlock.version()), reason="needs Linux with Landlock")
@@ -37,7 +40,7 @@ def test_the_numbers_are_the_kernels(machine: str) -> None:
     defined = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", header.read_text()))
     generic = {"newfstatat": "fstatat"}
     ours = {
-        **syscalls.allowed(machine),
+        **syscalls.allowed(machine, cuda=True),
         "clone3": syscalls.CLONE3,
         "capset": syscalls.CAPSET[machine],
         "landlock_create_ruleset": syscalls.LANDLOCK_CREATE_RULESET,
@@ -47,16 +50,19 @@ def test_the_numbers_are_the_kernels(machine: str) -> None:
     for name, number in ours.items():
         assert int(defined.get(name) or defined[generic[name]]) == number, name
     if machine == "aarch64":  # what it never had is what its header does not define
-        missing = {name for name, (_, number) in syscalls.ALLOWED.items() if number is None}
+        listed = {**syscalls.ALLOWED, **syscalls.ALLOWED_WITH_CUDA}
+        missing = {name for name, (_, number) in listed.items() if number is None}
         assert not missing & defined.keys()
 
 
 ALLOW, EPERM, ENOSYS, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
 
 
-def verdict(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
+def verdict(
+    machine: str, number: int, *arguments: int, architecture: int | None = None, cuda: bool = False
+) -> int:
     """What the filter says, run as the kernel would."""
-    code = seccomp.program(machine, pid=77)
+    code = seccomp.program(machine, pid=77, cuda=cuda)
     words = {0: number, 4: syscalls.ARCHITECTURES[machine] if architecture is None else architecture}
     for index in range(6):
         value = arguments[index] if index < len(arguments) else 0
@@ -68,6 +74,8 @@ def verdict(machine: str, number: int, *arguments: int, architecture: int | None
         at += 1
         if operation == 0x20:
             loaded = words[constant]
+        elif operation == 0x54:
+            loaded &= constant
         elif operation == 0x15:
             at += true if loaded == constant else false
         else:
@@ -107,6 +115,114 @@ def test_arguments_tell_harmless_calls_from_others(
     number = syscalls.allowed(machine)[name]
     assert {verdict(machine, number, *one) for one in harmless} == {ALLOW}
     assert {verdict(machine, number, *one) for one in harmful} == {EPERM}
+
+
+THREAD, FORK, VFORK = 0x3D0F00, 0x1200011, 0x4111  # flags of clone, as the C library gives them
+
+
+@pytest.mark.parametrize("machine", syscalls.ARCHITECTURES)
+def test_with_cuda_the_filter_adds_threads_and_what_the_driver_calls(machine: str) -> None:
+    numbers = syscalls.allowed(machine, cuda=True)
+    clone, ioctl, fcntl = (numbers[name] for name in ("clone", "ioctl", "fcntl"))
+    assert verdict(machine, clone, THREAD, cuda=True) == ALLOW
+    assert {verdict(machine, clone, flags, cuda=True) for flags in (FORK, VFORK, 0, THREAD | 1 << 28)} == {
+        EPERM
+    }
+    for request in (0xC020462A, 0xC0384657, 75, 37, 0x30000001):  # the driver's
+        assert verdict(machine, ioctl, 3, request, cuda=True) == ALLOW
+        assert verdict(machine, ioctl, 3, request) == EPERM
+    for request in (
+        0x5412,
+        0x541C,
+        0x8933,
+        0x40086602,
+        0x30000003,
+    ):  # TIOCSTI, TIOCLINUX, SIOCGIFINDEX, FS_IOC_SETFLAGS
+        assert verdict(machine, ioctl, 3, request, cuda=True) == EPERM
+    assert verdict(machine, fcntl, 3, 1033, cuda=True) == ALLOW
+    for name in syscalls.ALLOWED_WITH_CUDA.keys() & numbers.keys():
+        assert verdict(machine, numbers[name], THREAD) == EPERM, name
+
+
+ON_CUDA = """
+import json, os, sys, threading
+import torch
+from grader.worker import canary, confinement
+target = canary.Target(**json.loads(sys.argv[1]))
+confinement.apply("strict", scratch=sys.argv[2], cpu_s=60, file_size=2**24, memory=None, device="cuda")
+done = [name for name, act in canary.ACTS.items() if canary._comes_off(act, target)]
+named = []
+def work():
+    comm = f"/proc/self/task/{threading.get_native_id()}/comm"
+    opened = os.open(comm, os.O_RDWR)  # as the C library's pthread_setname_np does
+    os.write(opened, b"cuda00001400006")
+    named.append(open(comm).read().strip())
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+try:
+    open(f"/proc/{target.parent}/cmdline")
+except OSError as error:
+    named.append(type(error).__name__)
+sealed = os.memfd_create("driver")
+os.ftruncate(sealed, 4096)
+try:
+    os.execve(sealed, ["driver"], {})
+except OSError as error:
+    named.append(type(error).__name__)
+named.append(float((torch.ones(64, 64) @ torch.ones(64, 64)).sum()) == 64.0**3)
+print(json.dumps([done, named]))
+"""
+
+
+@strict_only
+def test_with_cuda_threads_can_be_started_and_named_and_nothing_else_comes_off(tmp_path: Path) -> None:
+    """The rules for CUDA without a card: what the driver does with threads and memory works, the acts do not."""
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        udp.bind(("127.0.0.1", 0))
+        target = {
+            "secret": str(secret), "home": str(tmp_path), "outside": str(tmp_path / "outside"),
+            "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "unix": "none",
+            "parent": os.getpid(), "address": id(secret),
+        }  # fmt: skip
+        scratch = tmp_path / "scratch"
+        scratch.mkdir()
+        command = [sys.executable, "-c", ON_CUDA, json.dumps(target), str(scratch)]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={"OMP_NUM_THREADS": "1"})
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == [[], ["cuda00001400006", "PermissionError", "PermissionError", True]]
+
+
+def test_the_cards_are_those_that_were_chosen_where_numbers_say_which(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("nvidia0", "nvidia1", "nvidia10", "nvidia-modeset"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(cuda, "DEVICES", tmp_path)
+    in_order = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    for environment, expected in (
+        ({}, ["nvidia0", "nvidia1", "nvidia10"]),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, ["nvidia0", "nvidia1", "nvidia10"]),  # number 0 is the fastest
+        ({**in_order, "CUDA_VISIBLE_DEVICES": "1"}, ["nvidia1"]),
+        ({**in_order, "CUDA_VISIBLE_DEVICES": "0,10"}, ["nvidia0", "nvidia10"]),
+        ({**in_order, "CUDA_VISIBLE_DEVICES": "GPU-8932f937"}, ["nvidia0", "nvidia1", "nvidia10"]),
+    ):
+        found = [Path(one) for one in cuda.devices(environment)]
+        assert [one.name for one in found if one.parent == tmp_path] == expected
+
+
+def test_the_driver_s_libraries_are_readable_one_by_one(tmp_path: Path) -> None:
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libsecret.so", "key"):
+        (tmp_path / name).touch()
+    found = cuda.readable({"LD_LIBRARY_PATH": f"{tmp_path}:"})
+    assert {Path(one).name for one in found if one.startswith(str(tmp_path))} == {
+        "libcuda.so.1",
+        "libnvidia-ml.so.1",
+    }
 
 
 def test_another_machine_is_no_place_for_it() -> None:

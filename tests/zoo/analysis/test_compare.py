@@ -227,7 +227,7 @@ class TestTraining:
             used.append(type(given["decoding"]).__name__)
             return real(*args, **given)
 
-        monkeypatch.setattr("zoo.analysis.benchmarking.exact_match", spy)
+        monkeypatch.setattr("zoo.training.scoring.exact_match", spy)
         candidates = crossed(small(), decoding=["sample", "greedy"])
         first, second = (compare(candidates, REVERSE) for _ in range(2))
         assert used == ["SampleDecoding", "GreedyDecoding"] * 2

@@ -142,6 +142,6 @@ class TestHoldings:
 
     def test_what_is_no_part_of_a_model(self) -> None:
         assert [axis.name for axis in REGISTRY.axes if axis.name not in PLACES] == [
-            "masking", "mask", "init", "loss", "schedule", "decoding",
+            "masking", "mask", "init", "loss", "schedule", "optimizer", "decoding",
         ]  # fmt: skip
         assert parameter_summary(BASE, "loss") is None

@@ -136,7 +136,7 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
     assert one["seeds"] == [4, 5, 6]
     assert (one["loss_least"], one["loss_median"], one["loss_most"]) == tuple(sorted(one["last_losses"]))
     out = zoo(*command).out
-    assert re.search(r"^attention +score +least +most +loss +least +most$", out, re.MULTILINE)
+    assert re.search(r"^attention +score +least +most +loss +least +most +90% at$", out, re.MULTILINE)
     assert f"{one['loss_least']:.4f}" in out
     assert "Median, least and most of 3 seeds: 4, 5, 6." in " ".join(out.split())
 
@@ -251,7 +251,7 @@ class TestTable:
     CONDITIONS = Conditions(8, 32, (0,), torch.device("cpu"), "reverse", 300)
     FULL = Row(
         Candidate(make_blueprint()), "measured", 44_140_544, 123_456_789, 0.0123, 1.5, 810_000_000, 1.24e-6,
-        trainings=(Training(0, 0.998, 0.01234),),
+        trainings=(Training(0, 0.998, 0.01234, reached=120),),
     )  # fmt: skip
 
     def lines(
@@ -270,8 +270,10 @@ class TestTable:
         assert lines[1].split() == [
             "eager", "44,140,544", "0.123", "12.3", "ms", "1.5", "s", "810", "MB", "1.2e-06",
         ]  # fmt: skip
-        at = next(i for i, line in enumerate(lines) if line.split() == ["attention", "score", "loss"])
-        assert lines[at + 1].split() == ["eager", "99.8%", "0.0123"]
+        at = next(
+            i for i, line in enumerate(lines) if line.split() == ["attention", "score", "loss", "90%", "at"]
+        )
+        assert lines[at + 1].split() == ["eager", "99.8%", "0.0123", "step", "120"]
 
     def test_a_training_that_failed_is_marked_beside_the_others(self) -> None:
         trainings = (Training(0, 0.5, 1.0), Training(1, problem="nan"), Training(2, 0.75, 3.0))
@@ -291,6 +293,7 @@ class TestTable:
             "2.0000",
             "1.0000",
             "3.0000",
+            "never",
         ]
         assert lines[at + 2].split() == ["eager", "(2)", "(2)"]
         assert lines[-2:] == ["(1) Seed 1: nan", "(2) x"]

@@ -68,7 +68,7 @@ def test_the_text_names_all_of_it(zoo: Zoo) -> None:
         f"zoo.parts.attention {__version__}, built in\n  attention eager, einsum, loop, fused, torch" in out
     )
     assert f"commands {', '.join(COMMANDS)}" in " ".join(out.split())
-    assert "exercises, late_rules, reports\n" in out
+    assert "engines, exercises, late_rules, reports\n" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

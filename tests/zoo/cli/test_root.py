@@ -18,7 +18,10 @@ from zoo.core.errors import PluginError, ZooError
 from zoo.core.plugins import get_plugins
 
 LEAVE = "import sys\nfrom zoo.cli import main\ntry:\n    main()\nfinally:\n    print({}, file=sys.stderr)"
-LOADED = "sorted({'torch', 'numpy', 'pytest', 'pygments', 'tokenizers', 'sacrebleu'} & set(sys.modules))"
+LOADED = (
+    "sorted({'torch', 'numpy', 'pytest', 'pygments', 'jinja2', 'matplotlib', 'tokenizers', 'sacrebleu'}"
+    " & set(sys.modules))"
+)
 HEAVY = LEAVE.format(LOADED)
 ONE_BY_ONE = f"""
 import json, sys

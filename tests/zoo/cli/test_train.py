@@ -76,9 +76,13 @@ def test_ctrl_c_before_anything_was_learned_keeps_the_old_checkpoint(
     zoo(*QUICK, "--save", str(tmp_path))
     before = (tmp_path / "zoo.json").read_text()
     monkeypatch.setattr(CrossEntropyLoss, "forward", interrupt_at(1))
+    log = (tmp_path / "log.csv").read_text()
     done = zoo(*QUICK, "--save", str(tmp_path))
-    assert (done.code, done.err.strip()) == (130, "Interrupted after 0 steps. Nothing new is saved.")
+    assert done.code == 130
+    assert done.err.endswith("Interrupted after 0 steps. Nothing new is saved.\n")
+    assert "has the record of a training (reverse, 3 steps, finished)" in " ".join(done.err.split())
     assert (tmp_path / "zoo.json").read_text() == before
+    assert (tmp_path / "log.csv").read_text() == log
 
 
 def test_it_saves_at_intervals(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

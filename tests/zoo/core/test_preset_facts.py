@@ -17,6 +17,7 @@ from zoo.core.recipe import Recipe
 from zoo.core.rules import problems
 from zoo.models.builder import build, build_decoding, build_loss, build_schedule, parameters_by_block
 from zoo.models.transformer import Transformer
+from zoo.parts.attention.sliding import SlidingAttention
 from zoo.parts.decoding.generate import generate
 from zoo.training.trainer import exact_match, load_task, train
 
@@ -145,6 +146,38 @@ class TestPublishedModels:
         counts = self.counts("llama-3.2-1b-like")
         assert counts["decoder layer 16"] == 60_821_504
         assert sum(counts.values()) == 1_235_814_400
+
+    def test_gemma(self) -> None:
+        counts = self.counts("gemma-3-like")
+        assert counts["embeddings"] == 262_144 * 1152
+        assert {n: c for n, c in counts.items() if "layer" in n} == {
+            f"decoder layer {i}": 26_842_112 for i in range(1, 27)
+        }
+        assert sum(counts.values()) == 999_885_952
+
+    def test_gemmas_layers_in_turn(self) -> None:
+        sizes = {
+            "d_model": 12,
+            "num_decoder_layers": 26,
+            "src_vocab": 9,
+            "tgt_vocab": 9,
+            "max_len": 8,
+            "d_ff": 4,
+        }
+        model: Any = build(get_preset("gemma-3-like").blueprint().with_sizes(**sizes), seed=0)
+        full = [
+            number for number, layer in enumerate(model.decoder.layers, 1)
+            if not isinstance(layer.self_attention, SlidingAttention)
+        ]  # fmt: skip
+        assert full == [6, 12, 18, 24]
+        assert model.decoder.layers[0].self_attention.window == 512 - 1  # and the query itself
+        for number, layer in enumerate(model.decoder.layers):
+            attention = layer.self_attention
+            assert (attention.num_heads, attention.num_kv_heads, attention.head_width) == (4, 1, 256)
+            positions = model.tgt_positions.kinds[model.tgt_positions.layers[number]]
+            base = 1_000_000 if number + 1 in full else 10_000
+            second = positions.cos[1, 1].item()
+            assert second == pytest.approx(math.cos(base ** (-2 / 256)), rel=1e-6)
 
     def test_bert(self) -> None:
         counts = self.counts("bert-base")

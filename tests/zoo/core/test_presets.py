@@ -7,10 +7,15 @@ from zoo.core.plan import make_plan
 from zoo.core.rules import problems
 from zoo.core.tasks import get_tasks
 from zoo.models.builder import build
-from zoo.training.trainer import check_sizes, load_task
+from zoo.training.scoring import prepare
+from zoo.training.trainer import load_data
+
+LARGE = {"gemma-3-like", "llama-3.2-1b-like"}  # gigabytes of random numbers
 
 
-@pytest.mark.parametrize("name", sorted(get_presets()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in sorted(get_presets())]
+)
 def test_it_builds_and_says_what_it_is(name: str) -> None:
     preset = get_presets()[name]
     assert preset.summary
@@ -22,7 +27,7 @@ def test_it_builds_and_says_what_it_is(name: str) -> None:
 def test_every_task_has_a_preset_that_fits_it(name: str) -> None:
     blueprint = get_presets()[get_tasks()[name].preset].blueprint()
     if get_tasks()[name].path:
-        check_sizes(blueprint.sizes, load_task(name))
+        prepare(blueprint, load_data(name))
     else:
         assert name in get_presets()[get_tasks()[name].preset].tasks  # settings for its own commands
 

@@ -118,6 +118,29 @@ BROKEN = {
         "assembly=decoder or assembly=encoder-decoder, which generate.",
         {"assembly": "decoder"},
     ),
+    "pattern-length": Broken(
+        {"attention": "sliding*6+eager"},
+        "attention has a choice for each of 7 layers, which is repeated, but the encoder has only 6. Use "
+        "num_encoder_layers=7 or more, or choices for at most 6 layers.",
+        {"attention": "sliding*5+eager"},
+    ),
+    "encoding-per-layer": Broken(
+        {"encoding": "rotary+sinusoidal"},
+        "encoding=sinusoidal acts on the embedding, once for all layers, so that layers cannot differ in it. Use "
+        "encoding=sinusoidal for all layers, or per layer none, rotary, alibi, t5, shaw.",
+        {"encoding": "rotary*2+none"},
+    ),
+    "patches": Broken(
+        {"assembly": "vision:image_size=30:patch_size=8"},
+        "image_size=30 is not divisible by patch_size=8. Use image_size=24 or 32, or patch_size=5 or 6 or 10.",
+        {"assembly": "vision:image_size=32:patch_size=8"},
+    ),
+    "unused-by-images": Broken(
+        {"assembly": "vision", "masking": "causal-only"},
+        "assembly=vision reads images, so masking=causal-only would have no use. Use masking=full, the default, or "
+        "assembly=encoder, which reads tokens.",
+        {"assembly": "encoder"},
+    ),
 }
 
 

@@ -224,7 +224,7 @@ def run(code: str) -> str:
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "print(sorted({'torch', 'matplotlib', 'numpy'} & set(sys.modules)))"
-    assert run(f"import sys, zoo.draw, zoo.cli.draw, zoo.draw.records; {heavy}") == "[]\n"
+    assert run(f"import sys, zoo.draw, zoo.cli.draw, zoo.training.record; {heavy}") == "[]\n"
     assert run(f"import sys, zoo.draw; zoo.draw.schedule; {heavy}") == "['matplotlib', 'numpy']\n"
     assert "pyplot" not in run("import sys, zoo.draw; zoo.draw.attention; print(*sys.modules)")
 

@@ -20,7 +20,7 @@ NEAR_GRADIENT = 0.2
 every_model = pytest.mark.parametrize(
     "case",
     [
-        *cases("schedule", "decoding", "init", "assembly"),
+        *cases("schedule", "optimizer", "decoding", "init", "assembly"),
         *pairs("norm", "norm-type"),  # a branch comes in bfloat16, the stream in float32
     ],
 )
@@ -69,7 +69,10 @@ def test_a_training_step_under_autocast_is_near_float32(case: str, device: torch
 
 
 @pytest.mark.parametrize(
-    "case", cases("schedule", "loss", "init", "feedforward", "norm-type", "embedding", "head", "assembly")
+    "case",
+    cases(
+        "schedule", "optimizer", "loss", "init", "feedforward", "norm-type", "embedding", "head", "assembly"
+    ),
 )
 @torch.no_grad()
 def test_decoding_under_autocast_is_near_float32(case: str, device: torch.device) -> None:

@@ -13,13 +13,14 @@ from torch import Tensor, nn
 
 from tests.zoo.torch_features import Batch, batch, cases, make
 from zoo.parts.attention.fused import FusedAttention
+from zoo.parts.attention.gated import GatedAttention
 from zoo.parts.attention.gqa import GroupedQueryAttention
 from zoo.parts.attention.sliding import SlidingAttention
 
 ATTENTIONS = [case for case in cases() if case.startswith("attention=")]
 OURS = [case for case in ATTENTIONS if case != "attention=torch"]
 """All but nn.MultiheadAttention, which holds three projections in one parameter and calls no submodule."""
-KERNEL = (FusedAttention, GroupedQueryAttention, SlidingAttention)
+KERNEL = (FusedAttention, GatedAttention, GroupedQueryAttention, SlidingAttention)
 """Those whose dropout acts within torch's kernel, which is given its probability."""
 every_attention = pytest.mark.parametrize("case", ATTENTIONS)
 

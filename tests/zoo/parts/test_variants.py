@@ -22,6 +22,7 @@ GIVEN = {
     "init": (),
     "loss": ("pad",),
     "schedule": ("steps", "warmup"),
+    "optimizer": ("params", "lr"),
     "decoding": (),
     "assembly": ("parts",),
 }
@@ -34,11 +35,13 @@ class TestVariant:
         arguments = list(inspect.signature(variant.load()).parameters.values())
         given = GIVEN[variant.axis]
         assert tuple(argument.name for argument in arguments[: len(given)]) == given
-        needs = variant.capabilities.get("needs", ())
+        needs = variant.capabilities.get("needs", variant.capabilities.get("recipe", ()))
+        needs = (*needs, *["matrices"] * variant.capabilities.get("matrices", False))
         rest = arguments[len(given) :]
         assert tuple(argument.name for argument in rest[: len(needs)]) == tuple(needs)
         in_place_of_the_models = {"dropout"} & set(given)  # an option that the builder hands over by position
-        options = {o.name: o.default for o in variant.options if o.name not in in_place_of_the_models}
+        in_place = in_place_of_the_models.union(needs)  # or of the recipe's
+        options = {o.name: o.default for o in variant.options if o.name not in in_place}
         assert {argument.name: argument.default for argument in rest[len(needs) :]} == options
 
     def test_its_options_take_their_defaults(self, variant: Variant) -> None:

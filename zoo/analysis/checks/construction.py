@@ -15,11 +15,12 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "mask": ("encode", "decode"),
     "init": ("matrix", "bias", "table"),
     "schedule": ("__call__",),
+    "optimizer": ("step", "zero_grad"),
     "decoding": ("__call__",),
 }
 """What must be there to be called, on axes where it is not `forward`."""
 
-PLAIN = ("masking", "mask", "init", "schedule", "decoding")
+PLAIN = ("masking", "mask", "init", "schedule", "optimizer", "decoding")
 """Axes whose parts are no torch modules."""
 
 

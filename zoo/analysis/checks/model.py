@@ -9,12 +9,11 @@ from zoo.analysis.checks.base import DoesNotApply, DoesNotHold, Properties
 from zoo.analysis.checks.common import finite, moved, same
 from zoo.analysis.checks.part import PAD, SOS, VOCAB, Part, other_words, ragged, words
 from zoo.core.recipe import Recipe
-from zoo.models.builder import build, build_decoding, build_loss, build_schedule
+from zoo.models.builder import build, build_decoding, build_loss, build_optimizer, build_schedule
 from zoo.models.transformer import Model
 from zoo.models.trial import Tokens
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.stepper import Stepper
-from zoo.training.trainer import make_optimizer
 
 WHOLE, INSIDE = Properties(), Properties()
 """For every axis; and for those whose part is inside the model, not around it."""
@@ -32,6 +31,8 @@ def tgt() -> Tensor:
 
 def read_by(model: Model, src: Tensor, tgt: Tensor) -> tuple[Tensor, ...]:
     """What `model` takes of a source and a target: the side of each of its stacks."""
+    if model.reads != "tokens":
+        raise DoesNotApply(f"The model reads {model.reads}.")
     return Tokens(src, tgt, tgt).read_by(model)
 
 
@@ -50,7 +51,8 @@ def must_have(model: Model, stack: str) -> None:
 def trains(part: Part) -> None:
     """Two steps with dropout, on a batch with padding."""
     model, recipe = build(part.blueprint, seed=0, registry=part.registry), Recipe(steps=2, warmup=1)
-    optimizer, measure = make_optimizer(model, recipe), build_loss(part.blueprint, part.registry)
+    optimizer = build_optimizer(part.blueprint, model, recipe, part.registry)
+    measure = build_loss(part.blueprint, part.registry)
     schedule = build_schedule(part.blueprint, 2, 1, part.registry)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     highest = optimizer.param_groups[0]["lr"]

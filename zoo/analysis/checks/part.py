@@ -17,9 +17,10 @@ from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
 from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
+from zoo.core.recipe import Recipe
 from zoo.core.registry import Registry, Variant
 from zoo.core.rules import problems
-from zoo.models.builder import Parts, build
+from zoo.models.builder import Parts, build, build_optimizer
 from zoo.models.transformer import Transformer
 
 HANDED: Mapping[str, tuple[str, ...]] = {
@@ -35,6 +36,7 @@ HANDED: Mapping[str, tuple[str, ...]] = {
     "init": (),
     "loss": ("pad",),
     "schedule": ("steps", "warmup"),
+    "optimizer": ("params", "lr"),
     "decoding": (),
     "assembly": ("parts",),
 }
@@ -113,7 +115,10 @@ class Part:
 
         A dropout that was given as an option is left out: looking at dropout needs one of its own.
         """
+        if self.axis == "optimizer":
+            return self.optimizer_of(self.model())
         sizes = {**asdict(self.sizes), "dropout": 0.0, "causal": False, "num_sublayers": 2}
+        sizes["head_dim"] = sizes["d_model"] // sizes["num_heads"]
         known = {**sizes, "make_norm": self.make_norm, "steps": 10, "warmup": 3, **changes}
         handed = HANDED[self.axis]
         if "parts" in handed:
@@ -121,6 +126,10 @@ class Part:
         options = {n: v for n, v in self.options.items() if v is not None and n not in handed}
         needs = {name: known[name] for name in self.variant.capabilities.get("needs", ())}
         return self.cls(*(known[name] for name in handed), **options, **needs)
+
+    def optimizer_of(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The chosen optimizer, for the parameters of `model`."""
+        return build_optimizer(self.blueprint, model, Recipe(), self.registry)
 
     def module(self, **changes: Any) -> Any:
         """A fresh one in the dtype that is worked in, no parameter at a value that hides anything (0 or 1)."""

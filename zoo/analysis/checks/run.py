@@ -36,12 +36,13 @@ OWN: Mapping[str, Sequence[Property]] = {
     "init": training.INIT,
     "loss": training.LOSS,
     "schedule": training.SCHEDULE,
+    "optimizer": training.OPTIMIZER,
     "decoding": decoding.PROPERTIES,
     "assembly": (),
 }
 """What belongs to the axis alone."""
 
-AROUND = ("loss", "schedule", "decoding")
+AROUND = ("loss", "schedule", "optimizer", "decoding")
 """Axes whose parts are around a model, not in it."""
 
 

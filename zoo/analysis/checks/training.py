@@ -1,4 +1,4 @@
-"""What the parts that training needs should be: initialisations, losses and schedules."""
+"""What the parts that training needs should be: initialisations, losses, schedules and optimizers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from zoo.analysis.checks.base import DoesNotHold, Properties
 from zoo.analysis.checks.common import distance, finite, in_dtypes, same, tensor
 from zoo.analysis.checks.part import PAD, VOCAB, Part, ragged, words
 
-INIT, LOSS, SCHEDULE = Properties(), Properties(), Properties()
+INIT, LOSS, SCHEDULE, OPTIMIZER = Properties(), Properties(), Properties(), Properties()
 NAMES = (
     "encoder.layers.0.self_attention.q_proj.weight",
     "decoder.layers.1.self_attention.out_proj.weight",
@@ -175,3 +175,65 @@ def stateless(part: Part) -> None:
     forwards = [schedule(step) for step in range(10)]
     if [schedule(step) for step in reversed(range(10))][::-1] != forwards:
         raise DoesNotHold("Called in another order, it returns other values.")
+
+
+def _halved_squares(model: nn.Module) -> Tensor:
+    """A quadratic loss, whose gradient is the parameters themselves."""
+    return torch.stack([parameter.square().sum() for parameter in model.parameters()]).sum() / 2
+
+
+def _steps(model: nn.Module, optimizer: torch.optim.Optimizer, count: int) -> None:
+    for _ in range(count):
+        optimizer.zero_grad()
+        _halved_squares(model).backward()
+        optimizer.step()
+
+
+@OPTIMIZER("has every parameter of a model in exactly one group")
+def groups(part: Part) -> None:
+    """None is left out, and none is moved twice."""
+    model = part.model()
+    found = [id(p) for group in part.optimizer_of(model).param_groups for p in group["params"]]
+    for name, parameter in model.named_parameters():
+        if found.count(id(parameter)) != 1:
+            raise DoesNotHold(f"{name} is in {found.count(id(parameter))} groups.")
+
+
+@OPTIMIZER("ten steps lower a quadratic loss, of every parameter")
+def descends(part: Part) -> None:
+    """Half the sum of squares, from random numbers."""
+    model = part.model()
+    before = [parameter.detach().square().sum() for parameter in model.parameters()]
+    _steps(model, part.optimizer_of(model), 10)
+    for (name, parameter), then in zip(model.named_parameters(), before, strict=True):
+        now = finite(parameter, name).detach().square().sum()
+        if not now < then:
+            raise DoesNotHold(f"Half the square of {name} goes from {then / 2:.4g} to {now / 2:.4g}.")
+
+
+@OPTIMIZER("takes its steps at the rate that its groups have")
+def rated(part: Part) -> None:
+    """With all rates at 0 nothing moves, as at the end of a schedule."""
+    model = part.model()
+    optimizer = part.optimizer_of(model)
+    _steps(model, optimizer, 1)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    for group in optimizer.param_groups:
+        group["lr"] = 0.0
+    _steps(model, optimizer, 1)
+    for (name, parameter), then in zip(model.named_parameters(), before, strict=True):
+        if not torch.equal(parameter, then):
+            raise DoesNotHold(f"A step at a rate of 0 changes {name}.")
+
+
+@OPTIMIZER("goes on as before from a saved state")
+def resumed(part: Part) -> None:
+    """Three steps, or two and, with a new optimizer and the state of the first, one more."""
+    model, other = part.model(), part.model()
+    _steps(model, part.optimizer_of(model), 3)
+    first, second = part.optimizer_of(other), part.optimizer_of(other)
+    _steps(other, first, 2)
+    second.load_state_dict(first.state_dict())
+    _steps(other, second, 1)
+    for (name, parameter), resumed in zip(model.named_parameters(), other.parameters(), strict=True):
+        same(resumed, parameter, f"{name} differs after a step from a saved state")

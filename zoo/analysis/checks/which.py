@@ -27,6 +27,7 @@ SIGNS: Mapping[str, Sign] = {
     "mask": Sign((), ("encode", "decode")),
     "init": Sign((), ("matrix",)),
     "decoding": Sign((), ("__call__",), ("stepper",)),
+    "optimizer": Sign(("params",), ("step",)),
     "schedule": Sign(("steps", "warmup"), ("__call__",)),
     "embedding": Sign(("src_vocab", "tgt_vocab"), ("src", "tgt")),
     "masking": Sign(("pad",), ("src", "tgt")),

@@ -21,6 +21,7 @@ from zoo.models.interop.specs import (
 )
 from zoo.models.interop.stacks import Stacks
 from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
+from zoo.parts.feedforward.base import FeedForward
 from zoo.parts.feedforward.gelu import GeluFeedForward
 from zoo.parts.feedforward.relu import ReluFeedForward
 from zoo.parts.mask.adapter import MaskAdapter
@@ -29,7 +30,7 @@ from zoo.parts.norm.pre import PreNorm
 from zoo.parts.norm_type.layernorm import LayerNorm
 from zoo.parts.norm_type.torch_layernorm import TorchLayerNorm
 
-FEED_FORWARDS = {"relu": ReluFeedForward, "gelu": GeluFeedForward}
+FEED_FORWARDS: dict[str, Callable[..., FeedForward]] = {"relu": ReluFeedForward, "gelu": GeluFeedForward}
 NORMS = {"torch-layernorm": TorchLayerNorm, "layernorm": LayerNorm}
 PLACEMENTS = {"pre": PreNorm, "post": PostNorm}
 
@@ -89,6 +90,8 @@ def _norm(part: Any) -> NormSpec:
 def _layer(part: Any) -> LayerSpec:
     attentions = [part.self_attention, *([part.cross_attention] if isinstance(part, DecoderLayer) else [])]
     network = part.feed_forward
+    if getattr(network, "approximate", "none") != "none":
+        raise ZooError("torch's parts have no counterpart to an approximated GELU: expected tanh=false.")
     feed_forward = FeedForwardSpec(
         activation=_kind_of(network, FEED_FORWARDS, "feed-forward network"),
         d_model=network.up_proj.in_features,

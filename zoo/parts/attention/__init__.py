@@ -15,6 +15,16 @@ KV_HEADS = Option(
     "key and value heads, a divisor of num_heads; about a quarter if not given",
     minimum=1,
 )
+ALL_KV_HEADS = Option(
+    "num_kv_heads",
+    int,
+    None,
+    "key and value heads, a divisor of num_heads; num_heads if not given",
+    minimum=1,
+)
+HEAD_DIM = Option("head_dim", int, None, "width of a head; d_model / num_heads if not given", minimum=1)
+QK_NORM = Option("qk_norm", bool, False, "whether an RMS norm stands before the scores, on queries and keys")
+HEADS = (HEAD_DIM, QK_NORM)
 POSITIONS = ("queries-keys", "scores")
 FULL = {"positions": POSITIONS, "cacheable": True, "packs": True}
 BLOCKS = {"open_lengths": False}  # a Python loop over blocks of the sequence
@@ -108,7 +118,7 @@ VARIANTS = (
         "grouped queries: several query heads share one head of keys and values",
         formula="head_h = softmax(Q_h K_g^T / sqrt(d)) V_g, g = floor(h Hk / H)",
         paper="Ainslie et al. 2023, section 2.2, arXiv:2305.13245",
-        options=(*COMMON, KV_HEADS),
+        options=(*COMMON, KV_HEADS, *HEADS),
         capabilities={**FULL, "returns_weights": True},
     ),
     Variant(
@@ -128,7 +138,12 @@ VARIANTS = (
         "a window around each position; cost grows with T * window",
         formula="softmax(Q K^T / sqrt(d) where |i - j| <= window) V",
         paper="Beltagy et al. 2020 (Longformer), section 3.1, arXiv:2004.05150",
-        options=(*COMMON, Option("window", int, 64, "how far to either side a query sees", minimum=1)),
+        options=(
+            *COMMON,
+            Option("window", int, 64, "how far to either side a query sees", minimum=1),
+            ALL_KV_HEADS,
+            *HEADS,
+        ),
         capabilities={**FULL, **BLOCKS, "returns_weights": True, "roles": ("self",), "cross": "eager"},
     ),
     Variant(
@@ -189,6 +204,46 @@ VARIANTS = (
             Option("lambda_init", float, 0.8, "lambda l to begin with", minimum=0, maximum=0.999),
         ),
         capabilities={**FULL, "returns_weights": True, "head_multiple": 2},
+    ),
+    Variant(
+        "attention",
+        "gated",
+        "zoo.parts.attention.gated:GatedAttention",
+        "a sigmoid gate on what the heads give, from the same input as the queries",
+        formula="head_h = sigmoid(x W_g)_h * softmax(Q_h K_h^T / sqrt(d)) V_h",
+        paper="Qiu et al. 2025, section 2.2, arXiv:2505.06708",
+        options=(
+            *COMMON,
+            Option("headwise", bool, False, "whether a head has one gate, instead of one per number"),
+            ALL_KV_HEADS,
+            *HEADS,
+        ),
+        capabilities={**FULL, "packs": False, "returns_weights": True},
+    ),
+    Variant(
+        "attention",
+        "sinks",
+        "zoo.parts.attention.sinks:SinkAttention",
+        "a learned number per head in the denominator, so that a head may attend to nothing",
+        formula="w_j = e^(s_j) / (e^(z_h) + sum_k e^(s_k)), s = Q K^T / sqrt(d)",
+        paper="OpenAI 2025 (gpt-oss), arXiv:2508.10925; after Xiao et al. 2023, arXiv:2309.17453",
+        options=(*COMMON, ALL_KV_HEADS, *HEADS),
+        capabilities={**FULL, "returns_weights": True},
+    ),
+    Variant(
+        "attention",
+        "softcap",
+        "zoo.parts.attention.softcap:SoftCapAttention",
+        "scores stay between -cap and cap, by a hyperbolic tangent",
+        formula="softmax(c tanh(Q K^T / (c sqrt(d)))) V",
+        paper="Gemma Team 2024 (Gemma 2), section 2, arXiv:2408.00118",
+        options=(
+            *COMMON,
+            Option("cap", float, 50.0, "the largest score c", minimum=0.001),
+            ALL_KV_HEADS,
+            *HEADS,
+        ),
+        capabilities={**FULL, "returns_weights": True},
     ),
     Variant(
         "attention",

@@ -60,6 +60,9 @@ class MultiHeadAttention(nn.Module, ABC):
     interchangeable with `nn.MultiheadAttention` and between all variants.
     """
 
+    head_dim: int | None = None
+    """The width d of a head, where a variant sets one; else it is D / H."""
+
     def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
         """
         Args:
@@ -72,11 +75,11 @@ class MultiHeadAttention(nn.Module, ABC):
             ValueError: H does not divide D.
         """
         super().__init__()
-        self.head_width = check_heads(d_model, num_heads)
+        self.head_width = self.head_dim or check_heads(d_model, num_heads)
         self.num_heads = num_heads
         self.dropout = nn.Dropout(dropout)
         self.make_projections(d_model, bias)
-        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.out_proj = nn.Linear(num_heads * self.head_width, d_model, bias=bias)
 
     def make_projections(self, d_model: int, bias: bool) -> None:
         """Create the projections of query, key and value."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -10,7 +12,9 @@ from zoo.parts.attention.base import masked_softmax
 from zoo.parts.values import readable
 
 
-def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: nn.Dropout) -> Tensor:
+def fused_heads(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: nn.Dropout, grouped: bool = False
+) -> Tensor:
     """softmax(q k^T / sqrt(d)) v by `F.scaled_dot_product_attention`, which never forms the weights.
 
     A dropout of one's own, derived from nn.Dropout, falls on weights that are formed for it.
@@ -21,6 +25,7 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: n
         mask: broadcasts to [B, H, Tq, Tk]; bool, True = may be attended to, or float, added to the scores,
             -inf = may not.
         dropout: falls on the weights, in train mode.
+        grouped: whether Hk may be less than H.
 
     Returns:
         [B, H, Tq, d]; a fully masked row is exactly 0.
@@ -28,18 +33,20 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: n
     p = dropout.p if dropout.training else 0.0
     if p and type(dropout) is not nn.Dropout:
         return written_out(q, k, v, mask, dropout)[0]
-    if mask is not None and q.device.type != "cpu":  # their kernels with masks take equal numbers of heads
+    if (
+        grouped and mask is not None and q.device.type != "cpu"
+    ):  # their kernels with masks take equal numbers of heads
         k, v = repeat_heads(k, q.size(1)), repeat_heads(v, q.size(1))
-    grouped = k.size(1) != q.size(1)
+    groups = dict[str, Any](enable_gqa=True) if grouped and k.size(1) != q.size(1) else {}
     if mask is None:
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=p, enable_gqa=grouped)
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=p, **groups)
     # What the kernels give for a fully masked row depends on kernel and version: let it attend to
     # everything, and blank it afterwards.
     open_ = (mask if mask.dtype == torch.bool else mask != float("-inf")).any(dim=-1, keepdim=True)
     if q.device.type == "cpu" and readable(open_) and bool(open_.all()):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p, enable_gqa=grouped)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p, **groups)
     safe = mask | ~open_ if mask.dtype == torch.bool else mask.masked_fill(~open_, 0.0)
-    heads = F.scaled_dot_product_attention(q, k, v, attn_mask=safe, dropout_p=p, enable_gqa=grouped)
+    heads = F.scaled_dot_product_attention(q, k, v, attn_mask=safe, dropout_p=p, **groups)
     return heads.masked_fill(~open_, 0.0)
 
 

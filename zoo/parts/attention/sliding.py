@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from zoo.parts.attention.blocks import block_of, restricted
+from zoo.parts.attention.grouped import GroupedAttention
 from zoo.parts.attention.kernel import fused_heads, written_out
-from zoo.parts.attention.shown import ShownAttention
 
 LEAST_BLOCK = 64
 """Queries that are taken together, at the least: fewer would not be faster."""
 
 
-class SlidingAttention(ShownAttention):
+class SlidingAttention(GroupedAttention):
     """softmax(Q K^T / sqrt(d)) V over the keys j with |i - j| <= window; the query is at position i.
 
     Queries are taken in blocks, each with the keys that some query of it can see, so that time and memory
@@ -23,18 +23,26 @@ class SlidingAttention(ShownAttention):
     """
 
     def __init__(
-        self, d_model: int, num_heads: int, dropout: float = 0.0, bias: bool = True, window: int = 64
+        self,
+        d_model: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        window: int = 64,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        qk_norm: bool = False,
     ) -> None:
         """
         Args:
             window: how far to either side a query sees; the paper's w is twice that.
 
-        Other arguments as in `zoo.parts.attention.base.MultiHeadAttention`.
+        Other arguments as in `zoo.parts.attention.grouped.GroupedAttention`.
 
         Raises:
-            ValueError: H does not divide D, or window is less than 1.
+            ValueError: as there, or window is less than 1.
         """
-        super().__init__(d_model, num_heads, dropout, bias)
+        super().__init__(d_model, num_heads, dropout, bias, num_kv_heads, head_dim, qk_norm)
         if window < 1:
             raise ValueError(f"window={window}: expected at least 1.")
         self.window = window
@@ -54,7 +62,9 @@ class SlidingAttention(ShownAttention):
             near = self.near(start + offset, stop + offset, first, last, q.device)
             part = block_of(mask, queries, keys)
             part = part if near is None else restricted(part, near)
-            heads.append(fused_heads(q[:, :, queries], k[:, :, keys], v[:, :, keys], part, self.dropout))
+            heads.append(
+                fused_heads(q[:, :, queries], k[:, :, keys], v[:, :, keys], part, self.dropout, grouped=True)
+            )
         return torch.cat(heads, dim=2), None  # n x [B, H, <= step, d] -> [B, H, Tq, d]
 
     def attend_shown(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -24,15 +25,20 @@ class TokenwiseDecoding(Decoding):
 
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         """Arguments and result as in `Decoding`."""
+        none = start.new_empty(start.size(0), 0)
+        return torch.cat(
+            [none, *self.stream(stepper, start, max_len, eos, pad)], dim=1
+        )  # L x [B, 1] -> [B, L]
+
+    def stream(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Iterator[Tensor]:
+        """Yield the tokens of each step as soon as they are chosen: [B, 1]. Arguments as in `Decoding`."""
         token, ended = start, torch.zeros_like(start, dtype=torch.bool)
-        chosen = [start.new_empty(start.size(0), 0)]
         for _ in range(max_len):
             output = stepper.step(token)  # [B, V]
             token = self.choose(self.allowed(output, stepper.tokens[:, 1:], eos)).masked_fill(
                 ended, pad
             )  # [B]
-            chosen.append(token[:, None])
+            yield token[:, None]
             ended = ended | (token == eos)
             if bool(ended.all()):
-                break
-        return torch.cat(chosen, dim=1)  # L x [B, 1] -> [B, L]
+                return

@@ -50,12 +50,26 @@ VARIANTS = (
         "queries and keys rotated by their position; scores depend on distance",
         formula="(q R^t) . (k R^s), pair i rotated by t / base^(2i/d)",
         paper="Su et al. 2021 (RoFormer), section 3.2.2, arXiv:2104.09864",
-        options=(Option("base", float, 10000.0, "wavelengths run from 2 pi to base * 2 pi", minimum=1),),
+        options=(
+            Option("base", float, 10000.0, "wavelengths run from 2 pi to base * 2 pi", minimum=1),
+            Option("fraction", float, 1.0, "share of each head that is rotated", minimum=0, maximum=1),
+            Option(
+                "scaling",
+                str,
+                "none",
+                "how frequencies are lowered for longer texts",
+                choices=("none", "linear", "ntk", "yarn", "llama3"),
+            ),
+            Option("factor", float, 1.0, "how many times longer the texts are than in training", minimum=1),
+            Option(
+                "original", int, None, "longest text in training; max_len / factor if not given", minimum=1
+            ),
+        ),
         capabilities={
             "acts_on": "queries-keys",
             "cacheable": True,
             "head_multiple": 2,
-            "needs": ("num_heads",),
+            "needs": ("head_dim",),
         },
     ),
     Variant(
@@ -92,7 +106,7 @@ VARIANTS = (
             Option("clip", int, 16, "from which on all distances share a vector", minimum=1),
             Option("std", float, 0.02, "standard deviation of the initial vectors", minimum=0),
         ),
-        capabilities={"acts_on": "scores", "cacheable": True, "needs": ("num_heads",)},
+        capabilities={"acts_on": "scores", "cacheable": True, "needs": ("head_dim",)},
     ),
 )
 

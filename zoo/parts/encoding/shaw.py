@@ -17,18 +17,25 @@ class ShawPositions(Encoding):
     on translation, did as well as both. Shaw et al. 2018, section 3, arXiv:1803.02155.
     """
 
-    def __init__(self, d_model: int, max_len: int, num_heads: int, clip: int = 16, std: float = 0.02) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        max_len: int,
+        head_dim: int,
+        clip: int = 16,
+        std: float = 0.02,
+    ) -> None:
         """
         Args:
             d_model: width D.
             max_len: longest sequence.
-            num_heads: heads H; a vector is as wide as a head.
+            head_dim: width d of a head, and of a vector.
             clip: k, from which on all distances share a vector.
             std: standard deviation of the initial vectors.
         """
         super().__init__(max_len)
         self.clip = clip
-        self.table = nn.Parameter(torch.empty(2 * clip + 1, d_model // num_heads).normal_(std=std))
+        self.table = nn.Parameter(torch.empty(2 * clip + 1, head_dim).normal_(std=std))
 
     def positions(self, num_queries: int, num_keys: int, like: Tensor) -> Positions:
         """For the last `num_queries` of `num_keys` positions. Raises ValueError if num_keys > max_len."""

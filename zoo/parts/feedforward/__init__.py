@@ -7,6 +7,7 @@ DROPOUT = Option(
     "dropout", float, None, "probability after the activation; the model's if not given", minimum=0, maximum=1
 )
 BIAS = Option("bias", bool, False, "whether the three maps have biases; the paper's have none")
+TANH = Option("tanh", bool, False, "whether GELU is approximated by a hyperbolic tangent, as in GPT-2")
 SHAZEER = "Shazeer 2020, arXiv:2002.05202"
 
 VARIANTS = (
@@ -23,10 +24,10 @@ VARIANTS = (
         "feedforward",
         "gelu",
         "zoo.parts.feedforward.gelu:GeluFeedForward",
-        "two matrices with a (exact) GELU between",
+        "two matrices with a GELU between",
         formula="gelu(x W_1 + b_1) W_2 + b_2, gelu(x) = x Phi(x)",
         paper="Hendrycks and Gimpel 2016, arXiv:1606.08415",
-        options=(DROPOUT,),
+        options=(DROPOUT, TANH),
     ),
     Variant(
         "feedforward",
@@ -59,10 +60,10 @@ VARIANTS = (
         "feedforward",
         "geglu",
         "zoo.parts.feedforward.geglu:GegluFeedForward",
-        "three matrices, gated by an exact GELU",
+        "three matrices, gated by a GELU",
         formula="(gelu(x W) * (x V)) W_2, gelu(x) = x Phi(x)",
         paper=SHAZEER,
-        options=(DROPOUT, BIAS),
+        options=(DROPOUT, BIAS, TANH),
     ),
     Variant(
         "feedforward",

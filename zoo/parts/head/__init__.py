@@ -5,6 +5,10 @@ from zoo.core.registry import Option, Variant
 
 BIAS = Option("bias", bool, True, "whether there is one")
 
+SOFTCAP = Option(
+    "softcap", float, None, "c, where scores x become c tanh(x / c), as in Gemma 2", minimum=0.001
+)
+
 VARIANTS = (
     Variant(
         "head",
@@ -13,7 +17,7 @@ VARIANTS = (
         "one linear map; what cross-entropy takes",
         formula="x W^T + b",
         paper="Vaswani et al. 2017, section 3.4, arXiv:1706.03762",
-        options=(BIAS,),
+        options=(BIAS, SOFTCAP),
     ),
     Variant(
         "head",
@@ -21,7 +25,7 @@ VARIANTS = (
         "zoo.parts.head.log_softmax:LogSoftmaxHead",
         "a linear map and a log-softmax: log-probabilities, which the KL loss takes",
         formula="log softmax(x W^T + b)",
-        options=(BIAS,),
+        options=(BIAS, SOFTCAP),
         capabilities={"output": "log-probs"},
     ),
     Variant(
@@ -30,7 +34,7 @@ VARIANTS = (
         "zoo.parts.head.softmax:SoftmaxHead",
         "a linear map and a softmax: probabilities, which no loss accepts; a common mistake",
         formula="softmax(x W^T + b)",
-        options=(BIAS,),
+        options=(BIAS, SOFTCAP),
         capabilities={"output": "probs"},
     ),
 )

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import asdict
+from typing import Any
 
 import torch
 
 from zoo.core.errors import ZooError
 from zoo.core.files import reporting_os_errors
 from zoo.models.checkpoint import load_checkpoint, save_checkpoint
-from zoo.training.gradients import GradientNorms
+from zoo.training.log import Log
 from zoo.training.progress import Progress
+from zoo.training.record import EPOCHS, read_about
+from zoo.training.recorder import Recorder
 from zoo.training.trainer import Trainer
-from zoo.training.translation.log import Log
 from zoo.training.translation.run import BEST, LAST, TASK, Run
 from zoo.training.translation.state import load_state, remove_states, save_state
 from zoo.training.translation.work import TranslationWork
 from zoo.training.update import Step
 
-STEP_COLUMNS = ("step", "epoch", "loss", "lr", "tokens")
+STEP_COLUMNS = ("epoch", "tokens")
 EPOCH_COLUMNS = ("epoch", "step", "train_loss", "valid_loss", "valid_bleu", "seconds")
 SAVE_EVERY = 200
 """Steps from one saved state to the next; the end of an epoch is saved too."""
@@ -30,10 +33,13 @@ class Keeper:
     In a `with` statement, the logs are closed at its end.
     """
 
-    def __init__(self, run: Run, trainer: Trainer[TranslationWork]) -> None:
+    def __init__(
+        self, run: Run, trainer: Trainer[TranslationWork], board: bool = False, command: str = ""
+    ) -> None:
         """Takes up the run where it was last saved, if it was: the trainer then stands there, and the logs end there.
 
-        torch's random generators are set then, too.
+        torch's random generators are set then, too. With `board`, TensorBoard's event
+        files are written too. `command` is noted, unless the run has one.
 
         Raises:
             ZooError: what was saved is damaged, or from another kind of device.
@@ -42,14 +48,28 @@ class Keeper:
         if (run.folder / LAST).is_dir():
             trainer.progress = restored(run, trainer)
         progress = trainer.progress
-        self.norms = GradientNorms(trainer.model)
-        self.steps = Log(run.folder / "log.csv", (*STEP_COLUMNS, *self.norms.columns), progress.step)
-        self.epochs = Log(run.folder / "epochs.csv", EPOCH_COLUMNS, progress.epoch)
+        about: dict[str, Any] = {
+            "task": TASK,
+            "recipe": asdict(run.settings),
+            "seed": run.settings.seed,
+            "score_name": "BLEU",
+        }
+        if command := read_about(run.folder).get("command", command):
+            about["command"] = command
+        self.recorder = Recorder(
+            run.folder,
+            trainer.model,
+            run.blueprint,
+            about,
+            STEP_COLUMNS,
+            after=progress.step,
+            board=board,
+        )
+        self.epochs = Log(run.folder / EPOCHS, EPOCH_COLUMNS, progress.epoch)
 
     def on_step(self, progress: Progress, step: Step) -> None:
         """Log the step, and save now and then."""
-        norms = (float(f"{norm:.6g}") for norm in self.norms())
-        self.steps.add(progress.step, progress.epoch + 1, step.loss, step.lr, step.tokens, *norms)
+        self.recorder.step(progress.step, step.loss, step.lr, progress.epoch + 1, step.tokens)
         if progress.step % SAVE_EVERY == 0:
             self.save(progress)
 
@@ -66,7 +86,11 @@ class Keeper:
     def save(self, progress: Progress) -> None:
         """Save the step, so that the run can be taken up after it. Raises ZooError if it cannot be written."""
         folder = self.run.folder
-        self.steps.sync()
+        self.recorder.note(
+            seconds=round(progress.seconds, 1),
+            epochs=progress.epoch,
+            best={"epoch": progress.best_epoch, "bleu": progress.best},
+        )
         self.epochs.sync()
         with reporting_os_errors(f"The run cannot be saved in '{folder}'"):
             state = save_state(folder, self.trainer.updater.optimizer, self.trainer.device)
@@ -78,9 +102,9 @@ class Keeper:
     def __enter__(self) -> Keeper:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.steps.close()
+    def __exit__(self, *raised: Any) -> None:
         self.epochs.close()
+        self.recorder.__exit__(*raised)
 
 
 def restored(run: Run, trainer: Trainer[TranslationWork]) -> Progress:

@@ -5,7 +5,7 @@
     RUN/last/                  checkpoint of the last saved step; names the state and says how far it is
     RUN/state-<hash>.safetensors  optimizer and random numbers of that step
     RUN/best/                  checkpoint of the epoch with the highest BLEU on the validation text
-    RUN/log.csv, epochs.csv    a row a step, a row an epoch
+    RUN/record.json, log.csv, epochs.csv  the record of the training: `zoo.training.record`
 
 All is written atomically. A step is saved once last/zoo.json is in its place, and what an older one needs is removed
 only then: a process that dies at any point leaves a run that can be resumed.
@@ -149,7 +149,8 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
         raise ZooError(f"{path} is damaged or not a run. Restore it, or train again.") from error
     loaded = [Subwords.load(folder / name) for name in names]
     blueprint = Blueprint.from_json(index["blueprint"])
-    files = [choice.name for choice in blueprint.choices.values() if FILE_SPEC.match(choice.name)]
+    parts = dict.fromkeys(one.name for choice in blueprint.choices.values() for one in choice.layers)
+    files = [name for name in parts if FILE_SPEC.match(name)]
     if files and not allow_code:
         raise ZooError(
             f"The run in '{folder}' has a part from a file: {', '.join(files)}. Going on runs that code. If you trust "

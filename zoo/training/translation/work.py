@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from zoo.core.blueprint import Blueprint
-from zoo.models.builder import build_loss, build_schedule
+from zoo.models.builder import build_loss, build_optimizer, build_schedule
 from zoo.models.transformer import Transformer
 from zoo.training.tasks.base import PAD, Batch
 from zoo.training.trainer import Evaluation, Trainer
@@ -101,4 +101,6 @@ def make_trainer(
     loss = Loss(model, build_loss(blueprint), translator.device, settings.precision, settings.compile)
     work = TranslationWork(settings, data, translator, loss)
     schedule = build_schedule(blueprint, work.steps, settings.warmup)
-    return Trainer(work, Updater(loss, settings.recipe(), schedule, work.steps, settings.clip), threads)
+    recipe = settings.recipe()
+    optimizer = build_optimizer(blueprint, model, recipe)
+    return Trainer(work, Updater(loss, recipe, schedule, work.steps, settings.clip, optimizer), threads)

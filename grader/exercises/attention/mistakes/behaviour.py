@@ -72,16 +72,16 @@ def mask_changed_in_place(steps: Steps) -> list[Steps]:
     parts=CLASS,
 )
 def remembers_first_mask(steps: Steps) -> list[Steps]:
-    def kept(call: Call) -> Call:
+    def keep_first(call: Call) -> Call:
         first = call.memory.setdefault("mask", call.mask)
         return replace(call, mask=first)
 
-    def kept_if_given(call: Call) -> Call:
+    def keep_first_given(call: Call) -> Call:
         if call.mask is not None:
             call.memory.setdefault("mask", call.mask)
         return replace(call, mask=call.memory.get("mask"))
 
-    return [replace(steps, prepare=kept), replace(steps, prepare=kept_if_given)]
+    return [replace(steps, prepare=keep_first), replace(steps, prepare=keep_first_given)]
 
 
 @mistake(
@@ -91,7 +91,7 @@ def remembers_first_mask(steps: Steps) -> list[Steps]:
     parts=CLASS,
 )
 def remembers_keys(steps: Steps) -> list[Steps]:
-    def kept(call: Call) -> Call:
+    def keep_first(call: Call) -> Call:
         key, value = call.memory.setdefault("kv", (call.key, call.value))
         return replace(call, key=key, value=value)
 
@@ -100,7 +100,7 @@ def remembers_keys(steps: Steps) -> list[Steps]:
         call.memory["kv"] = torch.cat([key, call.key], 1).detach(), torch.cat([value, call.value], 1).detach()
         return replace(call, key=torch.cat([key, call.key], 1), value=torch.cat([value, call.value], 1))
 
-    return [replace(steps, prepare=kept), replace(steps, prepare=growing)]
+    return [replace(steps, prepare=keep_first), replace(steps, prepare=growing)]
 
 
 @mistake(

@@ -154,12 +154,12 @@ def _combined(combine: Callable[[Tensor], Tensor], steps: Steps) -> Steps:
 )
 def one_head_kept(steps: Steps) -> list[Steps]:
     def keep(index: int) -> Callable[[Tensor], Tensor]:
-        def kept(x: Tensor) -> Tensor:
+        def only_one(x: Tensor) -> Tensor:
             only = torch.zeros_like(x)
             only[:, index] = x[:, index]
             return only
 
-        return kept
+        return only_one
 
     def spread(index: int) -> Callable[[Tensor], Tensor]:
         return lambda x: x[:, index].unsqueeze(1).expand_as(x)

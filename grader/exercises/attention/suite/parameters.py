@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.api import Failed, Submission, SubmissionError, misfit
+from grader.api import Failed, Submission, SubmissionError, misfit, unrefused
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import CLASS
 from grader.exercises.attention.suite.questions import CHANGED, IDLE
@@ -24,7 +24,8 @@ def check_arguments(component: Submission) -> None:
                 named = NAMED["head-count-wrong-error"]
                 raise Failed(f"{given} got {error.type_name}: {error.message}", mistakes=[named]) from error
         else:
-            raise Failed(f"{given} got no error.", mistakes=[NAMED["head-count-unchecked"]])
+            failure = Failed(f"{given} got no error.", mistakes=[NAMED["head-count-unchecked"]])
+            raise unrefused(failure, "ValueError")
 
 
 def is_change(name: str) -> bool:

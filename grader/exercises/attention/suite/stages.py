@@ -112,7 +112,7 @@ def _structure(findings: Findings) -> Named | None:
     return None
 
 
-def _asked(findings: Findings, i: int) -> Question:
+def _question(findings: Findings, i: int) -> Question:
     ask = findings.scenarios[i].ask
     assert isinstance(ask, Asking)
     return ask.question
@@ -141,7 +141,7 @@ def _scaled(findings: Findings, component: str) -> Named | None:
         found = [_factor(findings, i, name) for i in here]
         factors = [one for one in found if one is not None]
         if len(factors) == len(found) >= FEW and any(abs(one - 1) > CLOSE for one in factors):
-            said = made_of(factors, [_sizes(_asked(findings, i)) for i in here])
+            said = made_of(factors, [_sizes(_question(findings, i)) for i in here])
             return Named(
                 "output-scaled-by-constant",
                 f"{where} right but for a factor: {said}.",
@@ -158,7 +158,7 @@ def _factor(findings: Findings, i: int, name: str) -> float | None:
     if "output" not in got:
         return None
     there = "out.bias" in dict(findings.right[i].free).get("biases", ())  # type: ignore[operator]
-    bias = _asked(findings, i).weights["out.bias"].float() * there  # added last
+    bias = _question(findings, i).weights["out.bias"].float() * there  # added last
     return (
         factor(right["output"] - bias, got["output"] - bias)
         if right["output"].shape == got["output"].shape
@@ -169,12 +169,12 @@ def _factor(findings: Findings, i: int, name: str) -> float | None:
 def _function(findings: Findings) -> Named | None:
     """A name for what is wrong with the function, from the pairs (output, weights) it gave."""
     for i in findings.wrong:
-        got, right, asked = findings.got[i].values, findings.right[i].values, _asked(findings, i)
+        got, right, asked = findings.got[i].values, findings.right[i].values, _question(findings, i)
         if "weights" not in got or "weights" not in right or got["weights"].shape != right["weights"].shape:
             continue
         if "weights" not in differing(findings.scenarios[i], findings.right[i], findings.got[i]):
             return _after_weights(right["output"], got["output"])
-        named = judged(_weights(findings.right[i], findings.got[i], asked, *asked.inputs[:2]))
+        named = name_weights(_weights(findings.right[i], findings.got[i], asked, *asked.inputs[:2]))
         if named is not None:
             return named
     return None
@@ -199,7 +199,7 @@ def _after_weights(right: Tensor, got: Tensor) -> Named:
     )
 
 
-def judged(shown: Weights) -> Named | None:
+def name_weights(shown: Weights) -> Named | None:
     """A name for what is wrong with weights."""
     got = shown.got
     if not bool(got.isfinite().all()):
@@ -318,12 +318,12 @@ def _class(findings: Findings) -> Named | None:
     for title in ("values that spell the weights", "values that spell the weights, masked"):
         i = stages[title]
         if i in findings.wrong and "weights" in findings.got[i].values:
-            asked = _asked(findings, i)
+            asked = _question(findings, i)
             there = dict(findings.right[i].free).get("biases", ())
             weights = {n: w for n, w in asked.weights.items() if n.endswith("weight") or n in there}  # type: ignore[operator]
             call = Call(*asked.inputs, None, asked.heads, weights)
             q, k = (REFERENCE.split(call, role, REFERENCE.project(call, role)) for role in ("q", "k"))
-            named = judged(_weights(findings.right[i], findings.got[i], asked, q, k))
+            named = name_weights(_weights(findings.right[i], findings.got[i], asked, q, k))
             if named is not None:
                 return named
     return None

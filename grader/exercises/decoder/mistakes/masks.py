@@ -97,10 +97,10 @@ def _turned(steps: Steps, *turns: Turn) -> list[Steps]:
     def on(turn: Turn, mask: Mask) -> Mask:
         return None if mask is None else turn(mask)
 
-    def made(turn: Turn, own: bool) -> Steps:
+    def with_masks(turn: Turn, own: bool) -> Steps:
         return _masks(steps, lambda target, cross: (on(turn, target) if own else target, on(turn, cross)))
 
-    return [made(turn, own) for own in (False, True) for turn in turns]
+    return [with_masks(turn, own) for own in (False, True) for turn in turns]
 
 
 @mistake(

@@ -124,10 +124,10 @@ def _turned(steps: Steps, *turns: Callable[[Tensor], Tensor]) -> list[Steps]:
     def on(turn: Callable[[Tensor], Tensor], mask: Mask) -> Mask:
         return None if mask is None else turn(mask)
 
-    def made(turn: Callable[[Tensor], Tensor], own: bool) -> Steps:
+    def with_masks(turn: Callable[[Tensor], Tensor], own: bool) -> Steps:
         return _masks(steps, lambda _i, src, tgt: (on(turn, src), on(turn, tgt) if own else tgt))
 
-    return [made(turn, own) for own in (False, True) for turn in turns]
+    return [with_masks(turn, own) for own in (False, True) for turn in turns]
 
 
 @mistake(

@@ -15,23 +15,23 @@ NUMBERS = masks.every(DECODER, masks.of_numbers)
 MIXED: masks.Forms = {"src_mask": masks.padding, "tgt_mask": masks.of_numbers}
 
 
-def _of_a_place(one: single.Maker, norm: str, asked: Callable[..., single.Ask]) -> list[Scenario]:
+def _of_a_place(one: single.Maker, norm: str, ask_for: Callable[..., single.Ask]) -> list[Scenario]:
     """`asked` makes the script, given what is added to the seed."""
 
     def title(text: str) -> str:
         return f'norm="{norm}", memory as long as x{text}'
 
     alone = [
-        one(title(f", {name} alone"), "masks", asked(3 + i, forms={name: masks.separate}))
+        one(title(f", {name} alone"), "masks", ask_for(3 + i, forms={name: masks.separate}))
         for i, name in enumerate(("src_mask", "tgt_mask"))
     ]
     return [
-        one(title(""), "memory", asked(1)),
-        one(title(", two masks"), "masks", asked(2, forms=BOTH)),
+        one(title(""), "memory", ask_for(1)),
+        one(title(", two masks"), "masks", ask_for(2, forms=BOTH)),
         *alone,
-        one(title(", two additive masks"), "masks", asked(5, forms=NUMBERS)),
-        one(title(", a bool mask and an additive one"), "masks", asked(6, forms=MIXED)),
-        one(title(", the gradient"), "gradients", asked(7, backward=True, forms=BOTH)),
+        one(title(", two additive masks"), "masks", ask_for(5, forms=NUMBERS)),
+        one(title(", a bool mask and an additive one"), "masks", ask_for(6, forms=MIXED)),
+        one(title(", the gradient"), "gradients", ask_for(7, backward=True, forms=BOTH)),
     ]
 
 
@@ -40,10 +40,10 @@ def layer_scenarios(seed: int) -> list[Scenario]:
     found = []
     for i, norm in enumerate(single.PLACES):
 
-        def asked(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
+        def ask_for(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
             return single.numbers(DECODER, start + offset, EQUAL, Way(norm), **extra)
 
-        found += _of_a_place(single.Maker(DECODER, DECODER.layer), norm, asked)
+        found += _of_a_place(single.Maker(DECODER, DECODER.layer), norm, ask_for)
     return found
 
 
@@ -52,8 +52,8 @@ def stack_scenarios(seed: int) -> list[Scenario]:
     found = []
     for i, norm in enumerate(single.PLACES):
 
-        def asked(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
+        def ask_for(offset: int, norm: str = norm, start: int = seed + 100 * i, **extra: Any) -> single.Ask:
             return stacks.numbers(DECODER, start + offset, 3, EQUAL, Way(norm), **extra)
 
-        found += _of_a_place(single.Maker(DECODER, DECODER.stack), norm, asked)
+        found += _of_a_place(single.Maker(DECODER, DECODER.stack), norm, ask_for)
     return found

@@ -31,10 +31,10 @@ def beam_is_greedy(steps: Steps) -> Steps:
 )
 def beam_width(steps: Steps) -> list[Steps]:
     def prune(by: int) -> Steps:
-        def kept(request: Request, hypotheses: Beam, count: int) -> Beam:
+        def keep(request: Request, hypotheses: Beam, count: int) -> Beam:
             return steps.prune(request, hypotheses, max(1, count + by))
 
-        return replace(steps, prune=kept)
+        return replace(steps, prune=keep)
 
     return [prune(-1), prune(1)]
 

@@ -152,11 +152,11 @@ def _lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids = USUAL
 
 
 def _many(seed: int, count: int) -> Made:
-    def made() -> tuple[Weights, Tensor]:
+    def make() -> tuple[Weights, Tensor]:
         draws = Draws(seed)
         return clear(draws, USUAL), sentences(draws, USUAL, count, 3)
 
-    return made
+    return make
 
 
 def _greedy(seed: int) -> list[Scenario]:
@@ -236,17 +236,17 @@ def _other_ids(name: str, made: Callable[[int, Ids], Made], *sizes: Any) -> list
     ]
 
 
-def _told(seed: int, search: Search) -> Made:
+def _telling(seed: int, search: Search) -> Made:
     return lambda: telling(seed, search)
 
 
 def _beam(seed: int) -> list[Scenario]:
     plain = _lengths(seed + 2, (2, 6, 4), 9)
-    two, wide = _told(seed + 20, Search(2, 6, 0.0)), _told(seed + 21, Search(4, 6, 0.0))
-    usual = _told(seed + 22, Search(3, 6, 0.6))
-    strong = _told(seed + 23, Search(4, 7, 2.0, count=5))
+    two, wide = _telling(seed + 20, Search(2, 6, 0.0)), _telling(seed + 21, Search(4, 6, 0.0))
+    usual = _telling(seed + 22, Search(3, 6, 0.6))
+    strong = _telling(seed + 23, Search(4, 7, 2.0, count=5))
     even, mild = (lambda: balanced(seed + 25, 2.0)), (lambda: balanced(seed + 29, 0.6))
-    short = _told(seed + 24, Search(3, 3, 1.0))
+    short = _telling(seed + 24, Search(3, 3, 1.0))
     asked = {
         ("beam=1", "one"): _ask(BEAM, plain, 1, 9),
         ("beam=1 and length_penalty=0", "one"): _ask(BEAM, plain, 1, 9, 0.0),
@@ -273,7 +273,7 @@ def _beam(seed: int) -> list[Scenario]:
             _ask(BEAM, lambda: lasting(seed + 30, 32, 36, Search(2, 36, 0.6)), 2, 36),
             traits=frozenset({"a long sequence"}),
         ),
-        *_other_ids(BEAM, lambda n, ids: _told(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
+        *_other_ids(BEAM, lambda n, ids: _telling(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
         Scenario("the model afterwards", BEAM, "model", _watched(BEAM, usual, 3, 6)),
         Scenario(
             "a model in float64",

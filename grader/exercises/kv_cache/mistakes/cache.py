@@ -71,13 +71,13 @@ def cache_window(steps: Steps) -> list[Steps]:
     source="yflyzhang/AnnotatedTransformer#1",
 )
 def keys_and_values_confused(steps: Steps) -> list[Steps]:
-    def kept(first: int, second: int) -> Steps:
+    def store(first: int, second: int) -> Steps:
         return replace(
             steps,
             store=lambda _call, _cache, _new, everything: (everything[first], everything[second]),
         )
 
-    return [kept(0, 0), kept(1, 1), kept(1, 0)]
+    return [store(0, 0), store(1, 1), store(1, 0)]
 
 
 @mistake(

@@ -71,7 +71,7 @@ def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape
         stepper, _ = ready(client, draws, width, heads)
-        found = stepper.call([client.given(draws.normal(batch, length, width))], method="growth").value
+        found = stepper.call([client.cast(draws.normal(batch, length, width))], method="growth").value
         return {"room in the cache for all positions": str(found)}
 
     return ask
@@ -89,8 +89,8 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
         stepper, projections = ready(client, draws, width, heads)
         history, x = draws.normal(batch, length - 1, width), draws.normal(batch, 1, width)
         history[..., : width // 2] = 0.0
-        outcome = stepper.call(client.given((history, x)), grad=(1,), method="last")
-        cotangent = client.given(draws.normal(batch, 1, width))
+        outcome = stepper.call(client.cast((history, x)), grad=(1,), method="last")
+        cotangent = client.cast(draws.normal(batch, 1, width))
         if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
             return {"result": "no output of one step"}
         if outcome.handle is None:

@@ -244,7 +244,7 @@ def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Give
             )
             facts["query, key and value of self_attention"] = "the same" if same else "different"
         if name == "cross_attention":
-            memory = client.given(given["memory"])
+            memory = client.cast(given["memory"])
             whole = all(_equal(c.get(one), memory) for c in calls for one in ("key", "value"))
             facts["key and value of cross_attention"] = "memory, as it came" if whole else "something else"
     return facts
@@ -264,7 +264,7 @@ def heard_by_layers(
         for mask in kind.masks.values():
             facts[f"{mask} of {name}"] = _which(client, [c.get(mask) for c in calls], given)
         if kind.memory:
-            memory = client.given(given["memory"])
+            memory = client.cast(given["memory"])
             whole = all(_equal(c.get("memory"), memory) for c in calls)
             facts[f"memory of {name}"] = "as it came" if whole else "something else"
     return facts
@@ -272,7 +272,7 @@ def heard_by_layers(
 
 def _which(client: Client, masks: Sequence[Tensor | None], given: Given) -> str:
     """Which of forward's masks a part was called with, bit by bit."""
-    own = {name: client.given(mask) for name, mask in given.items() if name.endswith("mask")}
+    own = {name: client.cast(mask) for name, mask in given.items() if name.endswith("mask")}
 
     def name_of(mask: Tensor | None) -> str:
         if mask is None:

@@ -111,7 +111,7 @@ def fresh_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
 def judges_facts(client: Client, parameters: Mapping[str, ParameterInfo], weights: Weights) -> dict[str, str]:
     """What a learner's class has of the parts that were handed in, which by now have these weights."""
     judges = {name: p.value for name, p in parameters.items() if "judge_" in name}
-    given = [client.given(value) for named in weights.values() for value in named.values()]
+    given = [client.cast(value) for named in weights.values() for value in named.values()]
     kept = sum(any(torch.equal(value, one) for one in given) for value in judges.values())
     return {
         "parameters of the parts": ", ".join(sorted(n.partition("judge_")[2] for n in judges)) or "none",
@@ -183,7 +183,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     """Of one placement; each test looks at both."""
     kind, way = one.kind, Way(norm)
 
-    def asked(offset: int, size: Size = PLAIN, **extra: Any) -> Ask:
+    def ask_for(offset: int, size: Size = PLAIN, **extra: Any) -> Ask:
         return numbers(kind, seed + offset, size, extra.pop("way", way), **extra)
 
     def title(text: str) -> str:
@@ -191,24 +191,24 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
 
     long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
     found = [
-        one(title(PLAIN.title), norm, asked(1)),
-        one(title(Size(3, 4, 7, 6).title), norm, asked(2, Size(3, 4, 7, 6)), "an odd size"),
-        one(title(Size(1, 1, 6, 1).title), norm, asked(3, Size(1, 1, 6, 1)), *LONE),
-        one(title("rows that hardly vary"), "eps", asked(4, scale=3e-3)),
-        one(title("a long sequence"), norm, asked(5, long), "a long sequence"),
-        one(title("many sentences"), norm, asked(6, Size(long.length, 3, 6, 2)), "many sentences"),
+        one(title(PLAIN.title), norm, ask_for(1)),
+        one(title(Size(3, 4, 7, 6).title), norm, ask_for(2, Size(3, 4, 7, 6)), "an odd size"),
+        one(title(Size(1, 1, 6, 1).title), norm, ask_for(3, Size(1, 1, 6, 1)), *LONE),
+        one(title("rows that hardly vary"), "eps", ask_for(4, scale=3e-3)),
+        one(title("a long sequence"), norm, ask_for(5, long), "a long sequence"),
+        one(title("many sentences"), norm, ask_for(6, Size(long.length, 3, 6, 2)), "many sentences"),
     ]
     for i, (text, form, *traits) in enumerate(FORMS, start=10):
-        found.append(one(title(text), "masks", asked(i, forms=masks.every(kind, form)), *traits))
+        found.append(one(title(text), "masks", ask_for(i, forms=masks.every(kind, form)), *traits))
     if kind.memory:
         for i, name in enumerate(("src_mask", "tgt_mask"), start=16):
-            found.append(one(title(f"{name} alone"), "masks", asked(i, forms={name: masks.separate})))
+            found.append(one(title(f"{name} alone"), "masks", ask_for(i, forms={name: masks.separate})))
     found += [
-        one(title("masks of None"), "masks", asked(20, spare=False)),
+        one(title("masks of None"), "masks", ask_for(20, spare=False)),
         one(
             title("the gradient"),
             "gradients",
-            asked(21, Size(2, 3, 6, 4), backward=True),
+            ask_for(21, Size(2, 3, 6, 4), backward=True),
             "the backward pass",
         ),
         one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
@@ -222,6 +222,6 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
     ]
     for dtype in (torch.float64, torch.bfloat16):
         text = f"{str(dtype).removeprefix('torch.')} inputs"
-        ask = asked(25, Size(2, 3, 8), forms=masks.every(kind, masks.padding))
+        ask = ask_for(25, Size(2, 3, 8), forms=masks.every(kind, masks.padding))
         found.append(one(title(text), "dtypes", ask, text, dtype=dtype))
     return found

@@ -20,7 +20,7 @@ def reduced(steps: Steps, *ways: Reduce) -> list[Steps]:
     return [replace(steps, reduce=way) for way in ways]
 
 
-def kept(steps: Steps, *ways: Callable[[Call], Tensor]) -> list[Steps]:
+def counting(steps: Steps, *ways: Callable[[Call], Tensor]) -> list[Steps]:
     """Other places count."""
     return [replace(steps, keep=way) for way in ways]
 
@@ -34,7 +34,7 @@ def kept(steps: Steps, *ways: Callable[[Call], Tensor]) -> list[Steps]:
     source="lukas-blecher/LaTeX-OCR#305, huggingface/transformers#2759",
 )
 def pad_counted(steps: Steps) -> list[Steps]:
-    return kept(
+    return counting(
         steps,
         lambda call: torch.ones_like(call.target, dtype=torch.bool),
         lambda call: call.target != -100,
@@ -49,7 +49,7 @@ def pad_counted(steps: Steps) -> list[Steps]:
     source="hyunwoongko/transformer#11",
 )
 def pad_argument_ignored(steps: Steps) -> list[Steps]:
-    return kept(steps, lambda call: call.target != 0)
+    return counting(steps, lambda call: call.target != 0)
 
 
 @mistake(
@@ -60,7 +60,7 @@ def pad_argument_ignored(steps: Steps) -> list[Steps]:
     hint="Which targets are ignored? Only one id.",
 )
 def real_tokens_left_out(steps: Steps) -> list[Steps]:
-    return kept(
+    return counting(
         steps,
         lambda call: (call.target != call.pad) & (call.target != 2),
         lambda call: (call.target != call.pad) & (call.target != 1),
@@ -76,7 +76,7 @@ def real_tokens_left_out(steps: Steps) -> list[Steps]:
     hint="Is it == or != ?",
 )
 def only_pad_counted(steps: Steps) -> list[Steps]:
-    return kept(steps, lambda call: call.target == call.pad)
+    return counting(steps, lambda call: call.target == call.pad)
 
 
 @mistake(

@@ -134,13 +134,13 @@ def _large(seed: int, smoothing: float) -> Ask:
 
 def _gradients(seed: int) -> list[Scenario]:
     def ask(ids: Sequence[Sequence[int]], smoothing: float) -> Ask:
-        def asked(client: Client) -> Answer:
+        def call_backward(client: Client) -> Answer:
             target = torch.tensor(ids)
             logits = Draws(seed + 70).normal(*target.shape, 9) * 1.5
             given: dict[str, Any] = {"grad": (0,), "cotangent": torch.tensor(20.0), "smoothing": smoothing}
             return client.call(client.function(LOSS), logits, target, **given)
 
-        return asked
+        return call_backward
 
     backward = frozenset({"the backward pass"})
     return [

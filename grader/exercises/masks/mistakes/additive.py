@@ -13,7 +13,7 @@ from grader.exercises.masks.mistakes.collection import ADDITIVE, in_additive, mi
 from grader.exercises.masks.reference import Steps
 
 
-def made(steps: Steps, make: Callable[[Tensor, torch.dtype], Tensor]) -> Steps:
+def with_additive(steps: Steps, make: Callable[[Tensor, torch.dtype], Tensor]) -> Steps:
     """An additive mask made in another way."""
     return replace(steps, additive=make)
 
@@ -47,7 +47,11 @@ def additive_inverted(steps: Steps) -> Steps:
     source="pytorch/pytorch#29546",
 )
 def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
-    return [made(steps, filled(1.0, 0.0)), made(steps, filled(0.0, 1.0)), made(steps, filled(0.0, -1.0))]
+    return [
+        with_additive(steps, filled(1.0, 0.0)),
+        with_additive(steps, filled(0.0, 1.0)),
+        with_additive(steps, filled(0.0, -1.0)),
+    ]
 
 
 @mistake(
@@ -60,7 +64,7 @@ def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
 )
 def additive_large_negative(steps: Steps) -> list[Steps]:
     lows: tuple[float | None, ...] = (-1e9, None, -1e4, -1e10, -1e20, -1e30, -1e5, -1e6, -1e3, -100.0)
-    return [made(steps, filled(0.0, low)) for low in lows]
+    return [with_additive(steps, filled(0.0, low)) for low in lows]
 
 
 @mistake(
@@ -73,7 +77,7 @@ def additive_large_negative(steps: Steps) -> list[Steps]:
 )
 def additive_tiny_number(steps: Steps) -> list[Steps]:
     """All of them are 0 up to rounding, and so is a mask that is nothing but zeros."""
-    return [made(steps, filled(0.0, low)) for low in (1e-9, -1e-9, 0.0)]
+    return [with_additive(steps, filled(0.0, low)) for low in (1e-9, -1e-9, 0.0)]
 
 
 @mistake(
@@ -83,7 +87,7 @@ def additive_tiny_number(steps: Steps) -> list[Steps]:
     hint="Look at the sign.",
 )
 def additive_plus_infinity(steps: Steps) -> Steps:
-    return made(steps, filled(0.0, math.inf))
+    return with_additive(steps, filled(0.0, math.inf))
 
 
 @mistake(
@@ -93,7 +97,7 @@ def additive_plus_infinity(steps: Steps) -> Steps:
     hint="Which number, when added, changes nothing?",
 )
 def additive_one_for_allowed(steps: Steps) -> Steps:
-    return made(steps, filled(1.0, -math.inf))
+    return with_additive(steps, filled(1.0, -math.inf))
 
 
 @mistake(
@@ -105,8 +109,8 @@ def additive_one_for_allowed(steps: Steps) -> Steps:
 )
 def additive_nan(steps: Steps) -> list[Steps]:
     return [
-        made(steps, lambda mask, dtype: (~mask).to(dtype) * -math.inf),
-        made(steps, lambda mask, dtype: mask.to(dtype) * -math.inf),
+        with_additive(steps, lambda mask, dtype: (~mask).to(dtype) * -math.inf),
+        with_additive(steps, lambda mask, dtype: mask.to(dtype) * -math.inf),
     ]
 
 

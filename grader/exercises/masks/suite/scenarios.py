@@ -53,7 +53,7 @@ def described(answer: Mapping[str, Tensor | str]) -> Answer:
     return {**answer, **facts}
 
 
-def _asked(name: str, *args: Any, **kwargs: Any) -> Ask:
+def _calling(name: str, *args: Any, **kwargs: Any) -> Ask:
     return lambda client: described(client.call(client.function(name), *args, **kwargs))
 
 
@@ -79,26 +79,26 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
     }
     anywhere = {"PAD anywhere": ANYWHERE, "as many sentences as tokens": SQUARE, "ids drawn at random": drawn}
     other = {
-        "pad=7": _asked(name, torch.tensor(SEVENS), pad=7),
-        "pad=7, all by keyword": _asked(name, tokens=torch.tensor(SEVENS), pad=7),
-        "pad=1": _asked(name, torch.tensor(AT_THE_END), pad=1),
-        "large ids": _asked(name, torch.tensor(LARGE), pad=4097),
-        "large ids, PAD is 0": _asked(name, torch.tensor(LARGE)),
+        "pad=7": _calling(name, torch.tensor(SEVENS), pad=7),
+        "pad=7, all by keyword": _calling(name, tokens=torch.tensor(SEVENS), pad=7),
+        "pad=1": _calling(name, torch.tensor(AT_THE_END), pad=1),
+        "large ids": _calling(name, torch.tensor(LARGE), pad=4097),
+        "large ids, PAD is 0": _calling(name, torch.tensor(LARGE)),
     }
     return [
         *(
-            Scenario(title, name, "plain", _asked(name, torch.tensor(ids)), traits=frozenset(traits))
+            Scenario(title, name, "plain", _calling(name, torch.tensor(ids)), traits=frozenset(traits))
             for title, (ids, traits) in plain.items()
         ),
         *(
-            Scenario(title, name, "anywhere", _asked(name, torch.as_tensor(ids)))
+            Scenario(title, name, "anywhere", _calling(name, torch.as_tensor(ids)))
             for title, ids in anywhere.items()
         ),
         Scenario(
-            "a long sequence", name, "anywhere", _asked(name, long), traits=frozenset({"a long sequence"})
+            "a long sequence", name, "anywhere", _calling(name, long), traits=frozenset({"a long sequence"})
         ),
         Scenario(
-            "many sentences", name, "anywhere", _asked(name, many), traits=frozenset({"many sentences"})
+            "many sentences", name, "anywhere", _calling(name, many), traits=frozenset({"many sentences"})
         ),
         *(Scenario(title, name, "pad", ask) for title, ask in other.items()),
     ]
@@ -117,7 +117,7 @@ def _on_the_device(client: Client) -> Answer:
 
 def _causal(seed: int) -> list[Scenario]:
     made = [
-        Scenario(f"size {size}", CAUSAL, "plain", _asked(CAUSAL, size), traits=frozenset(traits))
+        Scenario(f"size {size}", CAUSAL, "plain", _calling(CAUSAL, size), traits=frozenset(traits))
         for size, traits in (
             (4, ()),
             (7, ("an odd size",)),
@@ -128,7 +128,7 @@ def _causal(seed: int) -> list[Scenario]:
     ]
     return [
         *made,
-        Scenario("size=3, device='cpu'", CAUSAL, "device", _asked(CAUSAL, size=3, device="cpu")),
+        Scenario("size=3, device='cpu'", CAUSAL, "device", _calling(CAUSAL, size=3, device="cpu")),
         Scenario("a device of another name", CAUSAL, "device", _on_the_device),
     ]
 
@@ -145,11 +145,11 @@ def _additive(seed: int) -> list[Scenario]:
         "a mask for many sentences and keys": Draws(seed + 51).mask(draws.length(), 1, 1, 66),
         "nothing is masked": torch.ones(1, 1, 3, 3, dtype=torch.bool),
     }
-    plain = [Scenario(title, ADDITIVE, "plain", _asked(ADDITIVE, mask)) for title, mask in masks.items()]
+    plain = [Scenario(title, ADDITIVE, "plain", _calling(ADDITIVE, mask)) for title, mask in masks.items()]
     mask = draws.mask(2, 1, 3, 4)
     dtypes = {
-        torch.float64: _asked(ADDITIVE, mask, dtype=torch.float64),
-        torch.bfloat16: _asked(ADDITIVE, mask=mask, dtype=torch.bfloat16),
+        torch.float64: _calling(ADDITIVE, mask, dtype=torch.float64),
+        torch.bfloat16: _calling(ADDITIVE, mask=mask, dtype=torch.bfloat16),
     }
     return [
         *plain,

@@ -65,13 +65,13 @@ def bias_missing(steps: Steps) -> Steps:
 )
 def affine_scalar(steps: Steps) -> list[Steps]:
     def narrow(*names: str) -> Steps:
-        def made(d_model: int) -> Mapping[str, nn.Parameter]:
+        def make(d_model: int) -> Mapping[str, nn.Parameter]:
             return {
                 n: nn.Parameter(p.detach()[:1].clone()) if n in names else p
                 for n, p in steps.parameters(d_model).items()
             }
 
-        return replace(steps, parameters=made)
+        return replace(steps, parameters=make)
 
     return [narrow("gain", "shift"), narrow("gain"), narrow("shift")]
 
@@ -84,16 +84,16 @@ def affine_scalar(steps: Steps) -> list[Steps]:
     parts=NORM,
 )
 def affine_frozen(steps: Steps) -> Steps:
-    def made(d_model: int) -> Mapping[str, nn.Parameter]:
+    def make(d_model: int) -> Mapping[str, nn.Parameter]:
         return {
             n: nn.Parameter(p.detach(), requires_grad=False) for n, p in steps.parameters(d_model).items()
         }
 
-    return replace(steps, parameters=made)
+    return replace(steps, parameters=make)
 
 
 def _starting(steps: Steps, gain: float | None, shift: float | None) -> Steps:
-    def made(d_model: int) -> Mapping[str, nn.Parameter]:
+    def make(d_model: int) -> Mapping[str, nn.Parameter]:
         start = {"gain": gain, "shift": shift}
         generator = torch.Generator().manual_seed(d_model)
         for name, p in (found := dict(steps.parameters(d_model))).items():
@@ -102,7 +102,7 @@ def _starting(steps: Steps, gain: float | None, shift: float | None) -> Steps:
             found[name] = nn.Parameter(drawn)
         return found
 
-    return replace(steps, parameters=made)
+    return replace(steps, parameters=make)
 
 
 @mistake(

@@ -206,7 +206,7 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
 
 def _outcome(client: Client, instance: Instance, x: Tensor) -> Answer:
     """What comes out is of no interest, only that something does."""
-    outcome = instance.call([client.given(x)])
+    outcome = instance.call([client.cast(x)])
     instance.release(outcome)
     given = describe_outcome(outcome).get("output")
     return {"result": f"a tensor of shape {list(given.shape)}" if isinstance(given, Tensor) else "no tensor"}

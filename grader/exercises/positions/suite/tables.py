@@ -80,18 +80,18 @@ def load(client: Client, instance: Instance, table: Tensor) -> dict[str, str]:
     parameters = own_parameters(instance.parameters())
     total = sum(info.value.numel() for info in parameters.values())
     trained = sum(info.value.numel() for info in parameters.values() if info.requires_grad)
-    instance.load(filled(client.given(table), parameters))
+    instance.load(filled(client.cast(table), parameters))
     return {"parameters": str(total), "trained numbers": str(trained)}
 
 
 def gradients(client: Client, instance: Instance, x: Tensor, cotangent: Tensor, table: Tensor) -> Answer:
     """Gradients of x and of the table, in the table's shape."""
-    outcome = instance.call([client.given(x)], grad=(0,))
+    outcome = instance.call([client.cast(x)], grad=(0,))
     output = outcome.value
     if not isinstance(output, Tensor) or output.shape != x.shape or outcome.handle is None:
         instance.release(outcome)
         return {"gradients": "none"}
-    arrived = instance.backward(outcome, [client.given(cotangent).to(output.dtype)])
+    arrived = instance.backward(outcome, [client.cast(cotangent).to(output.dtype)])
     reached = arrived.inputs.get(0)
     answer: dict[str, Tensor | str] = {
         "gradient of x": torch.zeros_like(output) if reached is None else reached

@@ -133,10 +133,10 @@ def rate_not_a_float(steps: Steps) -> list[Steps]:
         str,
     )
 
-    def given(form: Callable[[float], Any]) -> Steps:
+    def returning(form: Callable[[float], Any]) -> Steps:
         return replace(steps, rate=lambda step, d, w: form(steps.rate(step, d, w)))
 
-    return [given(form) for form in forms]
+    return [returning(form) for form in forms]
 
 
 MISTAKES = tuple(mistake.mistakes)

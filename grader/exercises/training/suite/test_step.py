@@ -8,7 +8,7 @@ from grader.api import Submission
 from grader.exercises.training.suite.scenarios import STEP, grading
 
 
-def given(name: str) -> bool:
+def is_input(name: str) -> bool:
     return name in ("source that the model was given", "decoder input")
 
 
@@ -26,7 +26,7 @@ def parameters(name: str) -> bool:
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: model(src, shift_right(tgt))")
 def test_step_input(component: Submission, seed: int) -> None:
-    grading(component, seed).check(STEP, "step", only=given)
+    grading(component, seed).check(STEP, "step", only=is_input)
 
 
 @pytest.mark.grade(category="numerics", points=2, title="train_step: the loss of this batch, a float")

@@ -191,9 +191,9 @@ class Put:
     def gradients(self, client: Client) -> Answer:
         """Of forward: in the projection, and in both tables."""
         draws, model, source, target = self.begin(client)
-        outcome = model.call(client.given((source, target)))
+        outcome = model.call(client.cast((source, target)))
         cotangent = draws.normal(*target.shape, self.size.tgt_vocab)
-        cotangent = client.given(cotangent.masked_fill((target == self.size.pad)[:, :, None], 0.0))
+        cotangent = client.cast(cotangent.masked_fill((target == self.size.pad)[:, :, None], 0.0))
         if not isinstance(outcome.value, Tensor) or outcome.value.shape != cotangent.shape:
             return {"result": "no logits"}
         if outcome.handle is None:
@@ -225,7 +225,7 @@ class Put:
         """What belongs to the model. A bias of the projection is free, and not counted."""
         _, model, _, _ = self.begin(client)
         everything, given = model.parameters(), drawn(Draws(self.seed), self.size)
-        loaded = [client.given(value) for weights in given.values() for value in weights.values()]
+        loaded = [client.cast(value) for weights in given.values() for value in weights.values()]
         changed = sorted(
             n.rpartition("judge_")[2]
             for n, info in everything.items()

@@ -31,7 +31,8 @@ def marked(variant: Variant) -> object:
 def test_every_property_of_a_variant_holds_or_does_not_apply(variant: Variant) -> None:
     findings = check(part_of(get_registry(), variant.axis, variant.name))
     assert [one for one in findings if one.status == FAILS] == []
-    assert sum(one.status == HOLDS for one in findings) > len(findings) / 2
+    images = variant.axis == "assembly" and variant.capabilities["reads"] == "images"  # others are for tokens
+    assert images or sum(one.status == HOLDS for one in findings) > len(findings) / 2
     assert all(one.reason.endswith(".") for one in findings if one.status == OPEN)
 
 

@@ -30,6 +30,7 @@ PLAIN = {
     "assembly": "def __init__(self, parts): ...\n    def forward(self, tokens): ...",
     "loss": "def __init__(self, pad): ...\n    def forward(self, output, labels): ...",
     "schedule": "def __init__(self, steps, warmup): ...\n    def __call__(self, step): ...",
+    "optimizer": "def __init__(self, params, lr): ...\n    def step(self): ...",
     "decoding": "def __call__(self, stepper, start, max_len, eos, pad): ...",
 }
 

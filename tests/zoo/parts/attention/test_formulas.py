@@ -106,8 +106,25 @@ def differential(q: Tensor, k: Tensor, v: Tensor, keep: Tensor, state: State) ->
     return (1 - 0.8) * heads / root * state["head_norm.weight"]
 
 
+def sinks(q: Tensor, k: Tensor, v: Tensor, keep: Tensor, state: State) -> Tensor:
+    def head(h: int, i: int) -> Tensor:
+        seen = keep[h, i].nonzero()[:, 0].tolist()
+        powers = [(q[h, i] @ k[h, j] / math.sqrt(q.size(-1))).exp() for j in seen]
+        total = sum(powers) + state["sink"][h].exp()
+        return sum(p * v[h, j] for p, j in zip(powers, seen, strict=True)) / total  # type: ignore[return-value]
+
+    return closed_is_zero(head, keep, v.size(-1))
+
+
+def softcap(q: Tensor, k: Tensor, v: Tensor, keep: Tensor, state: State) -> Tensor:
+    d = q.size(-1)
+    return by_scores(lambda h, i, j: 50 * torch.tanh(q[h, i] @ k[h, j] / math.sqrt(d) / 50), v, keep)
+
+
 FORMULAS: dict[str, Formula] = {
-    **dict.fromkeys(("eager", "einsum", "loop", "fused", "torch", "chunked", "flex", "gqa", "mqa"), product),
+    **dict.fromkeys(
+        ("eager", "einsum", "loop", "fused", "torch", "chunked", "flex", "gqa", "mqa", "gated"), product
+    ),
     "sliding": sliding,
     "filled": filled,
     "qknorm": qknorm,
@@ -115,6 +132,8 @@ FORMULAS: dict[str, Formula] = {
     "linear": linear,
     "talking": talking,
     "differential": differential,
+    "sinks": sinks,
+    "softcap": softcap,
 }
 
 
@@ -134,6 +153,8 @@ def expected(name: str, attention: Any, x: Any, keep: Tensor | None, heads: int,
     full = torch.ones(shape, dtype=torch.bool) if keep is None else keep.expand(shape)
     each = [FORMULAS[name](*one, state) for one in zip(q, k, v, full, strict=True)]
     merged = torch.cat(torch.stack(each).unbind(1), dim=-1)  # [B, H, Tq, d] -> [B, Tq, D]
+    if name == "gated":
+        merged *= torch.sigmoid(x.query.detach() @ state["gate_proj.weight"].T + state["gate_proj.bias"])
     return merged @ state["out_proj.weight"].T + state["out_proj.bias"]
 
 

@@ -22,7 +22,7 @@ SIZES = {
     "src_vocab": VOCAB, "tgt_vocab": VOCAB, "max_len": STEPS + 1,
 }  # fmt: skip
 SRC = torch.tensor([[3, 4, 5, 8], [6, 7, PAD, PAD], [5, PAD, PAD, PAD]])
-OUTSIDE = ("loss", "schedule", "decoding", "init")
+OUTSIDE = ("loss", "schedule", "optimizer", "decoding", "init")
 SLOW = ("attention=flex",)  # it makes a block mask at every step
 CASES = [
     *(f"attention={v.name}" for v in get_registry().variants("attention")),

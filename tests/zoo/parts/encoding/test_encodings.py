@@ -28,7 +28,7 @@ def make(
     variant: Variant, d_model: int = D_MODEL, max_len: int = MAX_LEN, causal: bool = False, **options: Any
 ) -> Any:
     """An encoding of the registry; learned numbers are large enough to see. float64."""
-    known = {"num_heads": HEADS, "causal": causal}
+    known = {"num_heads": HEADS, "head_dim": d_model // HEADS, "causal": causal}
     needs = {name: known[name] for name in variant.capabilities["needs"]}
     encoding = variant.load()(d_model, max_len, **needs, **options).double()
     generator = torch.Generator().manual_seed(0)

@@ -13,7 +13,7 @@ from zoo.core.errors import CombinationError
 from zoo.models.builder import build
 from zoo.parts.encoding.alibi import AlibiPositions, alibi_slopes
 from zoo.parts.encoding.learned import LearnedPositions
-from zoo.parts.encoding.rotary import RotaryPositions
+from zoo.parts.encoding.rotary import RotaryPositions, scaled
 from zoo.parts.encoding.shaw import ShawPositions
 from zoo.parts.encoding.sinusoidal import SinusoidalPositions
 from zoo.parts.encoding.sinusoidal_concat import ConcatSinusoidalPositions
@@ -51,7 +51,7 @@ def test_sinusoidal_is_computed_in_double_precision() -> None:
 
 
 @pytest.mark.parametrize(
-    "encoding", [SinusoidalPositions(6, 10), RotaryPositions(8, 10, 2), AlibiPositions(8, 10, 2)]
+    "encoding", [SinusoidalPositions(6, 10), RotaryPositions(8, 10, 4), AlibiPositions(8, 10, 2)]
 )
 def test_what_is_fixed_has_nothing_to_train_or_save(encoding: torch.nn.Module) -> None:
     assert not list(encoding.parameters())
@@ -61,7 +61,7 @@ def test_what_is_fixed_has_nothing_to_train_or_save(encoding: torch.nn.Module) -
 @pytest.mark.parametrize("causal", [True, False])
 def test_of_t5_and_shaw_the_table_alone_is_saved(causal: bool) -> None:
     """So that a checkpoint does not depend on how distances are found."""
-    for encoding in (T5Positions(8, 10, 2, causal), ShawPositions(8, 10, 2)):
+    for encoding in (T5Positions(8, 10, 2, causal), ShawPositions(8, 10, 4)):
         assert list(encoding.state_dict()) == ["table"]
 
 
@@ -91,7 +91,7 @@ def complex_turn(x: Tensor, base: float) -> Tensor:
 
 @pytest.mark.parametrize("base", [10000.0, 50.0])
 def test_rotary(base: float) -> None:
-    encoding = RotaryPositions(12, 9, num_heads=2, base=base).double()
+    encoding = RotaryPositions(12, 9, head_dim=6, base=base).double()
     q, k = torch.randn(3, 2, 5, 6, dtype=torch.float64), torch.randn(3, 1, 5, 6, dtype=torch.float64)
     got = encoding.positions(5, 5, LIKE).rotate(q, k)
     torch.testing.assert_close(got, (complex_turn(q, base), complex_turn(k, base)), rtol=0, atol=1e-6)
@@ -99,9 +99,56 @@ def test_rotary(base: float) -> None:
     assert torch.equal(got[0][:, :, 0], q[:, :, 0])
 
 
+def test_rotary_turns_a_part_of_each_head() -> None:
+    encoding = RotaryPositions(16, 9, head_dim=8, fraction=0.5).double()
+    q, k = torch.randn(3, 2, 5, 8, dtype=torch.float64), torch.randn(3, 1, 5, 8, dtype=torch.float64)
+    for got, given in zip(encoding.positions(5, 5, LIKE).rotate(q, k), (q, k), strict=True):
+        turned = complex_turn(given[..., :4], 10000.0)
+        torch.testing.assert_close(got[..., :4], turned, rtol=0, atol=1e-6)
+        assert torch.equal(got[..., 4:], given[..., 4:])
+    with pytest.raises(ValueError, match=r"fraction=0.4 of head_dim=8 is 3, .* such as fraction=0.25"):
+        RotaryPositions(16, 9, head_dim=8, fraction=0.4)
+
+
+def test_the_scalings_of_rotary_frequencies() -> None:
+    """As the papers write them; Llama 3 as the published code does, in wavelengths."""
+    width, base, factor, original = 64, 10000.0, 8.0, 1024
+    plain = scaled(width, base, "none", 1.0, original)
+    torch.testing.assert_close(plain[1:] / plain[:-1], torch.full((31,), base ** (-1 / 32)).double())
+    torch.testing.assert_close(scaled(width, base, "linear", factor, original), plain / factor)
+    ntk = scaled(width, base, "ntk", factor, original)
+    assert ntk[0] == plain[0]  # the fastest as it was, the slowest as with linear
+    assert ntk[-1].item() == pytest.approx(plain[-1].item() / factor)
+    yarn, llama = (scaled(width, base, name, factor, original) for name in ("yarn", "llama3"))
+    for i, frequency in enumerate(plain.tolist()):
+        wavelength = 2 * math.pi / frequency
+        share = min(max((original / wavelength - 1) / 31, 0), 1)
+        assert yarn[i].item() == pytest.approx((1 - share) * frequency / factor + share * frequency)
+        if wavelength < original / 4:
+            expected = frequency
+        elif wavelength > original / 1:
+            expected = frequency / factor
+        else:
+            smooth = (original / wavelength - 1) / (4 - 1)
+            expected = (1 - smooth) * frequency / factor + smooth * frequency
+        assert llama[i].item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scaling", ["none", "linear", "ntk", "yarn", "llama3"])
+def test_a_factor_of_one_scales_nothing(scaling: str) -> None:
+    one, plain = RotaryPositions(8, 20, 4, scaling=scaling, original=5), RotaryPositions(8, 20, 4)
+    torch.testing.assert_close((one.cos, one.sin), (plain.cos, plain.sin))
+
+
+def test_yarn_makes_scores_larger() -> None:
+    encoding = RotaryPositions(8, 64, 4, scaling="yarn", factor=4)
+    norm = encoding.cos.square() + encoding.sin.square()
+    torch.testing.assert_close(norm, torch.full_like(norm, (0.1 * math.log(4) + 1) ** 2))
+
+
 def test_rotary_needs_pairs() -> None:
     with pytest.raises(ValueError, match="head_dim=3, but pairs are rotated: expected an even head_dim"):
-        RotaryPositions(6, 9, num_heads=2)
+        RotaryPositions(6, 9, head_dim=3)
     with pytest.raises(
         CombinationError, match=r"encoding=rotary needs a head_dim .* Use d_model=8. \(rule head-width"
     ):
@@ -224,7 +271,7 @@ def test_t5_refuses_what_makes_no_buckets(options: dict[str, int], message: str)
 
 
 def test_shaw() -> None:
-    encoding = ShawPositions(8, 20, num_heads=2, clip=3).double()
+    encoding = ShawPositions(8, 20, head_dim=4, clip=3).double()
     q = torch.randn(2, 2, 5, 4, dtype=torch.float64)
     bias = encoding.positions(5, 9, LIKE).bias(q)
     assert bias is not None
@@ -240,7 +287,7 @@ def test_shaw() -> None:
     "encoding",
     [
         T5Positions(64, 9, num_heads=16, causal=True, buckets=64, max_distance=128, std=0.5),
-        ShawPositions(64, 9, num_heads=2, clip=20, std=0.5),
+        ShawPositions(64, 9, head_dim=32, clip=20, std=0.5),
     ],
 )
 def test_learned_tables_start_with_the_deviation_asked_for(encoding: torch.nn.Module) -> None:
@@ -252,7 +299,7 @@ def test_learned_tables_start_with_the_deviation_asked_for(encoding: torch.nn.Mo
 def test_one_head_and_heads_of_width_two() -> None:
     """The narrowest there are."""
     turned, _ = (
-        RotaryPositions(2, 4, num_heads=1)
+        RotaryPositions(2, 4, head_dim=2)
         .double()
         .positions(4, 4, LIKE)
         .rotate(*torch.ones(2, 1, 1, 4, 2, dtype=torch.float64))

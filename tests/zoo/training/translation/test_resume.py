@@ -18,11 +18,11 @@ from tests import ROOT
 from tests.zoo.training.translation.support import corpora, make_run, train, trainer_of
 from zoo.core.errors import ZooError
 from zoo.models.checkpoint import load_checkpoint
+from zoo.training.log import Log
 from zoo.training.progress import Progress
 from zoo.training.translation import keeper
 from zoo.training.translation.corpus import Corpora
 from zoo.training.translation.keeper import Keeper
-from zoo.training.translation.log import Log
 from zoo.training.translation.run import Run, check_new, open_run
 from zoo.training.update import Step
 
@@ -151,9 +151,9 @@ def test_one_state_is_kept_and_nothing_half_written(tmp_path: Path) -> None:
     train(run)
     names = sorted(path.name for path in run.folder.iterdir())
     assert [name for name in names if not name.startswith("state-")] == [
-        "best", "epochs.csv", "last", "log.csv", "run.json", "tokenizer.json",
+        "best", "epochs.csv", "last", "log.csv", "record.json", "run.json", "tokenizer.json",
     ]  # fmt: skip
-    assert len(names) == 7
+    assert len(names) == 8
 
 
 def test_two_vocabularies_are_two_files(tmp_path: Path) -> None:

@@ -41,6 +41,11 @@ class Log:
             self._file.flush()
             os.fsync(self._file.fileno())
 
+    @property
+    def closed(self) -> bool:
+        """Return whether `close` was called."""
+        return self._file.closed
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zoo.core.blueprint import Choice, Preset
+from zoo.core.pattern import format_pattern
 from zoo.core.plan import plan_part
 from zoo.core.registry import Axis, Variant
 from zoo.core.tasks import Task
@@ -106,6 +107,8 @@ def options_text(variant: Variant) -> str:
 
 def brief(axis: str, choice: Choice) -> str:
     """The choice with those of its options that are not the default; of a file only the name."""
+    if choice.then:
+        return format_pattern(brief(axis, one) for one in choice.layers)
     defaults = {option.name: option.default for option in plan_part(axis, choice).variant.options}
     given = {name: value for name, value in choice.options.items() if value != defaults[name]}
     return str(Choice(choice.name.rpartition("/")[2], given))

@@ -1,0 +1,302 @@
+"""Small changes of one piece of code that need nothing but itself, each as another piece of code."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult,),
+    ast.FloorDiv: (ast.Mod, ast.Mult),
+    ast.Mod: (ast.FloorDiv,),
+    ast.Pow: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+}
+COMPARISONS: tuple[tuple[type[ast.cmpop], ...], ...] = (
+    (ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+)
+FUNCTIONS = (
+    ("relu", "gelu", "sigmoid", "tanh"),
+    ("softmax", "log_softmax"),
+    ("mean", "sum"),
+    ("sin", "cos"),
+    ("argmax", "argmin"),
+    ("max", "min"),
+    ("maximum", "minimum"),
+    ("tril", "triu"),
+    ("square", "abs"),
+    ("sqrt", "rsqrt", "square"),
+    ("log", "log1p"),
+    ("var", "std"),
+    ("zeros", "ones"),
+    ("zeros_like", "ones_like"),
+    ("all", "any"),
+    ("cat", "stack"),
+    ("repeat", "repeat_interleave"),
+    ("append", "extend"),
+)
+REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all"}
+ALONG = REDUCTIONS | {"softmax", "log_softmax", "argmax", "max", "min", "cumsum", "median", "logsumexp"}
+WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that matter where they are left out
+    "Linear": (("bias", False),),
+    "LayerNorm": (("eps", 1e-6),),
+    "sort": (("descending", True),),
+    "argsort": (("descending", True),),
+    "topk": (("largest", False),),
+    "var": (("unbiased", False),),
+    "std": (("unbiased", False),),
+    "tril": (("diagonal", 1), ("diagonal", -1)),
+    "triu": (("diagonal", 1),),
+    "cross_entropy": (("reduction", "sum"), ("reduction", "none")),
+}
+WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
+DIMS = (-1, -2, 0, 1, 2, 3)
+MOST_ITEMS = 4  # of a tuple whose items are exchanged
+MOST_SIZES = 5  # of a view whose sizes are exchanged
+MOST_LETTERS = 5  # of an equation
+PATHS = {"self", "torch", "nn", "F", "math", "np"}
+EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
+
+
+def constant(value: object) -> ast.expr:
+    """A number, also a negative one, or another plain value, as an expression."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)  # type: ignore[arg-type]
+
+
+def called(node: ast.expr) -> str:
+    """The name of what a call calls, without what it belongs to."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def method(of: ast.expr, name: str, *args: ast.expr) -> ast.Call:
+    """A call of a value's method."""
+    return ast.Call(ast.Attribute(of, name, ast.Load()), list(args), [])
+
+
+def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
+    """Of an operator with two operands: another one, the other order, one operand alone."""
+    for other in OPERATORS.get(type(node.op), ()):
+        yield ast.BinOp(node.left, other(), node.right)
+    if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod)):
+        yield ast.BinOp(node.right, node.op, node.left)
+    yield from (node.left, node.right)
+    if isinstance(node.op, (ast.Div, ast.Mult)):
+        yield ast.BinOp(node.left, node.op, ast.BinOp(node.right, ast.Pow(), ast.Constant(0.5)))
+    if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
+        each = ast.comprehension(ast.Name("_", ast.Store()), method_free("range", node.right), [], 0)
+        yield ast.ListComp(node.left.elts[0], [each])
+    if isinstance(node.op, ast.MatMult):
+        for left, right in ((True, False), (False, True)):
+            turned = [
+                method(one, "transpose", constant(-2), constant(-1)) if turn else one
+                for one, turn in ((node.left, left), (node.right, right))
+            ]
+            yield ast.BinOp(turned[0], node.op, turned[1])
+
+
+def regrouped(node: ast.AST) -> Iterator[ast.AST]:
+    """The same operators and functions with other parentheses: a (b + c) and a b + c, f(a + b) and a + f(b)."""
+    if isinstance(node, ast.BinOp):
+        for left, right in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(right, ast.BinOp):  # left op (p op q)
+                for p, q in ((right.left, right.right), (right.right, right.left)):
+                    yield ast.BinOp(ast.BinOp(left, node.op, p), right.op, q)
+            inner = argument(right)
+            if inner is not None:  # left op f(inner)
+                pair = (left, inner) if right is node.right else (inner, left)
+                yield with_argument(right, ast.BinOp(pair[0], node.op, pair[1]))
+            if isinstance(inner, ast.BinOp):  # left op f(p op q)
+                for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
+                    yield with_argument(right, ast.BinOp(ast.BinOp(left, node.op, p), inner.op, q))
+    inner = argument(node)
+    if isinstance(inner, ast.BinOp):  # f(p op q)
+        for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
+            yield ast.BinOp(p, inner.op, with_argument(node, q))
+
+
+def unwrapped(node: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement in which one call, made several times, is left out everywhere."""
+    calls = [one for one in ast.walk(node) if argument(one) is not None]
+    counts = Counter(map(ast.dump, calls))
+    for one in dict.fromkeys(text for text, count in counts.items() if count > 1):
+        yield _Without(one).visit(copy.deepcopy(node))
+
+
+class _Without(ast.NodeTransformer):
+    """Puts the argument in place of each call that is dumped like this."""
+
+    def __init__(self, dumped: str) -> None:
+        self._dumped = dumped
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        found = argument(node) if ast.dump(node) == self._dumped else None
+        return self.generic_visit(node) if found is None else found
+
+
+def argument(node: ast.AST) -> ast.expr | None:
+    """The value that a call works on: its first argument, or, of a value's method, this value."""
+    if not isinstance(node, ast.Call):
+        return None
+    of = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if of is not None and not isinstance(of, (ast.Name, ast.Attribute)):
+        return of
+    return node.args[0] if node.args and not isinstance(node.args[0], ast.Starred) else None
+
+
+def with_argument(node: ast.AST, value: ast.expr) -> ast.Call:
+    """A call that works on another value."""
+    assert isinstance(node, ast.Call)
+    if isinstance(node.func, ast.Attribute) and argument(node) is node.func.value:
+        return ast.Call(ast.Attribute(value, node.func.attr, ast.Load()), node.args, node.keywords)
+    return ast.Call(node.func, [value, *node.args[1:]], node.keywords)
+
+
+def laid_out(node: ast.Call) -> Iterator[ast.AST]:
+    """A view whose sizes are exchanged, so that another axis is split, or that takes the place of a transposition."""
+    outer = node
+    if called(node.func) in ("permute", "transpose") and isinstance(node.func, ast.Attribute):
+        inner = node.func.value
+        if not isinstance(inner, ast.Call):
+            return
+        node = inner
+    if called(node.func) not in ("view", "reshape") or not 2 < len(node.args) <= MOST_SIZES:
+        return
+    for i, j in combinations(range(len(node.args)), 2):
+        sizes = list(node.args)
+        sizes[i], sizes[j] = sizes[j], sizes[i]
+        viewed = ast.Call(node.func, sizes, node.keywords)
+        if outer is node:
+            yield method(viewed, "transpose", constant(i - len(sizes)), constant(j - len(sizes)))
+        else:
+            yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
+            yield method(viewed, "transpose", constant(1), constant(2))
+
+
+def parameter(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
+    """A buffer, or a plain tensor, that is made a parameter. Args: kind: `nn.Parameter`, as the file calls it."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        args = node.value.args
+        if (
+            called(node.value.func) == "register_buffer"
+            and len(args) > 1
+            and isinstance(args[0], ast.Constant)
+        ):
+            own = ast.Attribute(ast.Name("self", ast.Load()), str(args[0].value), ast.Store())
+            yield ast.Assign([own], ast.Call(kind, [args[1]], []))
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+        yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
+
+
+def transposed(value: ast.expr) -> Iterator[ast.expr]:
+    """A value that is computed, with two axes exchanged."""
+    if isinstance(value, (ast.Call, ast.BinOp)):
+        for dims in ((1, 2), (-2, -1)):
+            yield method(value, "transpose", *map(constant, dims))
+
+
+def method_free(name: str, *args: ast.expr) -> ast.Call:
+    """A call of a function by its name."""
+    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+
+
+def near(value: object, known: Collection[float] = ()) -> list[Any]:
+    """Other values of a constant. Args: known: constants of right code."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        by_one: list[Any] = [value - 1, value + 1, -value]
+        dims = [one for one in DIMS if one not in (value, *by_one)] if abs(value) < 4 else []
+        return [*by_one, *dims, *(one for one in known if isinstance(one, int) and one not in DIMS)]
+    if isinstance(value, float):
+        return [-value, 0.0, 1.0, value / 2, value * 2, *(one for one in known if isinstance(one, float))]
+    return []
+
+
+def equations(text: str) -> Iterator[str]:
+    """An equation of einsum with two letters of one of its terms exchanged."""
+    parts = re.split(r"(,|->)", text)
+    for at in range(0, len(parts), 2):
+        letters = [i for i, c in enumerate(parts[at]) if c.isalpha()]
+        for i, j in combinations(letters[:MOST_LETTERS], 2):
+            term = list(parts[at])
+            term[i], term[j] = term[j], term[i]
+            yield "".join([*parts[:at], "".join(term), *parts[at + 1 :]])
+
+
+def exchanged(items: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
+    """A few items, two of them exchanged."""
+    for i, j in combinations(range(len(items)), 2) if 1 < len(items) <= MOST_ITEMS else ():
+        found = list(items)
+        found[i], found[j] = found[j], found[i]
+        yield found
+
+
+def of_call(node: ast.Call) -> Iterator[ast.AST]:
+    """Of a call: another function, arguments in another order or left out, one call less."""
+    function, args, words = node.func, node.args, node.keywords
+    name = called(function)
+    for kinds in FUNCTIONS:
+        for other in kinds if name in kinds else ():
+            yield ast.Call(_renamed(function, other), args, words)
+    if name.endswith("_") and not name.startswith("_"):
+        yield ast.Call(_renamed(function, name.rstrip("_")), args, words)
+    of = function.value if isinstance(function, ast.Attribute) else None
+    if of is not None and not (isinstance(of, ast.Name) and of.id in PATHS):
+        yield of
+        if isinstance(of, ast.Call) and isinstance(of.func, ast.Attribute):
+            yield of.func.value
+            swapped = ast.Call(ast.Attribute(of.func.value, name, ast.Load()), args, words)
+            yield ast.Call(ast.Attribute(swapped, of.func.attr, ast.Load()), of.args, of.keywords)
+    if args and not isinstance(args[0], ast.Starred):
+        yield args[0]
+        inner = args[0]
+        if isinstance(inner, ast.Call) and inner.args:
+            first = ast.Call(function, [inner.args[0], *args[1:]], words)
+            yield ast.Call(inner.func, [first, *inner.args[1:]], inner.keywords)
+    yield from (ast.Call(function, some, words) for some in exchanged(args))
+    for i in range(len(words)):
+        yield ast.Call(function, args, words[:i] + words[i + 1 :])
+    if name in REDUCTIONS and not any(word.arg == "keepdim" for word in words):
+        yield ast.Call(function, args, [*words, ast.keyword("keepdim", ast.Constant(True))])
+    for word, value in WORDS.get(name, ()):
+        if not any(one.arg == word for one in words):
+            yield ast.Call(function, args, [*words, ast.keyword(word, constant(value))])
+
+
+def _renamed(function: ast.expr, name: str) -> ast.expr:
+    found = copy.copy(function)
+    setattr(found, "attr" if isinstance(function, ast.Attribute) else "id", name)
+    return found
+
+
+def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
+    """Of a call: an argument less or more, a dim. Args: names: that may be an argument."""
+    function, args, words = node.func, node.args, node.keywords
+    for i in range(len(args)) if len(args) > 1 else ():
+        yield ast.Call(function, args[:i] + args[i + 1 :], words)
+    if called(function) in ALONG and not any(word.arg in ("dim", "axis") for word in words):
+        for keep in ([], [ast.keyword("keepdim", ast.Constant(True))]):
+            yield ast.Call(function, args, [*words, ast.keyword("dim", constant(-1)), *keep])
+    given = {one.id for one in args if isinstance(one, ast.Name)}
+    for name in names:
+        if name not in given:
+            yield ast.Call(function, [*args, ast.Name(name, ast.Load())], words)
+
+
+def by_one(node: ast.expr) -> Iterator[ast.expr]:
+    """A number, one more and one less."""
+    yield from (ast.BinOp(node, op(), ast.Constant(1)) for op in (ast.Add, ast.Sub))

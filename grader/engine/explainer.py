@@ -1,0 +1,703 @@
+"""Says what one wrong value is and what belongs there, in one scenario.
+
+The operation that gave the wrong value is compared with its counterpart in a right run: the step that has most in
+common with it (operation, inputs, shape). Where they have nothing in common, right steps are varied until one gives a
+wrong value of the run. All words come from the operations, from the names of the reference's steps, and from sizes.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.core.value_trace import Event, Place, Plain, Ref
+from grader.engine.alignment import level, same_layout
+from grader.engine.factors import factor
+from grader.engine.flow import Flow, refs, telling
+from grader.engine.place import Where
+from grader.engine.right_runs import PART, RightRun, Step, merged
+from grader.engine.variants import family, variants
+from grader.engine.vocabulary import (
+    HOLE,
+    LAYOUTS,
+    SILENT,
+    Phrase,
+    Sizes,
+    Slot,
+    Speaker,
+    arguments,
+    canonical,
+    form,
+    shape_of,
+)
+
+MOST_VARIED = 80
+MOST_EQUAL = 8
+MOST_AFTER = 6  # wrong values after the first one that variants are compared with
+MOST_WORDS = 60
+LIKE = 0.3  # of 1: less is another thing
+DEPTH = 2  # of an expression for a value without a name
+FAIR = 4  # a score: it may be
+GOOD = 6  # a score: the right step that an operation stands for was found
+ROUNDED = {torch.bfloat16: "bfloat16", torch.float16: "float16", torch.float32: "float32"}
+NO_TENSOR = "a value"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a wrong value is, and what belongs there, in one scenario."""
+
+    value: Phrase
+    expected: Phrase
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        return form(self.value), form(self.expected)
+
+
+class Explainer:
+    """Explains the wrong value at a place, in one scenario.
+
+    Args:
+        flow: the wrong run.
+        found: the place.
+        runs: right runs: the reference's first.
+        texts: in which the shapes of arguments are written.
+        expected: the right value that was proved to belong there, if any.
+        deadline: of `time.process_time`.
+
+    Attributes:
+        skipped: the line where a right value was made, if the operation is right but another step comes before it.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        found: Where,
+        runs: Sequence[RightRun],
+        texts: Iterable[str],
+        expected: Tensor | None = None,
+        deadline: float = math.inf,
+    ) -> None:
+        self.flow, self.found, self.runs, self._expected = flow, found, runs, expected
+        self._deadline = deadline
+        self.skipped: int | None = None
+        self._signatures: dict[int, tuple[float, ...]] = {}
+        given = [e for e in flow.events if e.kind == "given" and not e.callers]
+        self._arguments = {
+            name: ref.value
+            for e in given
+            for name, ref in e.names.items()
+            if isinstance(ref, Ref) and name != "self"
+        }
+        shapes = {name: flow.trace.values[value].shape for name, value in self._arguments.items()}
+        plain = {name: value for e in given for name, value in e.names.items()}
+        self.sizes = Sizes(shapes, plain, texts)
+
+    def statements(self) -> list[Statement]:
+        """All that can be said, the best first."""
+        try:
+            return list(self._statements())
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+            return []  # what a submission recorded is a claim: it may say anything, and must not end the grade
+
+    def _statements(self) -> Iterator[Statement]:
+        found, flow = self.found, self.flow
+        if found.event is None:
+            yield from self._default() if found.why == "value" else self._raised()
+            return
+        event = flow.events[found.event]
+        if found.why == "gradient":
+            yield Statement(
+                (f"`{short(self.flow.source.segment(event.place))}` cuts off the gradient",),
+                ("a value that the gradient flows back through",),
+            )
+        elif found.why == "in place":
+            name = next((n for n, v in self._arguments.items() if v in event.inputs[:1]), "")
+            target = f"the argument `{name}`" if name else "an argument"
+            yield Statement(
+                (f"`{short(self.flow.source.segment(event.place))}` changes {target} in place",),
+                ("a new tensor",),
+            )
+        elif found.why == "omitted":
+            yield from self._omitted(event)
+        elif found.why == "error":
+            yield from self._raised()
+        elif event.kind == "call":
+            yield from self._wrong_call(found.event, event)
+        elif found.why == "value":
+            yield from self._plain(event)
+
+    # A wrong tensor
+
+    def _wrong_call(self, index: int, event: Event) -> Iterator[Statement]:
+        index = self._behind(index)
+        event = self.flow.events[index]
+        output = self.flow.outputs(index)[:1]
+        numbers = self.flow.trace.values[output[0]].numbers if output else None
+        best, score, run = self._counterpart(event, numbers)
+        if best is not None and score >= GOOD:
+            self.skipped = self._taken_too_early(index, best)
+        alike = self._agreeing(event, best) if best is not None else frozenset()
+        said = self._said(event, but=alike)
+        right = self._right(run, best, but=alike) if best is not None and run is not None else None
+        if right is not None and best is not None and score >= GOOD and said != right[1]:
+            yield Statement((*said, *self._relation(numbers, best.out)), right[0])
+        yield from self._varied(index)
+        if right is None or best is None or score < FAIR:
+            missing = self._next_missing()
+            yield Statement(said, missing or (self.found.expected,))
+            return
+        more = self._relation(numbers, best.out) or self._difference(numbers, best.out)
+        if (
+            said == right[1]
+            and best.out.numel() == (numbers.numel() if numbers is not None else 0)
+            and self._other_parameters(event, best)
+        ):
+            more = (", with other parameters than belong here",)
+        yield Statement((*said, *more), right[0])
+
+    def _taken_too_early(self, index: int, step: Step) -> int | None:
+        """The line of a right value that a right operation takes, if what it should take was never computed."""
+        event, values = self.flow.events[index], self.flow.trace.values
+        if canonical(event.name) != step.op:
+            return None
+        theirs = [x for x in _tensors((step.args, step.kwargs)) if x.numel() > 1]
+        mine = {v: x for v in event.inputs if (x := values[v].numbers) is not None and x.numel() > 1}
+        other = {v: x for v, x in mine.items() if not any(self._alike(x, y) for y in theirs)}
+        missing = [y for y in theirs if not any(self._alike(x, y) for x in mine.values())]
+        if len(other) != 1 or len(missing) != 1 or self._there(missing[0]):
+            return None
+        value, numbers = next(iter(other.items()))
+        if numbers.numel() != missing[0].numel() or not self._known(numbers):
+            return None
+        for before in reversed(self.flow.events[:index]):
+            held = {ref.value for item in before.names.values() for ref in refs(item)}
+            if before.frame == event.frame and before.kind == "line" and value in held:
+                return before.place.end_line
+        producer = self.flow.producer(value)
+        return None if producer is None else self.flow.events[producer].place.end_line
+
+    def _behind(self, index: int) -> int:
+        """The event that gave an input with one number everywhere, which counts as right but is no right value."""
+        for value in self.flow.events[index].inputs:
+            numbers, producer = self.flow.trace.values[value].numbers, self.flow.producer(value)
+            if numbers is not None and producer is not None and numbers.numel() > 1 and level(numbers):
+                made = self.flow.events[producer]
+                if made.kind == "call" and not merged(made) and not self._known(numbers):
+                    return producer
+        return index
+
+    def _known(self, numbers: Tensor) -> bool:
+        """Whether a right run has this value."""
+        return any(self._alike(step.out, numbers) for run in self.runs for step in run.steps)
+
+    def _agreeing(self, event: Event, step: Step) -> frozenset[str]:
+        """Names of the plain keyword arguments that an operation and a right one have in common."""
+        parsed = arguments(event.arguments)
+        if parsed is None or canonical(event.name) != step.op:
+            return frozenset()
+        plain = (int, float, str, bool, type(None))
+        return frozenset(
+            name
+            for name, value in parsed[1].items()
+            if isinstance(value, plain) and name not in ("dim", "axis") and step.kwargs.get(name) == value
+        )
+
+    def _other_parameters(self, event: Event, step: Step) -> bool:
+        mine = [self.flow.trace.values[v].numbers for v in event.inputs]
+        return any(
+            x is not None and not any(self._alike(x, y) for y in _tensors((step.args, step.kwargs)))
+            for x in mine
+        )
+
+    def _next_missing(self, used: Sequence[Tensor] | None = None) -> Phrase:
+        """The first named step that the wrong run does not have, although it has all that goes into it.
+
+        Args:
+            used: values of which at least one goes into it.
+        """
+        for run in self.runs:
+            for step in run.steps:
+                ready = all(self._there(x) for x in _tensors(step.args) if x.numel() > 1)
+                if used is not None:
+                    ready &= any(self._alike(x, y) for x in _tensors(step.args) for y in used)
+                if ready and id(step.out) in run.labels and not self._there(step.out):
+                    return self._right(run, step)[0]
+        return ()
+
+    def _said(self, event: Event, depth: int = DEPTH, *, but: frozenset[str] = frozenset()) -> Phrase:
+        """The operation as it is written."""
+        parsed = arguments(event.arguments)
+        if parsed is None:
+            return (f"`{short(self.flow.source.segment(event.place))}`",)
+        if merged(event):
+            return (f"`{short(self.flow.source.segment(event.place))}`", *self._given(event.inputs, event))
+        values = iter(event.inputs)
+        last = event.inputs[-1] if event.inputs else None
+
+        def filled(one: Any) -> Any:
+            if one is HOLE:
+                return _Value(next(values, last), event, depth)
+            return tuple(map(filled, one)) if isinstance(one, tuple) else one
+
+        args, kwargs = parsed
+        shape = self.flow.trace.values[event.inputs[0]].shape if event.inputs else ()
+        given = [filled(one) for one in args]
+        return self._speaker.say(
+            event.name, given, {n: filled(one) for n, one in kwargs.items() if n not in but}, shape
+        )
+
+    def _given(self, values: Sequence[int], event: Event) -> Phrase:
+        """What a call into other code is given, as far as it has a name."""
+        names = [*dict.fromkeys(_text(self._name(value, event, 0)) for value in values)]
+        known = [name for name in names if name != NO_TENSOR and not name.startswith("`self")]
+        return (f" of {', '.join(known)}",) if known else ()
+
+    @cached_property
+    def _speaker(self) -> Speaker:
+        return Speaker(self._spoken, self.sizes)
+
+    def _spoken(self, one: Any) -> Phrase:
+        if isinstance(one, _Value):
+            return (NO_TENSOR,) if one.value is None else self._name(one.value, one.event, one.depth)
+        if isinstance(one, _Tensor):
+            return self._right_name(one.run, one.value, one.depth)
+        return (short(str(one)),)
+
+    def _name(self, value: int, event: Event, depth: int) -> Phrase:
+        """A value of the wrong run: an argument, a step of the reference, a variable, or how it was made."""
+        argument = next((name for name, v in self._arguments.items() if v == value), None)
+        numbers = self.flow.trace.values[value].numbers
+        label = None if numbers is None else self._label(numbers)
+        if argument is not None or label is not None:
+            return (argument or label or "",)
+        name = self._variables.get(value)
+        if name is not None:
+            return (f"`{name}`",)
+        producer = self.flow.producer(value)
+        if producer is not None and depth > 0 and self.flow.events[producer] is not event:
+            return self._said(self.flow.events[producer], depth - 1)
+        reads = [node for node in self.flow.source.reads(event.place) if isinstance(node, ast.Attribute)]
+        words = [f"`{self.flow.source.segment(_place(node))}`" for node in reads]
+        own = [word for word in dict.fromkeys(words) if word.startswith("`self.") and word.count(".") == 1]
+        if len(own) == 1 and producer is None:
+            return (own[0],)
+        free = producer is None and self.flow.trace.values[value].requires_grad
+        return ("a parameter",) if free else (NO_TENSOR,)
+
+    @cached_property
+    def _variables(self) -> dict[int, str]:
+        """Local names of values; later ones do not take over from earlier ones."""
+        found: dict[int, str] = {}
+        for event in self.flow.events:
+            for name, item in event.names.items() if event.kind == "line" else ():
+                if isinstance(item, Ref):
+                    found.setdefault(item.value, name)
+        return found
+
+    def _label(self, numbers: Tensor) -> str | None:
+        """The name of a right value: of an argument, or of a step of the reference."""
+        if numbers.numel() < 2:
+            return None
+        for name, value in self._arguments.items():
+            given = self.flow.trace.values[value].numbers
+            if given is not None and given.numel() > 1 and self._alike(given, numbers):
+                return name
+        labelled = (one for run in self.runs for one in run.labelled)
+        return (
+            None if level(numbers) else next((name for name, x in labelled if self._alike(x, numbers)), None)
+        )
+
+    def _signature(self, x: Tensor) -> tuple[float, ...]:
+        if id(x) not in self._signatures:
+            numbers = x.detach().to(torch.float64).nan_to_num(0.0, 0.0, 0.0).clamp(-1e8, 1e8)
+            self._signatures[id(x)] = float(numbers.sum()), float(numbers.square().sum())
+            self._kept.append(x)
+        return self._signatures[id(x)]
+
+    @cached_property
+    def _kept(self) -> list[Tensor]:
+        return []  # ids of tensors stay theirs
+
+    def _alike(self, a: Tensor, b: Tensor) -> bool:
+        """Whether two tensors have the same numbers in some order."""
+        if a.numel() != b.numel():
+            return False
+        close = 1e-4 if self.flow.right.close > 1e-6 else 1e-6
+        return all(
+            math.isclose(x, y, rel_tol=close, abs_tol=close)
+            for x, y in zip(self._signature(a), self._signature(b), strict=True)
+        )
+
+    def _right_name(self, run: RightRun, x: Tensor, depth: int) -> Phrase:
+        """A value of a right run."""
+        numbers = x.detach().to(torch.float64)
+        for name, value in self._arguments.items():
+            given = self.flow.trace.values[value].numbers
+            if given is not None and given.shape == numbers.shape and _close(given, numbers, 1e-4):
+                return (name,)
+        label = run.labels.get(id(x)) or self._label(numbers)
+        if label is not None:
+            return (label,)
+        maker = run.makers.get(id(x))
+        if isinstance(x, nn.Parameter):
+            return ("a parameter",)
+        if maker is not None and maker.op in SILENT and maker.args and isinstance(maker.args[0], Tensor):
+            return self._right_name(run, maker.args[0], depth)
+        if maker is not None and depth > 0:
+            return self._say(run, maker, depth - 1)
+        mine = next((name for v, name in self._variables.items() if self._has(v, numbers)), None)
+        return (f"`{mine}`",) if mine else (NO_TENSOR,)
+
+    def _has(self, value: int, numbers: Tensor) -> bool:
+        mine = self.flow.trace.values[value].numbers
+        return mine is not None and mine.numel() > 1 and self._alike(mine, numbers)
+
+    def _say(
+        self, run: RightRun, step: Step, depth: int = DEPTH, *, but: frozenset[str] = frozenset()
+    ) -> Phrase:
+        def filled(one: Any) -> Any:
+            if isinstance(one, Tensor):
+                return _Tensor(run, one, depth)
+            return tuple(map(filled, one)) if isinstance(one, (tuple, list)) else one
+
+        if step.op == PART:
+            names = [_text(self._right_name(run, x, 0)) for x in step.args]
+            known = [name for name in dict.fromkeys(names) if name not in (NO_TENSOR, "a parameter")]
+            return (f"called with {', '.join(known)}",) if known else ()
+        args = [filled(one) for one in step.args]
+        kwargs = {n: filled(v) for n, v in step.kwargs.items() if n not in but}
+        return self._speaker.say(step.op, args, kwargs, shape_of(step.args))
+
+    def _right(
+        self, run: RightRun, step: Step, *, but: frozenset[str] = frozenset()
+    ) -> tuple[Phrase, Phrase]:
+        """What a right step gives: with its name, and without."""
+        said = self._say(run, step, but=but)
+        name = run.labels.get(id(step.out)) or self._label(step.out.detach().to(torch.float64))
+        if name and (not said or (len(said) == 1 and said[0] == name)):
+            return (name,), said
+        return ((f"{name}: ", *said) if name else said), said
+
+    def _counterpart(self, event: Event, numbers: Tensor | None) -> tuple[Step | None, int, RightRun | None]:
+        """The right step that an operation stands for, and how much the two have in common."""
+        mine = [
+            x for v in event.inputs if (x := self.flow.trace.values[v].numbers) is not None and x.numel() > 1
+        ]
+        op = PART if merged(event) else canonical(event.name)
+        scored = [
+            (self._score(op, mine, numbers, step), run, step)
+            for run in self.runs
+            for step in run.steps
+            if step.op not in SILENT
+        ]
+        most = max((score for score, _, _ in scored), default=0)
+        best = [(run, step) for score, run, step in scored if score == most][:MOST_EQUAL]
+        run, found = min(best, key=lambda one: len(_text(self._say(*one))), default=(None, None))
+        return found, most, run
+
+    def _score(self, op: str, mine: Sequence[Tensor], numbers: Tensor | None, step: Step) -> int:
+        theirs = [x for x in _tensors((step.args, step.kwargs)) if x.numel() > 1]
+        common = sum(any(self._alike(x, y) for y in theirs) for x in mine)
+        score = (
+            4 if step.op == op else 2 if family(step.op) == family(op) != "" else -2 if op in LAYOUTS else 0
+        )
+        score += min(3, 2 * common) + (1 if mine and common == len(mine) == len(theirs) else 0)
+        if numbers is not None:
+            score += (step.out.numel() == numbers.numel()) + (step.out.shape == numbers.shape)
+            if step.out.shape == numbers.shape and _close(numbers, step.out.detach().to(torch.float64), 1e-6):
+                score -= 8  # then it is no contrast
+        if self._expected is not None and self._alike(step.out, self._expected):
+            score += 5
+        elif score >= GOOD - 2 and self._there(step.out):
+            score -= 3
+        return score
+
+    def _there(self, out: Tensor) -> bool:
+        """Whether the wrong run has this right value."""
+        return any(x.numel() == out.numel() and self._alike(x, out) for x in self._all_numbers)
+
+    @cached_property
+    def _all_numbers(self) -> list[Tensor]:
+        return [v.numbers for v in self.flow.trace.values if v.numbers is not None]
+
+    def _relation(self, numbers: Tensor | None, right: Tensor) -> Phrase:
+        """What a wrong value is of the right one: a multiple, its inverse, a shift, less exact."""
+        if numbers is None or numbers.shape != right.shape or not numbers.numel():
+            return ()
+        right = right.detach().to(torch.float64)
+        close = max(1e-5, self.flow.right.close)
+        if numbers.unique().numel() <= 2 and right.unique().numel() <= 2:
+            return (
+                (", the inverse of what is right",)
+                if numbers.numel() > 1 and _close(1 - numbers, right, close)
+                else ()
+            )
+        if _close(numbers, -right, close):
+            return (": with the wrong sign",)
+        times = factor(right, numbers) if bool((numbers.isfinite() & right.isfinite()).all()) else None
+        if times is not None and abs(times) > 1e-6 and abs(times - 1) > 1e-3:
+            return (", which is ", self.sizes.number(times), " times the right value")
+        apart = (numbers - right)[(numbers - right).isfinite()]
+        if apart.numel() > 2 and float(apart.abs().max()) > close and float(apart.std()) < close:
+            return (", which is the right value plus ", self.sizes.number(float(apart.mean())))
+        for dim in range(numbers.dim()) if numbers.numel() > 4 else ():
+            for by, words in ((1, "later"), (-1, "earlier")):
+                if numbers.size(dim) > 2:
+                    inner = numbers.narrow(dim, 1, numbers.size(dim) - 2)
+                    if _close(inner, right.roll(by, dim).narrow(dim, 1, numbers.size(dim) - 2), close):
+                        return (
+                            f", which is the right value one place {words} along ",
+                            self.sizes.dim(right.shape, dim),
+                        )
+        for dtype, name in ROUNDED.items():
+            if _close(numbers, right.to(dtype).to(torch.float64), 1e-9) and not _close(numbers, right, 1e-9):
+                return (f", rounded to {name}",)
+        return ()
+
+    def _difference(self, numbers: Tensor | None, right: Tensor) -> Phrase:
+        """One number: how far a wrong value is from the right one, and where."""
+        if numbers is None:
+            return ()
+        if numbers.shape != right.shape and numbers.numel() != right.numel():
+            return (f", of shape {list(numbers.shape)} where {list(right.shape)} is expected",)
+        if numbers.shape != right.shape:
+            return ()
+        apart = (numbers - right.detach().to(torch.float64)).abs().nan_to_num(math.inf)
+        if not apart.numel() or float(apart.max()) == 0:
+            return ()
+        at = [int(i) for i in torch.unravel_index(apart.argmax(), apart.shape)]
+        here, there = (float(x[tuple(at)]) for x in (numbers, right.detach()))
+        return (f", for example {here:.4g} at {at} where {there:.4g} is right",)
+
+    # Variants of right steps
+
+    def _varied(self, index: int) -> Iterator[Statement]:
+        """Right steps, varied, that give a wrong value at the place or soon after."""
+        wrong = [
+            (self.flow.trace.values[v].numbers, v)
+            for i in range(index, len(self.flow.events))
+            if self.flow.events[i].kind == "call" and self.flow.is_right(i) is False
+            for v in self.flow.outputs(i)[:1]
+        ][:MOST_AFTER]
+        wrong = [(x, v) for x, v in wrong if x is not None and x.numel() > 1]
+        sizes = {x.numel() for x, _ in wrong if x is not None}
+        done = 0
+        for run in self.runs:
+            for step in run.steps:
+                if done >= MOST_VARIED or time.process_time() > self._deadline:
+                    return
+                if step.op in SILENT or step.op in LAYOUTS or self._there(step.out):
+                    continue
+                done += 1
+                for op, args, kwargs, out, note in variants(step):
+                    if out.numel() not in sizes:
+                        continue
+                    out = out.detach().to(torch.float64)
+                    for x, _ in wrong:
+                        assert x is not None
+                        if (
+                            out.numel() == x.numel()
+                            and self._alike(out, x)
+                            and same_layout(x, out, max(1e-6, self.flow.right.close))
+                        ):
+                            shown = Step(op, args, kwargs, step.out)
+                            yield Statement(
+                                (*self._say(run, shown), note) if note else self._say(run, shown),
+                                self._right(run, step)[0],
+                            )
+                            return
+
+    # Plain Python
+
+    def _plain(self, event: Event) -> Iterator[Statement]:
+        returned = event.kind == "return"
+        items = [(event.name, item) for item in event.result] if returned else list(event.names.items())
+        for name, item in items:
+            if not telling(item) or (not returned and self.flow.right.has_plain(item)):
+                continue
+            inner = name.startswith("<")
+            subject = "the list of this line" if inner else f"`{name}`"
+            right = self._nearest(name, item)
+            path, here, there = _apart(item, right[1]) if right else ("", item, None)
+            verb = " returns" if returned and not inner else " is"
+            at = f" at {path}" if path else ""
+            value: Phrase = (f"{subject}{verb} {_number(here)}{at}", *self._times(here, there))
+            label = next((n for n, v in self.runs[0].plain if right and v == right[1] and " " in n), "")
+            yield Statement(value, ((f"{label}: " if label else "") + _number(there),) if right else ())
+
+    def _times(self, here: Plain, there: Plain) -> Phrase:
+        """How many times the right number a wrong one is."""
+        if (
+            isinstance(here, float)
+            and isinstance(there, float)
+            and there
+            and here
+            and math.isfinite(here / there)
+        ):
+            times = self.sizes.number(here / there)
+            return (
+                (", which is ", times, " times the right value") if times.meanings or here == -there else ()
+            )
+        return ()
+
+    def _nearest(self, name: str, item: Plain) -> tuple[str, Plain] | None:
+        """The right plain value that is most like a wrong one; one of the same name before others."""
+        best, most = None, LIKE
+        for run in self.runs:
+            for known, value in run.plain:
+                if time.process_time() > self._deadline:
+                    return best
+                if _kind(value) == _kind(item):
+                    like = (known == name) + _likeness(value, item)
+                    if like > most:
+                        best, most = (known, value), like
+        return best
+
+    def _default(self) -> Iterator[Statement]:
+        """An argument's default."""
+        begun = [event for event in self.flow.events if event.kind == "given" and not event.callers]
+        for event, right in zip(begun, self.flow.right.given, strict=False):
+            for name, value in event.names.items():
+                if isinstance(value, (int, float, str)) and name in right and right[name] != value:
+                    yield Statement((f"the default of `{name}` is {value!r}",), (f"{right[name]!r}",))
+                    return
+
+    def _raised(self) -> Iterator[Statement]:
+        """An exception: what went into the expression, and the step that comes next in a right run."""
+        place = self.found.place
+        names = {node.id for node in self.flow.source.reads(place) if isinstance(node, ast.Name)}
+        shapes: dict[str, str] = {}
+        used: list[int] = []
+        for event in self.flow.events:
+            for name, item in event.names.items():
+                if name in names and isinstance(item, Ref):
+                    used.append(item.value)
+                    shapes[name] = f"`{name}` of shape {list(self.flow.trace.values[item.value].shape)}"
+        if self.flow.source.segment(place).lstrip().startswith("raise"):
+            yield Statement(("an error of its own is raised here",), ("no error for these arguments",))
+            return
+        text = f"`{short(self.flow.source.segment(place))}` raises"
+        text += f", with {', '.join(shapes.values())}" if shapes else ""
+        values = [self.flow.trace.values[v].numbers for v in used]
+        yield Statement((text,), self._next_missing([x for x in values if x is not None]))
+
+    def _omitted(self, event: Event) -> Iterator[Statement]:
+        """A step that was left out at the end."""
+        values = [ref.value for item in (*event.result, *event.names.values()) for ref in refs(item)]
+        said: Phrase = self._name(values[-1], event, 1) if values else ("the result",)
+        numbers = self.flow.trace.values[values[-1]].numbers if values else None
+        for run in self.runs:
+            missing = [s for s in run.steps if s.op not in SILENT and not self._there(s.out)]
+            start = [
+                s
+                for s in missing
+                if numbers is not None and any(self._alike(x, numbers) for x in _tensors(s.args))
+            ]
+            named = [s for s in start or missing if id(s.out) in run.labels] or start
+            for step in named[:1]:
+                yield Statement((*said, " as it is: a step is left out"), self._right(run, step)[0])
+                return
+        calls = [e for e in self.flow.events if e.kind == "call" and e.place.line == event.place.line]
+        if calls:
+            index = self.flow.events.index(calls[-1])
+            yield from self._wrong_call(index, calls[-1])
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value of the wrong run, in a phrase about an event."""
+
+    value: int | None
+    event: Event
+    depth: int
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """A tensor of a right run, in a phrase."""
+
+    run: RightRun
+    value: Tensor
+    depth: int
+
+
+def _place(node: ast.expr) -> Place:
+    end = node.lineno if node.end_lineno is None else node.end_lineno
+    return Place(node.lineno, end, node.col_offset, node.end_col_offset)
+
+
+def _text(phrase: Phrase) -> str:
+    return "".join(one.text if isinstance(one, Slot) else one for one in phrase)
+
+
+def _number(value: Plain) -> str:
+    """A plain value in few characters."""
+    return f"{value:.6g}" if isinstance(value, float) else short(repr(value))
+
+
+def short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]} ..."
+
+
+def _close(a: Tensor, b: Tensor, close: float) -> bool:
+    if a.shape != b.shape:
+        return False
+    finite = b[b.isfinite()]
+    bound = close * (1e-3 + (float(finite.abs().max()) if finite.numel() else 0.0))
+    return bool(((a == b) | ((a - b).abs() <= bound) | (a.isnan() & b.isnan())).all())
+
+
+def _tensors(values: Any, depth: int = 0) -> Iterator[Tensor]:
+    for value in values.values() if isinstance(values, dict) else values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list, dict)) and depth < 3:
+            yield from _tensors(value, depth + 1)
+
+
+def _kind(value: Plain) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return type(value).__name__
+    return "number"
+
+
+def _likeness(a: Plain, b: Plain) -> float:
+    """How much two plain values have in common: 0 to 1."""
+    if isinstance(a, list) and isinstance(b, list):
+        if not a and not b:
+            return 1.0
+        if all(isinstance(x, (int, str)) for x in (*a, *b)):
+            return difflib.SequenceMatcher(None, [*map(str, a)], [*map(str, b)], autojunk=False).ratio()
+        pairs = [_likeness(x, y) for x, y in zip(a[:20], b[:20], strict=False)]
+        return sum(pairs) / max(1, min(20, max(len(a), len(b))))
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        size = max(abs(a), abs(b))
+        return 1.0 if a == b else max(0.0, 1 - abs(a - b) / size) if math.isfinite(size) and size else 0.0
+    if isinstance(a, str) and isinstance(b, str):
+        return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+    return float(a == b)
+
+
+def _apart(a: Plain, b: Plain) -> tuple[str, Plain, Plain]:
+    """Where two plain values first differ: an index, and both there."""
+    path = ""
+    while isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and a:
+        if len(a) <= 6 and not any(isinstance(one, list) for one in a):
+            break
+        index = next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), None)
+        if index is None:
+            break
+        path, a, b = f"{path}[{index}]", a[index], b[index]
+    return path, a, b

@@ -1,0 +1,256 @@
+"""A submission's text as a syntax tree: what a line reads, what decides whether it runs, where its names are made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from grader.core.value_trace import Place
+
+FACTORIES = {
+    "arange",
+    "tensor",
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "eye",
+    "linspace",
+    "rand",
+    "randn",
+    "randint",
+}
+MOST_STEPS_BACK = 3
+
+
+class Source:
+    """A submission's text, as far as places need it."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.encode().splitlines()
+        self._tree = ast.parse(text)
+
+    def segment(self, place: Place) -> str:
+        """The text of an expression; its whole lines where columns are not known."""
+        lines = self._lines[place.line - 1 : place.end_line]
+        if not lines or place.column is None:
+            return b"\n".join(lines).decode("utf-8", "replace")
+        if len(lines) == 1:
+            return lines[0][place.column : place.end_column].decode("utf-8", "replace")
+        inner = [lines[0][place.column :], *lines[1:-1], lines[-1][: place.end_column]]
+        return b"\n".join(inner).decode("utf-8", "replace")
+
+    @cached_property
+    def _reads(self) -> dict[int, list[ast.Name | ast.Attribute]]:
+        found: dict[int, list[ast.Name | ast.Attribute]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.lineno, []).append(node)
+        return found
+
+    def reads(self, place: Place) -> Iterator[ast.expr]:
+        """Names and attributes that an expression reads."""
+        for line in range(place.line, min(place.end_line, len(self._lines)) + 1):
+            for node in self._reads.get(line, ()):
+                after = place.column is None or line > place.line or node.col_offset >= place.column
+                before = (
+                    place.end_column is None or line < place.end_line or node.col_offset < place.end_column
+                )
+                if after and before:
+                    yield node
+
+    def made(self, line: int) -> list[int]:
+        """Lines where the attributes and the constants that a line reads were made."""
+        found = [
+            self.attributes.get(node.attr) if isinstance(node, ast.Attribute) else self.constants.get(node.id)
+            for node in self._reads.get(line, ())
+        ]
+        return [one for one in found if one is not None]
+
+    def assigned(self, line: int) -> list[int]:
+        """Lines of the same function in which the names that a statement reads got their values, the last one first."""
+        span = self.span(line)
+        names = {n.id for at in span for n in self._reads.get(at, ()) if isinstance(n, ast.Name)}
+        around = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        stored = {
+            node.lineno
+            for function in sorted(around, key=lambda node: node.lineno)[-1:]
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names
+        }
+        return sorted((at for at in stored if at < span.start), reverse=True)
+
+    def made_on_default_device(self, line: int) -> int | None:
+        """The line in which something that a line reads was made on torch's default device: there, or before."""
+        made = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in FACTORIES
+            and ast.unparse(node.func.value) == "torch"
+            and not any(word.arg == "device" for word in node.keywords)
+        }
+        left = [line]
+        for _ in range(MOST_STEPS_BACK):
+            found = next((at for one in left for at in self.span(one) if at in made), None)
+            if found is not None:
+                return found
+            left = [at for one in left for at in (*self.assigned(one), *self.made(one))]
+        return None
+
+    @cached_property
+    def _spans(self) -> dict[int, range]:
+        found: dict[int, range] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno is not None:
+                lines = range(node.lineno, node.end_lineno + 1)
+                found.update(dict.fromkeys(lines, lines))
+        return found
+
+    def span(self, line: int) -> range:
+        """The lines of the statement that a line belongs to."""
+        return self._spans.get(line, range(line, line + 1))
+
+    @cached_property
+    def _tests(self) -> dict[int, list[tuple[int, set[str], ast.stmt]]]:
+        found: dict[int, list[tuple[int, set[str], ast.stmt]]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, (ast.If, ast.While)):
+                names = {one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)}
+                names |= {one.attr for one in ast.walk(node.test) if isinstance(one, ast.Attribute)}
+                inside = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+                for line in inside:
+                    found.setdefault(line, []).append((node.test.lineno, names, node))
+        return found
+
+    def tests(self, line: int) -> list[tuple[int, set[str]]]:
+        """Lines of the conditions that decide whether a line runs, with the names that they read, innermost first."""
+        return [(at, names) for at, names, _ in sorted(self._tests.get(line, []), key=lambda one: -one[0])]
+
+    def skipped(self, after: int, before: int) -> int | None:
+        """The line of the last condition between two lines, whose statements lie between them too."""
+        tests = [(at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some]
+        return max((at for at, end in tests if after < at and end < before), default=None)
+
+    @cached_property
+    def raises(self) -> list[tuple[str, int, int]]:
+        """Statements that raise: the exception's name, their line, and the line of the condition for it."""
+        found = []
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                tests = self.tests(node.lineno)
+                found.append((ast.unparse(called), node.lineno, tests[0][0] if tests else node.lineno))
+        return found
+
+    def guards(self, line: int) -> bool:
+        """Whether a statement that raises is in a line."""
+        return any(first <= line <= last for first, last in self._raising)
+
+    @cached_property
+    def _raising(self) -> list[tuple[int, int]]:
+        return [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.Raise, ast.Assert))
+        ]
+
+    def last_line(self, line: int) -> int | None:
+        """The last statement of the function that a line belongs to."""
+        found = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        return max(found, key=lambda node: node.lineno).body[-1].lineno if found else None
+
+    def constructor_end(self, line: int) -> int | None:
+        """The last line of the constructor of the class that a line belongs to."""
+        found = self._constructor(line)
+        return None if found is None else found.body[-1].lineno
+
+    def local_in_constructor(self, line: int, name: str | None) -> int | None:
+        """The line in which that constructor gives a value to a local of this name."""
+        found = self._constructor(line)
+        stored = [
+            node.lineno
+            for node in (ast.walk(found) if found is not None else ())
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        ]
+        return min(stored, default=None)
+
+    def _constructor(self, line: int) -> ast.FunctionDef | None:
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or line):
+                for one in node.body:
+                    if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                        return one
+        return None
+
+    @cached_property
+    def statements(self) -> list[int]:
+        """Lines in which the statements of functions begin."""
+        functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
+        return sorted({
+            node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)
+        })  # fmt: skip
+
+    @cached_property
+    def constants(self) -> Mapping[str, int]:
+        """Lines in which the module's own names get their values."""
+        found: dict[str, int] = {}
+        for node in self._tree.body:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        found[name.id] = node.lineno
+        return found
+
+    def default(self, line: int, name: str) -> int | None:
+        """The line of an argument's default, of the function that begins in a line (its decorators count)."""
+        for node in ast.walk(self._tree):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if line not in (start, node.lineno):
+                continue
+            args = node.args
+            plain = [*args.posonlyargs, *args.args]
+            pairs = [
+                *zip(plain[::-1], args.defaults[::-1], strict=False),
+                *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+            ]
+            for arg, value in pairs:
+                if arg.arg == name and value is not None:
+                    return value.lineno
+        return None
+
+    @cached_property
+    def attributes(self) -> Mapping[str, int]:
+        """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""
+        found: dict[str, int] = {}
+        for function in ast.walk(self._tree):
+            if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign):
+                    for target in (one for whole in node.targets for one in ast.walk(whole)):
+                        if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
+                            found.setdefault(target.attr, node.lineno)
+                if (
+                    isinstance(node, ast.Call)
+                    and ast.unparse(node.func) == "self.register_buffer"
+                    and node.args
+                ):
+                    name = node.args[0]
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                        found.setdefault(name.value, node.lineno)
+        return found

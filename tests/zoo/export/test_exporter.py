@@ -1,0 +1,137 @@
+"""One file of plain PyTorch: it computes what the model does, to the last bit, where zoo cannot be imported."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+from tests.zoo.export.support import differences, put
+from tests.zoo.models.test_pairs import ASSEMBLIES, blueprint_of, covering_all_pairs
+from zoo.core.blueprint import get_preset, get_presets, make_blueprint
+from zoo.core.errors import ZooError
+from zoo.export.exporter import export, small
+from zoo.models.builder import build
+from zoo.models.external import ExternalPart
+
+LINES = {"gpt2": 430, "vaswani2017": 600}
+"""What a reader is asked to read, at most."""
+EVERY = bool(os.environ.get("ZOO_EXPORT_EVERY_PAIR"))
+"""All models that cover all pairs of variants; else a few of them."""
+OWN = '''
+import math
+
+import torch
+from torch import nn
+
+SCALE = 2.0
+
+
+def helper(x):
+    """Twice."""
+    return x * SCALE
+
+
+class Unused:
+    pass
+
+
+class Mine(nn.Module):
+    """Attention with one head."""
+
+    def __init__(self, d_model, num_heads, dropout=0.0):
+        super().__init__()
+        self.q = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        """[B, T, D] -> [B, T, D]."""
+        scores = helper(self.q(query)) @ key.transpose(-2, -1) / math.sqrt(key.size(-1))  # [B, Tq, Tk]
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, 0], torch.finfo(scores.dtype).min)
+        return scores.softmax(-1) @ value
+'''
+
+
+def readable(text: str, name: str = "") -> None:
+    """What a reader would stumble over is not there."""
+    tree = ast.parse(text)
+    assert not re.search(r"^\s*(import|from) zoo\b", text, re.MULTILINE)
+    assert "zoo." not in re.sub(r"`zoo [^`]*`", "", text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            assert any(isinstance(one, (ast.FunctionDef, ast.AnnAssign)) for one in node.body), node.name
+    assert len(text.splitlines()) <= LINES.get(name, 900)
+    order = [node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    assert order[0] == "Config"
+    assert order[-1] == "main"
+
+
+@pytest.mark.slow
+def test_a_small_gpt_is_the_same_elsewhere(tmp_path: Path) -> None:
+    text = put(tmp_path, "gpt", get_preset("gpt-tiny").blueprint(sizes={"num_decoder_layers": 1}))
+    readable(text)
+    assert differences(tmp_path) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gpt2", "vaswani2017"] if not EVERY else [*get_presets()])
+def test_a_preset_is_the_same_elsewhere_and_passes_the_linters(name: str, tmp_path: Path) -> None:
+    text = put(tmp_path, "preset", get_preset(name).blueprint())
+    readable(text, name)
+    assert differences(tmp_path) == ""
+    for tool in (
+        ["ruff", "check", "--config", str(ROOT / "pyproject.toml")],
+        ["ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml")],
+        ["mypy", "--python-version=3.10", "--disallow-untyped-defs", "--config-file="],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *tool, "preset.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_models_of_all_pairs_are_the_same_elsewhere(tmp_path: Path) -> None:
+    """A sample by a fixed seed; all of them where ZOO_EXPORT_EVERY_PAIR is set."""
+    models = [choices for assembly in ASSEMBLIES for choices in covering_all_pairs(assembly)]
+    chosen = models if EVERY else random.Random(0).sample(models, 4)
+    for number, choices in enumerate(chosen):
+        try:
+            readable(put(tmp_path, f"model_{number}", blueprint_of(choices)))
+        except Exception as error:
+            raise AssertionError(str(choices)) from error
+    assert differences(tmp_path) == ""
+
+
+@pytest.mark.slow
+def test_a_part_from_a_file_comes_along_with_its_helpers(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    blueprint = make_blueprint(
+        assembly="encoder", attention=f"{file}:Mine", num_encoder_layers=1, num_heads=2
+    )
+    folder = tmp_path / "out"
+    text = put(folder, "mine", blueprint)
+    assert "class Mine(nn.Module)" in text
+    assert "SCALE = 2.0" in text
+    assert "Unused" not in text
+    assert any(isinstance(one, ExternalPart) for one in build(small(blueprint), seed=0).modules())
+    assert differences(folder) == ""
+
+
+@pytest.mark.slow
+def test_what_does_not_compute_the_same_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.export.exporter._same", lambda one, other: False)
+    with pytest.raises(ZooError, match="was not written, as it does not compute what the model does"):
+        export(make_blueprint(assembly="encoder", num_encoder_layers=1, num_heads=1))

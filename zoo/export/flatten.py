@@ -1,0 +1,488 @@
+"""One class out of a class and its bases, specialised to what was seen of its objects."""
+
+# mypy: disable-error-code="attr-defined,no-any-return,arg-type"
+# (nodes of libcst are told apart by what they hold)
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import libcst as cst
+
+from zoo.core.blueprint import Sizes
+from zoo.export.observe import Facts, Key
+from zoo.export.simplify import answered, in_parentheses, simplified, substitute
+from zoo.export.trees import (
+    Source,
+    assigned_names,
+    code,
+    docstring_of,
+    first_line,
+    is_own,
+    is_pure,
+    names_in,
+    parameters,
+    source_of,
+    without_docstring,
+)
+
+SIZES = {one.name for one in fields(Sizes)}
+"""Parameters that the configuration describes."""
+ABSTRACT = ("ABC", "abc.ABC", "Protocol", "object")
+
+
+@dataclass
+class Unit:
+    """A class, function or constant of the file.
+
+    Attributes:
+        name: its name in the file.
+        node: its tree.
+        modules: the module in which each of its names is looked up, by name of the method; "" for what is in none.
+        value: the class or function itself, None of a constant.
+    """
+
+    name: str
+    node: Any
+    modules: dict[str, str] = field(default_factory=dict)
+    value: Any = None
+
+
+def bases_of(cls: type, roots: frozenset[str]) -> list[type]:
+    """The class and those of its bases whose source comes along, in the order in which names are looked up."""
+    return [one for one in cls.__mro__ if is_own(one.__module__, roots)]
+
+
+def class_node(cls: type) -> tuple[Source, cst.ClassDef]:
+    """The class as it is written."""
+    source = source_of(cls.__module__)
+    node = source.definitions.get(cls.__name__)
+    assert isinstance(node, cst.ClassDef), cls
+    return source, node
+
+
+class Flattener:
+    """Makes one class at a time."""
+
+    def __init__(self, facts: Facts, roots: frozenset[str]) -> None:
+        self.facts, self.roots = facts, roots
+        self.never_none: dict[tuple[Any, str], set[str]] = {}
+        """By class and method, the parameters that were None in no call."""
+
+    def function(self, value: Any) -> Unit:
+        """A function of the top level."""
+        source = source_of(value.__module__)
+        node = source.definitions[value.__name__]
+        assert isinstance(node, cst.FunctionDef)
+        key = (None, value.__module__, first_line(source, node))
+        return Unit(value.__name__, answered(node, key, self.facts), {"": value.__module__}, value)
+
+    def flattened(self, cls: type) -> Unit:
+        """The class with what it inherits from others whose source comes along."""
+        chain = bases_of(cls, self.roots)
+        methods: dict[str, cst.FunctionDef] = {}
+        others: dict[str, Any] = {}
+        modules: dict[str, str] = {"": cls.__module__}
+        external: list[str] = []
+        for one in chain:
+            _source, node = class_node(one)
+            for statement in without_docstring(node.body):
+                if isinstance(statement, cst.FunctionDef):
+                    if statement.name.value not in methods:
+                        self._add(cls, one, statement, methods, modules)
+                elif isinstance(statement, cst.SimpleStatementLine):
+                    name = _bound(statement)
+                    if name and name not in others:
+                        others[name] = statement
+                        modules[name] = one.__module__
+            for base in node.bases:
+                text = code(base.value)
+                direct = next((b for b in one.__bases__ if b.__name__ == text.rpartition(".")[2]), None)
+                own = direct is not None and direct in chain
+                if (
+                    not own
+                    and text not in ABSTRACT
+                    and not text.startswith("Generic")
+                    and text not in external
+                ):
+                    external.append(text)
+                    modules.setdefault("bases", one.__module__)
+        _, node = class_node(cls)
+        document = docstring_of(node.body)
+        if document is None:
+            document = next((d for one in chain if (d := docstring_of(class_node(one)[1].body))), None)
+        ordered = sorted(
+            methods.values(),
+            key=lambda one: (
+                ["__init__", "forward"].index(one.name.value)
+                if one.name.value in ("__init__", "forward")
+                else 2
+            ),
+        )
+        ordered = [one for one in ordered if not _is_abstract(one)]
+        body = [*docstring_line(document, 4), *others.values(), *ordered]
+        made = node.with_changes(
+            bases=[cst.Arg(cst.parse_expression(text)) for text in external],
+            keywords=[],
+            lpar=cst.MaybeSentinel.DEFAULT,
+            rpar=cst.MaybeSentinel.DEFAULT,
+            leading_lines=[],
+            lines_after_decorators=[],
+            body=node.body.with_changes(body=body or [cst.parse_statement("pass")]),
+        )
+        return Unit(cls.__name__, made, modules, cls)
+
+    def _key(self, cls: type, owner: type, node: cst.FunctionDef) -> Key:
+        return cls, owner.__module__, first_line(source_of(owner.__module__), node)
+
+    def _add(
+        self,
+        cls: type,
+        owner: type,
+        written: cst.FunctionDef,
+        methods: dict[str, cst.FunctionDef],
+        modules: dict[str, str],
+    ) -> None:
+        """Add a method, with what it calls by `super()` inside it or beside it."""
+        name = written.name.value
+        key = self._key(cls, owner, written)
+        node = answered(written, key, self.facts)
+        seen = self.facts.arguments.get(key, {})
+        self.never_none.setdefault((cls, name), {one for one, values in seen.items() if None not in values})
+        base = self._base(cls, owner, name)
+        if base is not None and _calls_super(node, name):
+            inner = answered(base[1], self._key(cls, base[0], base[1]), self.facts)
+            if _calls_super(inner, name):  # two steps up: the base's own call first
+                held: dict[str, cst.FunctionDef] = {}
+                self._add(cls, base[0], base[1], held, modules)
+                inner = held[name]
+            document = _joined_arguments(inner, node) if name == "__init__" else None
+            node, beside = _inlined(node, inner)
+            if document is not None:
+                node = with_docstring(node, document)
+            if beside is not None:
+                methods[beside.name.value] = beside
+                modules[beside.name.value] = base[0].__module__
+            modules[f"{name} of base"] = base[0].__module__
+        if name == "__init__" and (own := _joined_arguments(node, node)) is not None:
+            node = with_docstring(node, own)
+        methods[name] = simplified(node)
+        modules[name] = owner.__module__
+
+    def _base(self, cls: type, owner: type, name: str) -> tuple[type, cst.FunctionDef] | None:
+        """The next class whose method of this name `super()` of `owner` finds, if its source comes along."""
+        rest = cls.__mro__[cls.__mro__.index(owner) + 1 :]
+        for one in rest:
+            if name not in vars(one):
+                continue
+            if not is_own(one.__module__, self.roots):
+                return None
+            _, node = class_node(one)
+            for statement in node.body.body:
+                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                    return one, statement
+            return None
+        return None
+
+
+def _bound(statement: cst.SimpleStatementLine) -> str | None:
+    small = statement.body[0]
+    target = small.target if isinstance(small, cst.AnnAssign) else None
+    if isinstance(small, cst.Assign):
+        target = small.targets[0].target
+    return target.value if isinstance(target, cst.Name) else None
+
+
+def _is_abstract(node: cst.FunctionDef) -> bool:
+    return any(code(one.decorator).endswith("abstractmethod") for one in node.decorators)
+
+
+def _super_call(node: cst.BaseExpression, name: str) -> cst.Call | None:
+    if isinstance(node, cst.Call) and code(node.func) == f"super().{name}":
+        return node
+    return None
+
+
+def _calls_super(node: cst.FunctionDef, name: str) -> bool:
+    return f"super().{name}(" in code(node.body)
+
+
+def _inlined(node: cst.FunctionDef, base: cst.FunctionDef) -> tuple[cst.FunctionDef, cst.FunctionDef | None]:
+    """A method with the base's body in the place of its call to it; or a call to the base's under a name of its own."""
+    name = node.name.value
+    beside: list[cst.FunctionDef] = []
+    statements = without_docstring(base.body)
+
+    class Inliner(cst.CSTTransformer):
+        def leave_SimpleStatementLine(
+            self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+        ) -> Any:
+            small = updated_node.body[0]
+            value = small.value if isinstance(small, (cst.Expr, cst.Return)) else None
+            call = None if value is None else _super_call(value, name)
+            if call is None:
+                return updated_node
+            if isinstance(small, cst.Expr) and any(isinstance(one, cst.Return) for one in _ends(statements)):
+                return updated_node
+            body = _with_arguments(base, call, statements)
+            if body is None:
+                return updated_node
+            if not body:
+                inlined.append(name)
+                return cst.RemoveFromParent()
+            inlined.append(name)
+            body[0] = body[0].with_changes(
+                leading_lines=[*updated_node.leading_lines, *body[0].leading_lines]
+            )
+            return cst.FlattenSentinel(body)
+
+    inlined: list[str] = []
+    changed = node.with_changes(body=node.body.visit(Inliner()))
+    if inlined:
+        return changed, None
+
+    class Expressions(cst.CSTTransformer):
+        def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+            if _super_call(updated_node, name) is None:
+                return updated_node
+            only = statements[0] if len(statements) == 1 else None
+            if isinstance(only, cst.SimpleStatementLine) and isinstance(only.body[0], cst.Return):
+                body = _with_arguments(base, updated_node, statements)
+                if body is not None and len(body) == 1:
+                    return in_parentheses(body[0].body[0].value)
+            beside.append(base.with_changes(name=cst.Name(f"base_{name}")))
+            return updated_node.with_changes(func=cst.parse_expression(f"self.base_{name}"))
+
+    changed = changed.with_changes(body=changed.body.visit(Expressions()))
+    return changed, beside[0] if beside else None
+
+
+def inlined_call(function: cst.FunctionDef, target: cst.FunctionDef, called: str) -> cst.FunctionDef | None:
+    """`function` with the body of `target` in the place of its only call, `called(...)`; None where it does not fit."""
+    statements = without_docstring(target.body)
+    if any(isinstance(one, cst.FunctionDef) for one in statements) or not statements:
+        return None
+    only = statements[0] if len(statements) == 1 else None
+    small = only.body[0] if isinstance(only, cst.SimpleStatementLine) else None
+    comment = isinstance(only, cst.SimpleStatementLine) and only.trailing_whitespace.comment is not None
+    one = small.value if isinstance(small, cst.Return) and not comment else None
+    ends = _ends(statements)
+    returns = "return" in code(cst.Module(statements))
+    clash = assigned_names(statements) & (
+        {p.name.value for p in parameters(function)} | assigned_names(function.body.body)
+    )
+    done: list[str] = []
+    last = ends[-1] if ends else None
+    own = {p.name.value for p in parameters(target)}
+    free = {one.value for one in names_in(function.body)} - own
+    clash_of_results = (assigned_names(statements) | own) & assigned_names(function.body.body) or (
+        assigned_names(statements) - own
+    ) & free
+    results = (
+        last.value
+        if isinstance(last, cst.Return) and code(cst.Module(statements)).count("return") == 1
+        else None
+    )
+
+    class Inliner(cst.CSTTransformer):
+        def leave_SimpleStatementLine(
+            self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+        ) -> Any:
+            small = updated_node.body[0]
+            value = small.value if isinstance(small, (cst.Expr, cst.Return, cst.Assign)) else None
+            if (
+                isinstance(value, cst.Call)
+                and len(value.args) == 1
+                and value.args[0].star == "*"
+                and not clash_of_results
+            ):
+                call = value.args[0].value  # f(*self.target(...))
+                if (
+                    isinstance(call, cst.Call)
+                    and code(call.func) == called
+                    and isinstance(results, cst.Tuple)
+                ):
+                    body = _with_arguments(target, call, statements, bind=True)
+                    if body is not None:
+                        done.append(called)
+                        tail = body.pop().body[0].value
+                        given = [
+                            cst.Arg(e.value, star="*" if isinstance(e, cst.StarredElement) else "")
+                            for e in tail.elements
+                        ]
+                        outer = small.with_changes(value=value.with_changes(args=given))
+                        return cst.FlattenSentinel([*body, updated_node.with_changes(body=[outer])])
+                return updated_node
+            if isinstance(small, cst.Assign):
+                return updated_node
+            if not isinstance(value, cst.Call) or code(value.func) != called or one is not None or clash:
+                return updated_node
+            fits = isinstance(small, cst.Return) and ends and isinstance(ends[-1], cst.Return)
+            if not fits and (isinstance(small, cst.Return) or returns):
+                return updated_node
+            body = _with_arguments(target, value, statements)
+            if body is None:
+                return updated_node
+            done.append(called)
+            return cst.FlattenSentinel(body)
+
+        def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+            if code(updated_node.func) != called or one is None:
+                return updated_node
+            body = _with_arguments(target, updated_node, statements)
+            if body is None or len(body) != 1:
+                return updated_node
+            done.append(called)
+            return in_parentheses(body[0].body[0].value)
+
+    changed = function.with_changes(body=function.body.visit(Inliner()))
+    return changed if done else None
+
+
+def _ends(statements: Sequence[Any]) -> list[Any]:
+    last = statements[-1] if statements else None
+    return list(last.body) if isinstance(last, cst.SimpleStatementLine) else []
+
+
+def _with_arguments(
+    base: cst.FunctionDef, call: cst.Call, statements: Sequence[Any], bind: bool = False
+) -> list[Any] | None:
+    """The base's statements with the call's arguments in the place of its parameters; None if they do not fit."""
+    values = bound_arguments(base, call)
+    if values is None:
+        return None
+    first: list[Any] = []
+    changed = assigned_names(statements)
+    used = [one.value for statement in statements for one in names_in(statement)]
+    for name, value in list(values.items()):
+        simple = is_pure(value) or isinstance(value, (cst.Name, cst.Integer, cst.Float))
+        if name in changed or (not simple and (bind or used.count(name) > 1)):
+            del values[name]
+            if code(value) != name:
+                first.append(cst.parse_statement(f"{name} = {code(value)}"))
+    return [*first, *(substitute(one, values) for one in statements)]
+
+
+def bound_arguments(function: cst.FunctionDef, call: cst.Call) -> dict[str, cst.BaseExpression] | None:
+    """The expression that each parameter of `function` gets in a call; None where that cannot be read off."""
+    given = function.params
+    if any(one.star for one in call.args) or isinstance(given.star_arg, cst.Param) or given.star_kwarg:
+        return None
+    positional = [
+        one.name.value for one in (*given.posonly_params, *given.params) if one.name.value != "self"
+    ]
+    found: dict[str, cst.BaseExpression] = {}
+    for number, one in enumerate(call.args):
+        if one.keyword is None and number >= len(positional):
+            return None
+        found[positional[number] if one.keyword is None else one.keyword.value] = one.value
+    for parameter in parameters(function):
+        if parameter.name.value not in found:
+            if parameter.default is None:
+                return None
+            found[parameter.name.value] = parameter.default
+    return found
+
+
+# Docstrings
+
+
+def docstring_line(text: str | None, indent: int) -> list[Any]:
+    """The statement of a docstring, as a list of one or none."""
+    if text is None or not text.strip():
+        return []
+    text = _tidied(text)
+    if not text:
+        return []
+    if "\n" in text:
+        pad = " " * indent
+        text = f"{text.rstrip()}\n{pad}"
+    quoted = f'r"""{text}"""' if "\\" in text else f'"""{text}"""'
+    return [cst.parse_statement(quoted)]
+
+
+def with_docstring(node: Any, text: str | None) -> Any:
+    """A function with this docstring, or none."""
+    line = docstring_line(text, 8)
+    return node.with_changes(body=node.body.with_changes(body=[*line, *without_docstring(node.body)]))
+
+
+ABOUT_THE_ZOO = re.compile(
+    r"`zoo\.|\bzoo\b|\bthe builder\b|ariants differ|other variants|all (exact )?variants|[Aa]s elsewhere"
+)
+
+
+def _tidied(text: str) -> str:
+    """A docstring without the sentences that speak of the zoo."""
+    sentences = re.split(r"(?<=[.;:])(\s+)", text)
+    kept: list[str] = []
+    for one in sentences:
+        if re.search(
+            r"`zoo\.|\bzoo\b|\bthe builder\b|ariants differ|other variants|all (exact )?variants|[Aa]s elsewhere",
+            one,
+        ):
+            if kept and kept[-1].strip() == "":
+                kept[-1] = "\n" if "\n\n" in kept[-1] else ""
+            for place in range(len(kept) - 1, -1, -1):
+                if kept[place].strip():
+                    kept[place] = re.sub(r"[:;]$", ".", kept[place])
+                    break
+            continue
+        kept.append(one)
+    text = "".join(kept).rstrip()
+    if text.endswith(";"):
+        text = text[:-1] + "."
+    return re.sub(r"\n[ ]*\n[ ]*\n", "\n\n", text)
+
+
+ARGUMENT = re.compile(r"^( *)([a-z_][\w, ]*): (.*)$")
+
+
+def argument_texts(text: str | None) -> dict[str, str]:
+    """What a docstring says of each parameter."""
+    found: dict[str, str] = {}
+    if not text or "Args:" not in text:
+        return found
+    current, inside, indent = "", False, 0
+    for line in text.split("\n"):
+        if line.strip() == "Args:":
+            inside, indent = True, len(line) - len(line.lstrip())
+            continue
+        if not inside or not line.strip():
+            continue
+        depth = len(line) - len(line.lstrip())
+        if depth <= indent:
+            inside = False
+            continue
+        match = ARGUMENT.match(line)
+        if match and depth == indent + 4:
+            current = match[2]
+            found[current] = match[3].strip()
+        elif current:
+            found[current] += " " + line.strip()
+    return found
+
+
+def _joined_arguments(base: cst.FunctionDef, node: cst.FunctionDef) -> str | None:
+    """A docstring of both constructors' parameters; None if they are not described one by one."""
+    texts = {**argument_texts(docstring_of(base.body)), **argument_texts(docstring_of(node.body))}
+    names = [one.name.value for one in parameters(node)]
+    if texts.keys() >= {*names}:
+        names = [name for name in names if name not in SIZES]
+        return arguments_docstring({name: texts[name] for name in names}) if names else ""
+    if not texts or not all(name in texts for name in names):
+        return None
+    return arguments_docstring({name: texts[name] for name in names})
+
+
+def arguments_docstring(texts: dict[str, str]) -> str:
+    """A docstring that describes parameters, for a method."""
+    import textwrap
+
+    lines = ["", "        Args:"]
+    for name, text in texts.items():
+        lines += textwrap.wrap(f"{name}: {text}", 108, initial_indent=" " * 12, subsequent_indent=" " * 16)
+    return "\n".join(lines)

@@ -1,0 +1,133 @@
+"""The page of all variants: what each is, what it can do, its source, and a picture where its axis has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from zoo.core.describe import in_words, typed
+from zoo.core.errors import ZooError
+from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
+from zoo.core.registry import Axis, Variant
+from zoo.core.source import find_source
+from zoo.pages.formulas import mathml
+from zoo.pages.listing import Line, listing
+from zoo.pages.pictures import image
+from zoo.pages.rendering import render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LENGTHS = (5, 3)
+PICTURES = {
+    "masking": "Which positions may attend to which, in two sentences of 5 and 3 words",
+    "encoding": "What it adds or rotates at each position, and how similar positions become",
+    "schedule": "The learning rate over 300 steps, as a share of the highest",
+}
+"""The axes of which there are pictures, and what these show."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variant on the page. Texts are those of the variant; `picture` is the `src` of an image or ""."""
+
+    variant: Variant
+    default: bool
+    origin: str
+    formula: list[Markup]
+    capabilities: list[tuple[str, str, str, bool]]
+    options: list[tuple[str, str, str, str]]
+    file: str
+    source: list[Line]
+    problem: str
+    picture: str
+    picture_says: str
+
+    @property
+    def words(self) -> str:
+        """What a search looks through."""
+        able = " ".join(f"{name} {value}" for name, value, _, unusual in self.capabilities if unusual)
+        options = " ".join(name for name, *_ in self.options)
+        one = self.variant
+        return f"{one.axis} {one.name} {one.summary} {one.formula} {one.paper} {self.origin} {options} {able}"
+
+
+def gallery(variants: Sequence[Variant], on_variant: Callable[[], object] = lambda: None) -> str:
+    """A page with these variants, by axis. `on_variant` is called after each.
+
+    Pictures need matplotlib; without it the page has none, and says so.
+    """
+    registry, drawing = get_registry(), find_spec("matplotlib") is not None
+    groups: list[tuple[Axis, list[Entry]]] = []
+    for axis in registry.axes:
+        entries = []
+        for variant in variants:
+            if variant.axis == axis.name:
+                entries.append(_entry(variant, axis, drawing))
+                on_variant()
+        if entries:
+            groups.append((axis, entries))
+    return render(
+        "zoo.pages/gallery.html",
+        styles=["zoo.pages/gallery.css"],
+        groups=groups,
+        count=len(variants),
+        drawing=drawing,
+    )
+
+
+def _entry(variant: Variant, axis: Axis, drawing: bool) -> Entry:
+    file, source, problem = "", list[Line](), ""
+    try:
+        found = find_source(variant)
+        file, source = f"{found.file}:{found.line}", listing(found.text)
+    except ZooError as error:
+        problem = str(error)
+    picture = _picture(variant) if drawing else ""
+    return Entry(
+        variant=variant,
+        default=variant.name == axis.default,
+        origin="" if variant.origin in DEFAULT_PLUGINS else variant.origin,
+        formula=mathml(variant.formula),
+        capabilities=[
+            (
+                one.name.replace("_", " "),
+                in_words(variant.capabilities[one.name]),
+                one.help,
+                variant.capabilities[one.name] != one.default,
+            )
+            for one in axis.capabilities
+        ],
+        options=[
+            (one.name, "none" if one.default is None else typed(one.default), one.expected, one.help)
+            for one in variant.options
+        ],
+        file=file,
+        source=source,
+        problem=problem,
+        picture=picture,
+        picture_says=PICTURES.get(axis.name, ""),
+    )
+
+
+def _picture(variant: Variant) -> str:
+    """The picture of a variant, "" where its axis has none, or it cannot be drawn: a plugin's may fail as it likes."""
+    if variant.axis not in PICTURES:
+        return ""
+    import zoo.draw
+    from zoo.draw.canvas import rendered
+
+    draw: Mapping[str, Callable[[str], Figure]] = {
+        "masking": lambda name: zoo.draw.mask(name, lengths=LENGTHS),
+        "encoding": lambda name: zoo.draw.positions([name]),
+        "schedule": lambda name: zoo.draw.schedule([name]),
+    }
+    try:
+        figure: Any = draw[variant.axis](variant.name)
+        return image(min((rendered(figure, form) for form in ("svg", "png")), key=len))
+    except (Exception, SystemExit):  # noqa: BLE001 - a part may be anybody's code; the page says the rest about it
+        return ""
