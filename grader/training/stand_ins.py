@@ -48,8 +48,8 @@ class StackInPlace(nn.Module):
         self.stack = RemoteModule(stack, title, options=options)
         self._arguments = len(required) + len(options)
 
-    def forward(self, *arguments: Any) -> Tensor:
-        """x, (memory,) masks and what else the zoo knows -> hidden vectors."""
+    def forward(self, *arguments: Any, **_more: Any) -> Tensor:
+        """x, (memory,) masks and what else the zoo knows (positions, no caches) -> hidden vectors."""
         out: Tensor = self.stack(*arguments[: self._arguments])
         return out
 

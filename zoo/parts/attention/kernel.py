@@ -35,9 +35,9 @@ def fused_heads(
         return written_out(q, k, v, mask, dropout)[0]
     if (
         grouped and mask is not None and q.device.type != "cpu"
-    ):  # their kernels with masks take equal numbers of heads
+    ):  # kernels with masks take equal numbers of heads
         k, v = repeat_heads(k, q.size(1)), repeat_heads(v, q.size(1))
-    groups = dict[str, Any](enable_gqa=True) if grouped and k.size(1) != q.size(1) else {}
+    groups: dict[str, Any] = {"enable_gqa": True} if grouped and k.size(1) != q.size(1) else {}
     if mask is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=p, **groups)
     # What the kernels give for a fully masked row depends on kernel and version: let it attend to
