@@ -17,7 +17,8 @@ from tests.zoo.export.support import differences, put
 from tests.zoo.models.test_pairs import ASSEMBLIES, blueprint_of, covering_all_pairs
 from zoo.core.blueprint import get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
-from zoo.export.exporter import export, small
+from zoo.export.exporter import export
+from zoo.export.trials import small
 from zoo.models.builder import build
 from zoo.models.external import ExternalPart
 
@@ -132,6 +133,6 @@ def test_a_part_from_a_file_comes_along_with_its_helpers(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_what_does_not_compute_the_same_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.export.exporter._same", lambda one, other: False)
+    monkeypatch.setattr("zoo.export.trials._same", lambda one, other: False)
     with pytest.raises(ZooError, match="was not written, as it does not compute what the model does"):
         export(make_blueprint(assembly="encoder", num_encoder_layers=1, num_heads=1))
