@@ -130,7 +130,6 @@ def _python(
         data = safetensors.torch.save(state)
         title = "A trained Transformer."
     assert blueprint is not None
-    _check_reads_tokens(blueprint)
     made = make(
         blueprint,
         title=title,
@@ -150,7 +149,8 @@ def _check_reads_tokens(blueprint: Blueprint) -> None:
     """Raises ZooError for a model of images."""
     if make_plan(blueprint).reads_images:
         raise ZooError(
-            f"{blueprint['assembly']} reads images, and only models of tokens are exported: use another assembly."
+            f"{blueprint['assembly']} reads images, and graphs are made of models of tokens. A .py file can have any "
+            "model."
         )
 
 

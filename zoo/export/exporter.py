@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import libcst as cst
 from torch import nn
@@ -22,6 +23,7 @@ from zoo.export.positional import write_positional
 from zoo.export.program import Program, methods
 from zoo.export.prune import prune
 from zoo.export.rendering import render, tidied
+from zoo.export.simplify import simplified, substitute
 from zoo.export.stand_ins import OwnEmbeddings, OwnMask, OwnMasking, OwnPart, readable
 from zoo.export.trials import HEAD_WIDTH, exercise, prove, small
 from zoo.models import external
@@ -122,11 +124,12 @@ def _program(
             f"{type(model).__name__} is made without `parts`: such an assembly cannot be exported."
         )
     init = next(f for f in methods(unit) if f.name.value == "__init__")
+    options = {n: cst.parse_expression(repr(v)) for n, v in made.arguments.items() if _is_option(v)}
+    init = simplified(init.with_changes(body=substitute(init.body, options)))
     constructor = Constructor(observer, sizes)
     with_config = configured(init, model, parameter, constructor)
     with_config = _with_ties(with_config, model)
-    body = [with_config if one is init else one for one in unit.node.body.body]
-    unit.node = unit.node.with_changes(body=unit.node.body.with_changes(body=body))
+    program.replace(unit, init, with_config)
     for kind in sorted(constructor.classes, key=lambda kind: kind.__name__):
         program.renamed[type(model).__module__, kind.__name__] = program.add_class(kind).name
     program.asked = {"forward"}
@@ -149,6 +152,10 @@ def _program(
     prune(program, unit.name)
     require_given(program)
     return program, program.collect(unit.name)
+
+
+def _is_option(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 class _Exporting(Program):

@@ -392,9 +392,11 @@ def _with_arguments(
     first: list[Any] = []
     changed = assigned_names(statements)
     used = [one.value for statement in statements for one in names_in(statement)]
+    calls = [n for n, v in values.items() if not (is_pure(v) or isinstance(v, (cst.Integer, cst.Float)))]
+    # in another order, autograd would add up gradients in another order
+    bind = bind or len(statements) > 1 or [name for name in used if name in calls] != calls
     for name, value in list(values.items()):
-        simple = is_pure(value) or isinstance(value, (cst.Name, cst.Integer, cst.Float))
-        if name in changed or (not simple and (bind or used.count(name) > 1)):
+        if name in changed or (name in calls and bind):
             del values[name]
             if code(value) != name:
                 first.append(cst.parse_statement(f"{name} = {code(value)}"))

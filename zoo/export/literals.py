@@ -25,7 +25,7 @@ def put_in_literals(program: Program) -> bool:
         place: {
             name: next(iter(values.values()))
             for name, values in given.items()
-            if len(values) == 1 and _is_literal(next(iter(values.values())))
+            if len(values) == 1 and _reads_well(functions[place], name, next(iter(values.values())))
         }
         for place, given in _given(program, functions).items()
     }
@@ -65,6 +65,14 @@ def _given(program: Program, functions: dict[Place, Any]) -> dict[Place, dict[st
         read = {one.value for one in names_in(functions[place].body)}
         found[place] = {n: v for n, v in given.items() if n not in changed and n in read}
     return {place: given for place, given in found.items() if place not in unknown}
+
+
+def _reads_well(function: cst.FunctionDef, name: str, value: Any) -> bool:
+    """Return whether a value can stand for the parameter: a text, a factor of 1, or a number that is read once."""
+    if not _is_literal(value):
+        return False
+    times = sum(one.value == name for one in names_in(function.body))
+    return times == 1 or isinstance(value, cst.SimpleString) or code(value) == "1.0"
 
 
 def _is_literal(node: Any) -> bool:

@@ -15,7 +15,7 @@ from zoo.core.blueprint import Blueprint, Sizes
 from zoo.export.calls import without_mention
 from zoo.export.flatten import Unit, bases_of, class_node, docstring_line
 from zoo.export.positional import write_positional
-from zoo.export.program import Program, attributes_of_self
+from zoo.export.program import Program, attributes_of_self, methods
 from zoo.export.templates import GENERATE, HEADER, LOAD, MAIN
 from zoo.export.trees import attributes_in, code, docstring_of, parameters, without_docstring
 from zoo.models.transformer import Model
@@ -34,19 +34,21 @@ def render(
     units = [program.units[name] for name in names]
     bodies = [_source(unit, _gone(program, unit)) for unit in units]
     name = names[-1]
+    decoded = [p.name.value for f in methods(units[-1]) if f.name.value == "decode" for p in parameters(f)]
     reads, writes = "encoder" in model.stacks, "decoder" in model.stacks
     values = {
         "model": name,
         "pad": blueprint.sizes.pad,
         "kind": "src" if reads else "prompt",
         "weights": weights,
+        "src": ", src" if "src" in decoded else "",
     }
     tail = []
     if writes:
         tail.append(GENERATE[reads, model.cacheable].format(**values))
     if weights:
         tail.append(LOAD.format(**values))
-    main = MAIN[reads, writes].format(**values)
+    main = MAIN[reads, writes, model.reads == "images"].format(**values)
     tail.append(main.replace("# model", "model = load(config)" if weights else f"model = {name}(config)"))
     every = "\n".join([*bodies, *tail])
     config = _config(blueprint.sizes, every)

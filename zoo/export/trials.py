@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 from zoo.models.builder import build
 from zoo.models.transformer import Model
 
@@ -27,14 +29,15 @@ def small(blueprint: Blueprint, width: int = HEAD_WIDTH) -> Blueprint:
     sizes = blueprint.sizes
     vocabulary = max(VOCABULARY, sizes.pad + 8)
     shared = sizes.src_vocab == sizes.tgt_vocab
-    numbers = [v for choice in blueprint.choices.values() for v in choice.options.values() if type(v) is int]
+    choices = [one for first in blueprint.choices.values() for one in (first, *first.then)]
+    numbers = [v for choice in choices for v in choice.options.values() if type(v) is int]
     length = max([LONG, *(n + 8 for n in numbers if n + 8 <= LONGEST)])
     return blueprint.with_sizes(
         d_model=sizes.num_heads * width,
         d_ff=sizes.num_heads * width + 4,
         src_vocab=vocabulary,
         tgt_vocab=vocabulary if shared else vocabulary + 3,
-        max_len=min(sizes.max_len, length),
+        max_len=sizes.max_len if make_plan(blueprint).reads_images else min(sizes.max_len, length),
         dropout=DROPOUT,
     )
 
@@ -42,6 +45,9 @@ def small(blueprint: Blueprint, width: int = HEAD_WIDTH) -> Blueprint:
 def samples(model: Model, sizes: Sizes) -> list[tuple[Tensor, ...]]:
     """Small batches of what the model's `forward` takes: padded and not, of several lengths."""
     generator = torch.Generator().manual_seed(0)
+    if model.reads == "images":
+        shape = cast(Any, model).embeddings.shape
+        return [(torch.randn(rows, *shape, generator=generator),) for rows in (3, 1, 2)]
 
     def side(vocab: int, rows: int, length: int, padded: bool) -> Tensor:
         ids = torch.randint(vocab - 1, (rows, length), generator=generator)
@@ -86,7 +92,8 @@ def answer(model: Any, tokens: tuple[Tensor, ...], steps: int, pad: int) -> Tens
     caches = model.new_caches() if model.cacheable else None
     more = () if caches is None else (caches,)
     reads = "encoder" in model.stacks
-    sides = (model.encode(tokens[0]), tokens[0]) if reads else ()
+    padded = reads and "src" in inspect.signature(model.decode).parameters
+    sides = (*((model.encode(tokens[0]),) if reads else ()), *((tokens[0],) if padded else ()))
     so_far = tokens[-1][:, :1]
     scores = so_far.new_zeros(())
     for _ in range(steps):
