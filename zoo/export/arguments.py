@@ -13,6 +13,7 @@ from zoo.export.calls import (
     calls_in,
     droppable,
     handed_on,
+    returned,
     with_arguments,
     with_keyword_only,
     without_parameters,
@@ -225,7 +226,29 @@ def require_given(program: Program) -> None:
 
         fresh = function.params.with_changes(params=[fit(one) for one in params])
         fresh = with_keyword_only(fresh, [fit(one) for one in kwonly])
-        program.replace(unit, function, function.with_changes(params=fresh))
+        program.replace(unit, function, _narrowed(function.with_changes(params=fresh)))
+
+
+def _narrowed(function: cst.FunctionDef) -> cst.FunctionDef:
+    """A function whose last result is a parameter that is never None, with that in its annotation."""
+    annotation = function.returns.annotation if function.returns else None
+    values = returned(function)
+    if not isinstance(annotation, cst.Subscript) or code(annotation.value) != "tuple" or not values:
+        return function
+    if not all(isinstance(value, cst.Tuple) for value in values):
+        return function
+    last = {code(value.elements[-1].value) for value in values} - assigned_names(function.body.body)
+    sure = {
+        p.name.value
+        for p in parameters(function)
+        if p.annotation and "None" not in code(p.annotation.annotation)
+    }
+    if len(last) != 1 or not last <= sure or not isinstance(annotation.slice[-1].slice, cst.Index):
+        return function
+    index = annotation.slice[-1].slice
+    changed = annotation.slice[-1].with_changes(slice=index.with_changes(value=without_none(index.value)))
+    slices = [*annotation.slice[:-1], changed]
+    return function.with_changes(returns=cst.Annotation(annotation.with_changes(slice=slices)))
 
 
 def _given_names(function: cst.FunctionDef, call: cst.Call) -> set[str]:
