@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,23 +102,47 @@ def grade(
         _run(ctx, book, settings, options["seed"], None, False, as_json, tally)
 
 
+def _only(_ctx: click.Context, _param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    """What `--only` selects: "failed", "exercise", "student", "since". Raises click.BadParameter."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if name not in _ONLY:
+            raise click.BadParameter(f"'{one}' is not valid; expected {', '.join(_ONLY.values())}.")
+        if bool(value) != (name != "failed") or (name == "failed" and equals):
+            raise click.BadParameter(f"'{one}' is not valid; expected {_ONLY[name]}.")
+        if name in found:
+            raise click.BadParameter(f"'{name}' is given twice; expected once.")
+        if name == "exercise":
+            OneOf("exercise", exercise_names).convert(value, _param, _ctx)
+        found[name] = value
+    return found
+
+
+_ONLY = {
+    "failed": "failed",
+    "exercise": "exercise=NAME",
+    "student": "student=STUDENT",
+    "since": "since=WHEN",
+}
+
+
 @click.command(short_help="Regrade after a change of tests, torch or sandbox.")
-@click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
 @click.option(
-    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
+    "--only",
+    multiple=True,
+    callback=_only,
+    metavar="WHICH",
+    help="Select files: failed (not passed), exercise=NAME, student=STUDENT (key, email, id or name), or since=WHEN "
+    "(graded at or after '2026-03-01 12:00'). May be repeated; files must match all.",
 )
-@click.option("--student", metavar="STUDENT", help="Only this student.")
-@click.option("--since", metavar="WHEN", help="Only files graded at or after this time ('2026-03-01 12:00').")
 @click.option("--force", is_flag=True, help="Include files that the current version has already graded.")
 @grading_options
 @click.pass_context
 def regrade(
     ctx: click.Context,
     /,
-    failed: bool,
-    exercise: str | None,
-    student: str | None,
-    since: str | None,
+    only: dict[str, str],
     force: bool,
     path: Path,
     as_json: bool,
@@ -126,24 +150,31 @@ def regrade(
 ) -> None:
     """Grade the files in the gradebook again, after a change of tests, torch or sandbox.
 
-    The gradebook contains the files, so the submissions folder is not needed. Earlier grades are kept.
+    Only files are graded whose exercise, grader, torch, device, sandbox, seed or selection of tests differ from those
+    of their last grade. The gradebook contains the files, so the submissions folder is not needed. Earlier grades are
+    kept.
 
     \b
     Examples:
       zoo class regrade
-      zoo class regrade --exercise attention --only-failed
-      zoo class regrade --student anna@uni.example --force
+      zoo class regrade --only exercise=attention --only failed
+      zoo class regrade --only student=anna@uni.example --force
     """
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.grading import to_regrade
-    from grader.classroom.late import read_deadline
+    from grader.classroom.late import read_time
 
     settings = _settings(options)
-    when = read_deadline(since) if since else None
+    since = read_time(only["since"]) if "since" in only else None
     with Gradebook(path, write=True) as book:
         book.back_up()
-        of = int(book.find_student(student)["id"]) if student else None
-        again = to_regrade(book, exercise=exercise or "", student=of, failed=failed, since=when)
+        student = int(book.find_student(only["student"])["id"]) if "student" in only else None
+        again = to_regrade(
+            book, exercise=only.get("exercise", ""), student=student, failed="failed" in only, since=since
+        )
+        if only and not again:
+            wanted = ", ".join(f"{name}={value}".rstrip("=") for name, value in only.items())
+            raise ZooError(f"No file in '{path}' matches --only {wanted}.")
         _run(ctx, book, settings, options["seed"], again, force, as_json, None)
 
 

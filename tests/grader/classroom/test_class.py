@@ -113,12 +113,37 @@ def test_regrading_after_a_changed_test(
     done = zoo(*GRADE).stdout
     assert "2 files graded before by another version" in " ".join(done.split())
     assert len(fake.runs) == 1
-    zoo(*again, "--only-failed")
-    zoo(*again, "--student", "a")
-    zoo(*again)
-    zoo(*again, "--exercise", "norm", "--force")
-    zoo(*again, "--since", "2999-01-01", "--force")
-    assert fake.runs[1:] == [["wrong"], ["right"], ["right norm"]]
+    for only in ("failed", "student=a", "exercise=masks"):
+        zoo(*again, "--only", only)
+    assert fake.runs[1:] == [["wrong"], ["right"]]
+    zoo(*again, "--only", "exercise=norm", "--force")
+    zoo(*again, "--only", "student=b", "--only", "failed", "--force")
+    zoo(*again, "--only", "since=2020-01-01", "--only", "exercise=masks", "--force")
+    assert [sorted(run) for run in fake.runs[3:]] == [["right norm"], ["wrong"], ["right", "wrong"]]
+
+
+@pytest.mark.parametrize(
+    ("only", "sentence"),
+    [
+        (["since=2999-01-01"], "matches --only since=2999-01-01"),
+        (["student=a", "failed"], "matches --only student=a, failed"),
+        (["student=nobody"], "No student is called 'nobody'"),
+        (["since=soon"], "not a valid date"),
+        (["exercise=mask"], "Did you mean masks"),
+        (["exercise"], "expected exercise=NAME"),
+        (["failed=yes"], "expected failed."),
+        (["late"], "expected failed, exercise=NAME, student=STUDENT, since=WHEN"),
+        (["failed", "failed"], "given twice"),
+    ],
+)
+def test_what_regrade_cannot_select(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path, only: list[str], sentence: str
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right"})
+    zoo(*GRADE)
+    done = zoo("class", "regrade", *GRADE[3:], *(word for one in only for word in ("--only", one)))
+    assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True), done.stderr
+    assert len(fake.runs) == 1
 
 
 def test_versions_change_with_the_exercise_and_its_siblings() -> None:
