@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.classroom.shared import SHOWN, grading_options, show_unplaced
+from grader.cli.classroom.shared import SHOWN, duration, grading_options, show_unplaced
 from grader.cli.options import OneOf, exercise_names
 from grader.core.results import GraderBrokenError
-from zoo.cli.text import counted, print_json, wrapped
+from zoo.cli.text import columns, counted, print_json, wrapped
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
+    from grader.classroom.discovery import Discovery
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.grading import Settings, Tally
 
@@ -32,7 +35,7 @@ INTERRUPTED = 130
     metavar="NAME",
     help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be graded; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be graded, and how long it would take; write nothing.")
 @grading_options
 @click.pass_context
 def grade(
@@ -76,21 +79,7 @@ def grade(
             click.echo(wrapped(note))
         show_unplaced(found.unplaced)
     if dry_run:
-        if as_json:
-            print_json(
-                {
-                    "submissions": [
-                        {
-                            "student": one.owner.name,
-                            "exercise": one.exercise,
-                            "path": one.path,
-                            "layout": one.layout,
-                        }
-                        for one in found.submissions
-                    ],
-                    "unplaced": [dict(zip(("path", "reason"), one, strict=True)) for one in found.unplaced],
-                }
-            )
+        _preview(found, settings, path, as_json)
         return
     if not found.submissions:
         raise ZooError(f"'{folder}' has no submission that can be graded.")
@@ -100,6 +89,44 @@ def grade(
         for note in tally.notes[:SHOWN] if not as_json else ():
             click.echo(wrapped(note))
         _run(ctx, book, settings, options["seed"], None, False, as_json, tally)
+
+
+def _preview(found: Discovery, settings: Settings, path: Path, as_json: bool) -> None:
+    """Print what would be graded, and how long that would take."""
+    from grader.classroom.engines import cores
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.plan import preview
+
+    slots = settings.terms.jobs or cores()
+    with Gradebook(path) if path.exists() else nullcontext() as book:
+        plan = preview(book, found, settings.selection, slots)
+    if as_json:
+        submissions = [
+            {"student": one.owner.name, "exercise": one.exercise, "path": one.path, "layout": one.layout}
+            for one in found.submissions
+        ]
+        print_json(
+            {
+                "submissions": submissions,
+                "unplaced": [dict(zip(("path", "reason"), one, strict=True)) for one in found.unplaced],
+                "to_grade": [asdict(one) for one in plan.expected],
+                "graded_before": plan.before,
+                "equal": plan.equal,
+                "jobs": slots,
+                "expected_s": plan.seconds,
+            }
+        )
+        return
+    equal = f", {counted(plan.equal, 'submission')} equal to another one" if plan.equal else ""
+    click.echo(wrapped(f"Would grade {counted(plan.files, 'file')} ({plan.before:,} graded before{equal})."))
+    if plan.expected:
+        rows = [("exercise", "files", "CPU s each", "from")]
+        for one in plan.expected:
+            source = f"{counted(one.grades, 'grade')} in the gradebook" if one.grades else "typical, not measured here"
+            rows.append((one.exercise, f"{one.files:,}", f"{one.cpu_s:.1f}", source))
+        click.echo(columns(rows))
+        click.echo(wrapped(f"Expected to take about {duration(plan.seconds)} on {counted(slots, 'free core')}."))
+    click.echo("Nothing was written.")
 
 
 def _only(_ctx: click.Context, _param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
