@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.catalog import get_exercise
-from grader.classroom import engines, grading
+from grader.catalog import get_exercise, get_exercises
+from grader.classroom import engines, grading, plan
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.pool import Job, Outcome
 from grader.classroom.synthetic import LAYOUTS, write_class
@@ -152,12 +152,37 @@ def test_versions_change_with_the_exercise_and_its_siblings() -> None:
     assert {"decoder", "layers"} <= {one.name for one in packages}
 
 
-def test_a_dry_run_writes_nothing(zoo: Zoo, tmp_path: Path) -> None:
-    put(tmp_path / "in", {"a/masks.py": "x", "b/notes.txt": "y"})
-    done = zoo(*GRADE, "--dry-run")
-    assert (done.exit_code, "b/notes.txt" in done.stdout) == (0, True)
-    assert json.loads(zoo(*GRADE, "--dry-run", "--json").stdout)["unplaced"][0]["path"] == "b/notes.txt"
+def test_a_dry_run_writes_nothing_and_says_what_it_would_do(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right", "b/masks.py": "right", "b/norm.py": "x", "b/notes.txt": "y"})
+    dry = (*GRADE, "--jobs", 1, "--dry-run")
+    done = zoo(*dry)
+    words = " ".join(done.stdout.split())
+    assert (done.exit_code, "b/notes.txt" in words) == (0, True)
+    assert "Would grade 2 files (0 graded before, 1 submission equal to another one)." in words
+    assert "norm 1" in words
+    assert "typical, not measured here" in words
+    assert "on 1 free core." in words
+    assert json.loads(zoo(*dry, "--json").stdout)["unplaced"][0]["path"] == "b/notes.txt"
     assert [one.name for one in tmp_path.iterdir()] == ["in"]
+    zoo(*GRADE)
+    put(tmp_path / "in", {"c/masks.py": "right too", "d/masks.py": "wrong"})
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()}
+    found = json.loads(zoo(*dry, "--json").stdout)
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == before
+    assert (found["graded_before"], found["equal"], len(found["submissions"])) == (2, 1, 5)
+    assert found["to_grade"] == [{"exercise": "masks", "files": 2, "cpu_s": 0.5, "grades": 1}]  # as FakePool says
+    assert found["expected_s"] == 2 * 0.5 + plan.START_S
+    assert "2 graded before" in zoo(*dry).stdout
+    other = json.loads(zoo(*dry, "--skip", "training", "--json").stdout)  # other tests: all is graded anew
+    assert (other["graded_before"], [one["files"] for one in other["to_grade"]]) == (0, [3, 1])
+    assert fake.runs == [fake.runs[0]]
+
+
+def test_every_exercise_has_a_typical_cost() -> None:
+    assert plan.TYPICAL.keys() == get_exercises().keys()
+    assert all(0 < without < whole for without, whole in plan.TYPICAL.values())
 
 
 @pytest.mark.parametrize(
