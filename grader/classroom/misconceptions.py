@@ -434,7 +434,8 @@ def _sentences(found: Findings) -> Iterable[str]:
     """Return what an instructor should know first."""
     for one in found.misconceptions[:3]:
         if one.students >= TOGETHER:
-            left = f"{one.now} still have it" if one.now else "all of them fixed it"
+            have = "has" if one.now == 1 else "have"
+            left = f"{one.now} still {have} it" if one.now else "all of them fixed it"
             yield f"{one.exercise}: {one.students} students ({one.share:.0%}) made the mistake {one.mistake}; {left}."
     for hard in found.exercises:
         if hard.hard:
@@ -454,4 +455,4 @@ def _sentences(found: Findings) -> Iterable[str]:
         yield f"{test.exercise}: no file passes '{test.title}'. Check the task's wording and the test."
     nothing = sum(test.verdict == "never fails" for test in found.tests)
     if nothing:
-        yield f"{nothing} of {len(found.tests)} tests never failed in this class."
+        yield f"{nothing} of {len(found.tests)} tests never failed in this class, so they say nothing about it."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.classroom.shared import SHOWN, duration, grading_options, show_unplaced
+from grader.cli.classroom.shared import duration, grading_options, show_unplaced
 from grader.cli.options import OneOf, exercise_names
 from grader.core.results import GraderBrokenError
 from zoo.cli.text import columns, counted, print_json, wrapped
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grader.classroom.grading import Settings, Tally
 
 
+NOTES = 4  # lines about students
 GRADER_BROKEN = 3
 INTERRUPTED = 130
 
@@ -35,7 +36,9 @@ INTERRUPTED = 130
     metavar="NAME",
     help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be graded, and how long it would take; write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would be graded, and how long it would take; write nothing."
+)
 @grading_options
 @click.pass_context
 def grade(
@@ -75,8 +78,7 @@ def grade(
     found = discover(folder, get_exercises(), exercise or "")
     if not as_json:
         click.echo(wrapped(describe(found)))
-        for note in (people.notes if people else ())[:SHOWN]:
-            click.echo(wrapped(note))
+        _print_notes(people.notes if people else ())
         show_unplaced(found.unplaced)
     if dry_run:
         _preview(found, settings, path, as_json)
@@ -86,8 +88,10 @@ def grade(
     with Gradebook(path, write=True) as book:
         book.back_up()
         tally = record(book, found, people)
-        for note in tally.notes[:SHOWN] if not as_json else ():
-            click.echo(wrapped(note))
+        if as_json:
+            tally.notes[:0] = people.notes if people else ()
+        else:
+            _print_notes(tally.notes)
         _run(ctx, book, settings, options["seed"], None, False, as_json, tally)
 
 
@@ -122,10 +126,16 @@ def _preview(found: Discovery, settings: Settings, path: Path, as_json: bool) ->
     if plan.expected:
         rows = [("exercise", "files", "CPU s each", "from")]
         for one in plan.expected:
-            source = f"{counted(one.grades, 'grade')} in the gradebook" if one.grades else "typical, not measured here"
+            source = (
+                f"{counted(one.grades, 'grade')} in the gradebook"
+                if one.grades
+                else "typical, not measured here"
+            )
             rows.append((one.exercise, f"{one.files:,}", f"{one.cpu_s:.1f}", source))
         click.echo(columns(rows))
-        click.echo(wrapped(f"Expected to take about {duration(plan.seconds)} on {counted(slots, 'free core')}."))
+        click.echo(
+            wrapped(f"Expected to take about {duration(plan.seconds)} on {counted(slots, 'free core')}.")
+        )
     click.echo("Nothing was written.")
 
 
@@ -281,6 +291,13 @@ def _run(
     else:
         _print_tally(tally)
     ctx.exit(1 if tally.needs_a_person else 0)
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes[:NOTES]:
+        click.echo(wrapped(note))
+    if len(notes) > NOTES:
+        click.echo(f"  and {len(notes) - NOTES} more notes like these; --json lists all.")
 
 
 def _print_tally(tally: Tally) -> None:

@@ -183,7 +183,7 @@ def duration(seconds: float) -> str:
 
 def show_unplaced(unplaced: Sequence[tuple[str, str]]) -> None:
     if unplaced:
-        click.echo(wrapped(f"{counted(len(unplaced), 'file')} skipped (student or exercise unclear):"))
+        click.echo(wrapped(f"{counted(len(unplaced), 'file')} skipped:"))
         click.echo(columns([(clean(path, 200), reason) for path, reason in unplaced[:SHOWN]]))
         if len(unplaced) > SHOWN:
             click.echo(f"  and {len(unplaced) - SHOWN} more; `zoo class status --json` lists all.")

@@ -202,6 +202,78 @@ def test_wrong_usage(zoo: Zoo, tmp_path: Path, words: tuple[str, ...], sentence:
     assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True)
 
 
+METADATA = """---
+submission_1:
+  :submitters:
+  - :name: ../../x.py
+    :sid: '../../../y'
+    :email: ../../z@x
+"""
+
+
+def test_names_that_are_paths_lead_nowhere(zoo: Zoo, fake: type[FakePool], tmp_path: Path) -> None:
+    work = tmp_path / "deep" / "down" / "here"
+    folder = put(work / "in", {"submission_1/masks.py": "right", "submission_metadata.yml": METADATA})
+    put(folder, {"..\\..\\z_masks.py": "wrong", "...masks.py": "right", "..p/masks.py": "right too"})
+    book = ("--gradebook", work / "g.sqlite")
+    assert zoo("class", "grade", work / "in", *GRADE[3:], *book).exit_code == 0
+    for form in ("feedback", "gradescope"):
+        done = zoo("class", "export", form, "--exercise", "masks", "-o", work / form, *book)
+        assert done.exit_code == 0, done.output
+        assert len(list((work / form).iterdir())) == 4
+    assert zoo("class", "report", "-o", work / "report", *book).exit_code == 0
+    assert zoo("class", "similar", "--export", work / "similar", *book).exit_code == 0
+    outside = [one for one in tmp_path.rglob("*") if one.is_file() and not one.is_relative_to(work)]
+    assert outside == []
+
+
+def test_a_folder_of_links_is_told_apart_link_by_link(zoo: Zoo, tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text("secret")
+    (tmp_path / "in").mkdir()
+    for name in ("a_masks.py", "b_masks.py"):
+        (tmp_path / "in" / name).symlink_to(tmp_path / "secret.py")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    done = zoo(*GRADE)
+    assert (done.exit_code, "no submission that can be graded" in done.stderr) == (2, True)
+    assert done.stdout.count("is a symbolic link, which is not followed") == 3
+
+
+def test_an_odd_roster_on_the_command_line(zoo: Zoo, fake: type[FakePool], tmp_path: Path) -> None:
+    text = "Name;Email\r\nMüller, Jürgen;j@x\r\nMüller, Jürgen;j@x\r\nLee, Anna;a@x\r\nLee, Anna;b@x\r\n"
+    (tmp_path / "r.csv").write_bytes(text.encode("utf-16"))
+    put(tmp_path / "in", {"Jürgen Müller/masks.py": "right", "Anna Lee/masks.py": "wrong"})
+    done = zoo(*GRADE, "--roster", "r.csv")
+    words = " ".join(done.stdout.split())
+    assert done.exit_code == 0, done.output
+    assert "read as utf-16" in words
+    assert "Jürgen Müller is there twice; taken once." in words
+    assert "2 students can be meant by 'Anna Lee'; kept as a student of its own." in words
+    assert len(json.loads(zoo(*GRADE, "--roster", "r.csv", "--json").stdout)["notes"]) == 4
+    status = json.loads(zoo("class", "status", "--json").stdout)
+    assert (status["students"], status["in_roster"], status["gradings"]) == (4, 3, 2)
+
+
+def test_a_damaged_gradebook_is_restored_as_its_sentence_says(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path
+) -> None:
+    put(tmp_path / "in", {f"s{number}/masks.py": f"right {number}" * 99 for number in range(20)})
+    zoo(*GRADE)
+    zoo(*GRADE)  # which makes a backup of all grades
+    book = tmp_path / "gradebook.sqlite"
+    damaged = book.read_bytes()[:20_000]
+    book.write_bytes(damaged)
+    for words in (GRADE, ("class", "regrade", *GRADE[3:]), ("class", "status"), ("class", "misconceptions")):
+        done = zoo(*words)
+        said = " ".join(done.stderr.split())
+        assert (done.exit_code, "is damaged" in said, "The newest backup is" in said) == (2, True, True)
+    assert book.read_bytes() == damaged
+    backup = max((tmp_path / "gradebook.sqlite.backups").iterdir())
+    book.write_bytes(backup.read_bytes())
+    assert zoo(*GRADE).exit_code == 0
+    assert len(fake.runs) == 1  # nothing was graded twice
+    assert json.loads(zoo("class", "status", "--json").stdout)["gradings"] == 20
+
+
 HOSTILE = {
     "good/masks.py": SOLUTION,
     "leaves/masks.py": "import os\nos._exit(0)\n",
