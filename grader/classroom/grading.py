@@ -161,7 +161,9 @@ def grade(
         "selection": settings.selection,
     }
     work, tally.before, tally.other_version = _work(book, key, again, force)
-    costs = {one: expected_cost(book, one, settings.selection)[0] for one in {row["exercise"] for row in work}}
+    costs = {
+        one: expected_cost(book, one, settings.selection)[0] for one in {row["exercise"] for row in work}
+    }
     jobs = []
     done, total = 0, len(work)
 

@@ -123,8 +123,9 @@ class Move:
 
     Attributes:
         exercise: which.
-        before: the mistake in the earlier attempt; "": none.
-        after: what the next attempt has: the same, another mistake that is new, "passed", "other failure".
+        before: the mistake in the earlier attempt; "": it failed without one; "not loaded": there was no grade.
+        after: what the next attempt has: the same, another mistake that is new, "passed", "other failure" or
+            "not loaded"; "no longer passed" after "passed".
         students: how many moved so.
     """
 
@@ -381,11 +382,14 @@ def _moves(by_pair: _ByPair) -> list[Move]:
     for (exercise, _student), attempts in by_pair.items():
         steps: set[tuple[str, str]] = set()
         for before, after in pairwise(attempts):
-            for mistake in sorted(before.mistakes) or ([] if before.passed else [""]):
+            left = "not loaded" if before.state != "graded" else ""
+            for mistake in sorted(before.mistakes) or ([] if before.passed else [left]):
                 if mistake in after.mistakes:
                     steps.add((mistake, mistake))
                 elif after.passed:
                     steps.add((mistake, "passed"))
+                elif after.state != "graded":
+                    steps.add((mistake, "not loaded"))
                 else:
                     new = sorted(after.mistakes - before.mistakes)
                     steps |= {(mistake, one) for one in new} if new else {(mistake, "other failure")}

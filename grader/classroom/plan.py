@@ -99,7 +99,9 @@ def preview(book: Gradebook | None, found: Discovery, selection: str, slots: int
         Expected(exercise, count, *expected_cost(book, exercise, selection))
         for exercise, count in sorted(counts.items())
     )
-    seconds = finish(itertools.chain.from_iterable([one.cpu_s] * one.files for one in expected), slots, START_S)
+    seconds = finish(
+        itertools.chain.from_iterable([one.cpu_s] * one.files for one in expected), slots, START_S
+    )
     return Preview(expected, len(files & graded), len(handed_in) - len(set(handed_in)), seconds)
 
 

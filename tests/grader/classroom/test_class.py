@@ -172,7 +172,9 @@ def test_a_dry_run_writes_nothing_and_says_what_it_would_do(
     found = json.loads(zoo(*dry, "--json").stdout)
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == before
     assert (found["graded_before"], found["equal"], len(found["submissions"])) == (2, 1, 5)
-    assert found["to_grade"] == [{"exercise": "masks", "files": 2, "cpu_s": 0.5, "grades": 1}]  # as FakePool says
+    assert found["to_grade"] == [
+        {"exercise": "masks", "files": 2, "cpu_s": 0.5, "grades": 1}
+    ]  # as FakePool says
     assert found["expected_s"] == 2 * 0.5 + plan.START_S
     assert "2 graded before" in zoo(*dry).stdout
     other = json.loads(zoo(*dry, "--skip", "training", "--json").stdout)  # other tests: all is graded anew

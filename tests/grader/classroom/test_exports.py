@@ -238,7 +238,15 @@ def test_the_worksheet_of_moodle_has_its_columns_in_their_order(book: Gradebook,
     enter(book, put(tmp_path / "in", {"Anna Lee_345_assignsubmission_file_/masks.py": "wrong"}))
     fill(book, REPORTS)
     assert list(table(FORMATS["moodle"](book, Choice()))[0]) == [
-        *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum grade", "Grade can be changed"),
+        *(
+            "Identifier",
+            "Full name",
+            "Email address",
+            "Status",
+            "Grade",
+            "Maximum grade",
+            "Grade can be changed",
+        ),
         *("Last modified (submission)", "Last modified (grade)", "Feedback comments"),
     ]
 
