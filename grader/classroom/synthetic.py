@@ -228,9 +228,9 @@ def write_class(
     try:
         place.mkdir(parents=True)
         for one in entries:
-            path = place / one.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(one.text.encode("latin-1" if "\xff" in one.text else "utf-8"))
+            target = place / one.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(one.text.encode("latin-1" if "\xff" in one.text else "utf-8"))
         if layout == "gradescope":
             (place / "submission_metadata.yml").write_text(_metadata(people), encoding="utf-8")
         roster.write_text(_table(_roster(people)), encoding="utf-8", newline="")

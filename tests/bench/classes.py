@@ -85,7 +85,7 @@ def kills(folder: Path, made: Written, skip: str, count: int, files: int, seed: 
     print(f"undisturbed: {time.monotonic() - start:.0f} s", flush=True)
     draw = random.Random(seed)
     start, book = time.monotonic(), folder / "disturbed"
-    for wanted in sorted(draw.sample(range(files), count)):
+    for wanted in sorted(draw.sample(range(8 * files // 10), count)):  # equal files are graded once
         with command(folder, made, skip, "disturbed") as run:
             while run.poll() is None and done(book) < wanted:
                 time.sleep(0.01)
@@ -99,10 +99,12 @@ def kills(folder: Path, made: Written, skip: str, count: int, files: int, seed: 
     expected, found = grades(folder / "undisturbed"), grades(book)
     with Gradebook(book) as opened:
         twice = opened.all("SELECT 1 FROM gradings GROUP BY exercise, sha256 HAVING count(*) > 1")
-    different = len(set(expected) ^ set(found))
-    print(f"{len(expected)} rows, {different} different; {len(twice)} files graded twice")
-    for row in sorted(set(expected) ^ set(found), key=str)[:5]:
-        print("  ", row)
+    print(f"{len(expected)} rows of grades, results and mistakes; {len(twice)} files graded twice")
+    different = sorted({row[:3] for row in set(expected) ^ set(found)}, key=str)
+    print(f"rows that differ are of {len(different)} files or students")
+    for which in different:
+        for side, rows in (("undisturbed", expected), ("disturbed", found)):
+            print(f"  {side}: {next((row for row in rows if row[:3] == which), None)}")
 
 
 def memory(made: Written, exercise: str, skip: str) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from grader.classroom.misconceptions import Findings, Misconception
 
 EXPLAINED = 5  # mistakes that are explained where nobody asked for their table alone
+CODE = 60  # characters of one way
 WAYS = 2  # ways of writing a mistake that are shown
 
 
@@ -123,7 +124,7 @@ def _explain(one: Misconception) -> None:
     """Print what a mistake is, and the ways in which most students write it."""
     click.echo(wrapped(clean(f"{one.mistake}: {one.text}"), "    "))
     for place in [place for place in one.places if place.line][:WAYS]:
-        code = clean(_marked(place), 200)
+        code = clean(_marked(place), CODE).replace("`", "'")
         where = f" in {place.region}" if place.region else ""
         who = clean(f"{place.student}, line {place.line}", 100)
         click.echo(wrapped(f"`{code}`{where}: {counted(place.students, 'student')}, such as {who}", "      "))
@@ -153,9 +154,7 @@ _LABELS = {
     "points": "points lost",
     "title": "test",
     "passed_first": "at first",
-    "unwritten": "not written",
     "unloadable": "not loaded",
-    "unnamed": "unexplained",
     "mean": "points",
     "before": "had",
     "after": "and next",
