@@ -36,6 +36,7 @@ def pictures(reverser: Path, other: Path) -> dict[str, Callable[[], Figure]]:
         "schedule": lambda: zoo.draw.schedule(["noam", "cosine", "linear", "constant"], steps=1000),
         "model": lambda: zoo.draw.model("modern"),
         "training": lambda: zoo.draw.training(reverser, other),
+        "part": lambda: zoo.draw.part("attention", "sliding"),
         "diff": lambda: zoo.draw.diff("attention", "eager", "sliding:window=2"),
     }
 
