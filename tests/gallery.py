@@ -82,7 +82,7 @@ def sheet(images: list[Image.Image]) -> Image.Image:
     whole = Image.new("RGB", (GAP + COLUMNS * (WIDTH + GAP), max(heights)), "white")
     for image, place in zip(scaled, places, strict=True):
         whole.paste(image, place)
-    return whole.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # a smaller file
+    return whole.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)  # a smaller file
 
 
 def main() -> None:
