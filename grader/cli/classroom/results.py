@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,6 @@ def misconceptions(
       zoo class misconceptions --csv > mistakes.csv
       zoo class misconceptions --html mistakes.html
     """
-    from grader.classroom.exports import safe, write_table
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.misconceptions import find
     from grader.classroom.names import Names
@@ -171,39 +170,44 @@ def misconceptions(
         print_json(data if what is None else data[what])
         return
     if as_csv:
-        rows = data[what or "misconceptions"]
-        header = [name for name in rows[0] if name != "places"] if rows else []
-        cells = (
-            [safe("; ".join(row[name]) if isinstance(row[name], list) else row[name]) for name in header]
-            for row in rows
-        )
-        click.echo(write_table([header, *cells]), nl=False)
+        click.echo(_csv(data[what or "misconceptions"]), nl=False)
         return
     for sentence in found.summary if what is None else ():
         click.echo(wrapped(sentence))
-    for name, title, fields, flexible in _TABLES:
-        rows = data[name]
-        if what not in (None, name) or not rows:
-            continue
-        shown = rows if what == name else _worth_showing(name, rows)[:SHOWN]
-        if not shown:
-            continue
-        click.echo(f"\n{bold(title)}")
-        click.echo(
-            columns(
-                [
-                    [one.replace("_", " ") for one in fields],
-                    *([_format_cell(row[one], one) for one in fields] for row in shown),
-                ],
-                flexible,
-            )
-        )
-        if name == "misconceptions":
-            for row in shown[: SHOWN if what else 5]:
-                seen = f" See {', '.join(row['lines'][:2])}." if row["lines"] else ""
-                click.echo(wrapped(clean(f"{row['mistake']}: {row['text']}{seen}"), "    "))
+    for table in _TABLES:
+        if what in (None, table[0]):
+            _print_table(table, data[table[0]], few=what is None)
     if not data["exercises"]:
         click.echo("No grades yet.")
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A table as CSV, without the places of mistakes."""
+    from grader.classroom.exports import safe, write_table
+
+    header = [name for name in rows[0] if name != "places"] if rows else []
+    cells = (
+        [safe("; ".join(row[name]) if isinstance(row[name], list) else row[name]) for name in header]
+        for row in rows
+    )
+    return write_table([header, *cells])
+
+
+def _print_table(
+    table: tuple[str, str, tuple[str, ...], int], rows: Sequence[Mapping[str, Any]], few: bool
+) -> None:
+    """Print a table under its title, unless it is empty; `few` rows of it, those worth showing."""
+    name, title, fields, flexible = table
+    shown = _worth_showing(name, rows)[:SHOWN] if few and rows else rows
+    if not shown:
+        return
+    click.echo(f"\n{bold(title)}")
+    cells = ([_format_cell(row[one], one) for one in fields] for row in shown)
+    click.echo(columns([[one.replace("_", " ") for one in fields], *cells], flexible))
+    if name == "misconceptions":
+        for row in shown[: 5 if few else SHOWN]:
+            seen = f" See {', '.join(row['lines'][:2])}." if row["lines"] else ""
+            click.echo(wrapped(clean(f"{row['mistake']}: {row['text']}{seen}"), "    "))
 
 
 _TABLES = (
@@ -216,7 +220,7 @@ _TABLES = (
 )  # fmt: skip
 
 
-def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _worth_showing(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows of interest: conspicuous tests, and attempts only if somebody has several."""
     if name == "tests":
         return [row for row in rows if row["verdict"] in ("never passes", "passes weaker files")]
