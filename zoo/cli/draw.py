@@ -123,7 +123,7 @@ def attention(folder: Path, text: str, target: str | None, output: Path | None, 
 )
 @output_option
 def mask(masking: str, lengths: str, target_lengths: str | None, output: Path | None) -> None:
-    """Return which position may attend to which, for a batch of sentences.
+    """Which position may attend to which, for a batch of sentences.
 
     \b
     Examples:
