@@ -61,6 +61,12 @@ def html_option(text: str) -> Callable[[F], F]:
     )
 
 
+runs_option = click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="With a task: record each training in a folder of its own in DIR, for `zoo draw training DIR/*`.",
+)
 tensorboard_option = click.option(
     "--tensorboard",
     is_flag=True,

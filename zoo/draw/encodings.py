@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
 from zoo.draw.canvas import heat, is_signed, new_figure, shortened, styled
-from zoo.draw.pieces import make_part
-
-LONGEST = 512
+from zoo.draw.pieces import check_positions, make_part
 
 
 class Shown(NamedTuple):
@@ -40,10 +38,7 @@ class Shown(NamedTuple):
 def shown(name: str, length: int, d_model: int, num_heads: int, head: int = 1) -> Shown:
     """Return what the encoding `name`, as a user types it, does. Raises ZooError."""
     variant, _ = get_registry().resolve("encoding", name)
-    if d_model % num_heads:
-        raise ZooError(f"d_model={d_model} is not divisible by num_heads={num_heads}.")
-    if not 1 <= head <= num_heads:
-        raise ZooError(f"There is no head {head}: there are {num_heads}, counted from 1.")
+    check_positions(length, d_model, num_heads, head)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         known = {"num_heads": num_heads, "head_dim": d_model // num_heads, "causal": False}
@@ -109,8 +104,6 @@ def positions(
     names = [names] if isinstance(names, str) else list(dict.fromkeys(names))
     if not names:
         raise ZooError("Name an encoding; `zoo list encoding` shows them.")
-    if not 2 <= length <= LONGEST:
-        raise ZooError(f"length={length} cannot be drawn: expected 2 to {LONGEST}.")
     found = [shown(name, length, d_model, num_heads, head) for name in names]
     figure = new_figure(
         9.5, 3.3 * len(names) + 0.4, f"Positional encodings, {length} positions, d_model {d_model}"

@@ -121,6 +121,11 @@ class Language(TextData):
             window = padded(rows[start : start + batch_size])
             yield Aligned(window[:, :-1], window[:, 1:])  # [B, T + 1] -> 2 x [B, T]
 
+    def read(self, text: str) -> tuple[list[int], list[str]]:
+        """Its tokens. Raises ZooError as `Characters.encode` does."""
+        ids = self.vocabulary.encode(text)
+        return ids, [self.vocabulary.decode([i]) for i in ids]
+
     def size(self, ids: Sequence[int]) -> int:
         """Bytes in UTF-8 of the text that ids stand for."""
         return sum(len(self.vocabulary.decode(part).encode()) for part in _parts(ids))
