@@ -1,8 +1,9 @@
-"""`python -m tests.bench.classes kills|memory|throughput`: what `zoo class grade` promises, measured on a large class.
+"""`python -m tests.bench.classes kills|ray|memory|throughput`: what `zoo class grade` promises, on a large class.
 
 `kills` kills a run with -9 at random moments, resumes it each time, and compares the gradebook with that of a run
-that nobody disturbed. `memory` prints the memory of one judge that is never replaced. `throughput` compares with one
-process of `zoo grade` per file, in CPU seconds of all processes. On Linux only; the numbers are in docs/class.md.
+that nobody disturbed. `ray` compares a run on Ray, two actors on this machine, with one of the local engine. `memory`
+prints the memory of one judge that is never replaced. `throughput` compares with one process of `zoo grade` per file,
+in CPU seconds of all processes. On Linux only; the numbers are in docs/class.md.
 """
 
 from __future__ import annotations
@@ -36,24 +37,26 @@ WITHOUT_TRAINING = tuple(one for one in CATEGORIES if one != "training")
 def main() -> None:
     """Measure what the command line names, and print it."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.classes", description=__doc__)
-    parser.add_argument("what", choices=("kills", "memory", "throughput"))
+    parser.add_argument("what", choices=("kills", "ray", "memory", "throughput"))
     parser.add_argument("--exercise", default="masks", help="of all files (default: masks)")
     parser.add_argument("--files", type=int, help="number of files (default: 300, 2000 or 30)")
     parser.add_argument("--kills", type=int, default=10, help="how often the run is killed")
     parser.add_argument("--skip", default="training", help="categories of tests to skip; '' for none")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    files = given.files or {"kills": 300, "memory": 2_000, "throughput": 30}[given.what]
+    files = given.files or {"kills": 300, "ray": 300, "memory": 2_000, "throughput": 30}[given.what]
     print(f"{files} files for {given.exercise}, without {given.skip or 'nothing'}; {processor()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="zoo-class-") as name:
         folder = Path(name)
-        hostile = 0.02 if given.what == "kills" else 0.0
+        hostile = 0.02 if given.what in ("kills", "ray") else 0.0
         made = write_class(
             folder / "c", students=files, seed=given.seed, exercises=(given.exercise,), hostile=hostile
         )
         print(", ".join(f"{count} {kind}" for kind, count in made.kinds.items()), flush=True)
         if given.what == "kills":
             kills(folder, made, given.skip, given.kills, files, given.seed)
+        elif given.what == "ray":
+            ray(folder, made, given.skip)
         elif given.what == "memory":
             memory(made, given.exercise, given.skip)
         else:
@@ -96,15 +99,30 @@ def kills(folder: Path, made: Written, skip: str, count: int, files: int, seed: 
     with command(folder, made, skip, "disturbed") as run:
         finished(run)
     print(f"disturbed: {time.monotonic() - start:.0f} s", flush=True)
-    expected, found = grades(folder / "undisturbed"), grades(book)
-    with Gradebook(book) as opened:
+    compare(folder / "undisturbed", book)
+
+
+def ray(folder: Path, made: Written, skip: str) -> None:
+    """Grade a class with the local engine and with Ray, and compare."""
+    for name, words in (("local", []), ("ray", ["--engine", "ray"])):
+        start = time.monotonic()
+        with command(folder, made, skip, name, *words) as run:
+            finished(run)
+        print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
+    compare(folder / "local", folder / "ray")
+
+
+def compare(first: Path, second: Path) -> None:
+    """Print how two gradebooks differ."""
+    expected, found = grades(first), grades(second)
+    with Gradebook(second) as opened:
         twice = opened.all("SELECT 1 FROM gradings GROUP BY exercise, sha256 HAVING count(*) > 1")
     print(f"{len(expected)} rows of grades, results and mistakes; {len(twice)} files graded twice")
     different = sorted({row[:3] for row in set(expected) ^ set(found)}, key=str)
     print(f"rows that differ are of {len(different)} files or students")
     for which in different:
-        for side, rows in (("undisturbed", expected), ("disturbed", found)):
-            print(f"  {side}: {next((row for row in rows if row[:3] == which), None)}")
+        for book, rows in ((first, expected), (second, found)):
+            print(f"  {book.name}: {next((row for row in rows if row[:3] == which), None)}")
 
 
 def memory(made: Written, exercise: str, skip: str) -> None:

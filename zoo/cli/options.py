@@ -149,7 +149,7 @@ def axis_options(several: bool = False) -> Callable[[F], F]:
                 type=VariantType(axis.name, several),
                 metavar="VARIANT,..." if several else "VARIANT",
                 help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}."
-                + (" Per layer: a*3+b." if axis.per_layer else ""),
+                + (" Per layer: NAME*3+NAME." if axis.per_layer else ""),
             )(command)
         return command
 
