@@ -32,6 +32,7 @@ def calls_in(node: Any) -> list[cst.Call]:
 
 
 def called(node: cst.Call) -> str | None:
+    """The name of the function or method that a call names; None for anything else."""
     if isinstance(node.func, cst.Name):
         return node.func.value
     if isinstance(node.func, cst.Attribute) and code(node.func.value) != "super()":
@@ -108,6 +109,7 @@ def handed_on(node: Any) -> set[str]:
 
 
 def is_property(function: cst.FunctionDef) -> bool:
+    """Return whether a method is a property."""
     return any(code(one.decorator) == "property" for one in function.decorators)
 
 

@@ -48,6 +48,7 @@ class Program:
         return self.enter(unit)
 
     def enter(self, unit: Unit) -> Unit:
+        """Add a unit, under a name that no other has."""
         name, number = unit.name, 2
         while unit.name in self.units:
             unit.name, number = f"{name}{number}", number + 1
@@ -159,6 +160,7 @@ class Program:
         return self.add_class(value).name
 
     def place(self, unit: Unit, function: cst.FunctionDef) -> Place:
+        """Where a function stands."""
         return unit.name, function.name.value if isinstance(unit.node, cst.ClassDef) else ""
 
     def functions(self) -> Iterator[tuple[Unit, cst.FunctionDef]]:
@@ -288,6 +290,7 @@ def pieces(unit: Unit) -> Iterator[tuple[str, str, Any]]:
 
 
 def name_of(node: Any) -> str:
+    """The name that a statement of a class or file binds; '' for none."""
     if isinstance(node, cst.FunctionDef):
         return node.name.value
     if isinstance(node, cst.SimpleStatementLine):

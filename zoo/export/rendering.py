@@ -30,6 +30,7 @@ def render(
     weights: str,
     command: str,
 ) -> str:
+    """The whole text; the last of `names` is the model, and those before it are what it uses."""
     write_positional(program)
     units = [program.units[name] for name in names]
     bodies = [_source(unit, _gone(program, unit)) for unit in units]

@@ -33,6 +33,7 @@ from zoo.export.trees import (
 
 
 def drop_methods(program: Program) -> None:
+    """Methods and attributes of classes that nothing asks for."""
     used = {*program.asked}
     for unit in program.units.values():
         for _, _, node in pieces(unit):
@@ -63,6 +64,7 @@ def drop_methods(program: Program) -> None:
 
 
 def drop_locals(program: Program) -> None:
+    """Names that are assigned to and never read."""
     for unit, function in program.functions():
         changed = without_unused(function)
         if changed is not function:
@@ -197,6 +199,7 @@ class EmptyBranches(Tracking):
     """Removes branches that do nothing, and constructors that only call the base's without arguments."""
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> Any:
+        """As in libcst."""
         if not updated_node.body.body:
             if updated_node.orelse is None and droppable(updated_node.test):
                 return cst.RemoveFromParent()
@@ -204,6 +207,7 @@ class EmptyBranches(Tracking):
         return updated_node
 
     def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
+        """As in libcst."""
         kept = []
         for one in updated_node.body.body:
             if isinstance(one, cst.FunctionDef) and one.name.value == "__init__" and not parameters(one):
