@@ -218,7 +218,7 @@ class Session:
         """The places of what is wrong, once all verdicts are known: they are what they are, whatever happens here."""
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
         for number, failure in self._unplaced:
-            if self._source and results[number].status == "failed" and time.monotonic() < deadline:
+            if self._source and results[number].status == "failed":  # after the deadline, what is known already
                 with contextlib.suppress(
                     Exception
                 ):  # a record may be forged, or too long, or the worker gone
