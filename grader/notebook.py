@@ -50,6 +50,10 @@ class Cells:
                 f"%%zoo: name the exercise that the cell is for, as in %%zoo attention. There are {names}."
             )
         exercise = exercise_for(Path(args[0])) if args[0].endswith(".py") else get_exercise(args[0])
+        if not cell.strip():
+            raise ZooError(
+                f"The cell is empty, and {exercise.file} is left as it is: write the code of the exercise below %%zoo."
+            )
         # a line in place of the magic's, so that lines are counted as in the notebook
         text = f"# %%zoo {line.strip()}\n{cell}"
         folder = find_folder()

@@ -36,6 +36,7 @@ def pictures(reverser: Path, other: Path) -> dict[str, Callable[[], Figure]]:
         "schedule": lambda: zoo.draw.schedule(["noam", "cosine", "linear", "constant"], steps=1000),
         "model": lambda: zoo.draw.model("modern"),
         "training": lambda: zoo.draw.training(reverser, other),
+        "part": lambda: zoo.draw.part("attention", "sliding"),
         "diff": lambda: zoo.draw.diff("attention", "eager", "sliding:window=2"),
     }
 
@@ -81,7 +82,7 @@ def sheet(images: list[Image.Image]) -> Image.Image:
     whole = Image.new("RGB", (GAP + COLUMNS * (WIDTH + GAP), max(heights)), "white")
     for image, place in zip(scaled, places, strict=True):
         whole.paste(image, place)
-    return whole.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # a smaller file
+    return whole.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)  # a smaller file
 
 
 def main() -> None:

@@ -76,12 +76,22 @@ def split(line: str) -> list[str]:
         raise ZooError(f"%zoo {line}: {error}. Close the quotes.") from error
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ends the cell, and those that are to run after it, and is shown without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows."""
+        return ["Interrupted."]
+
+
 def with_errors(run: Callable[..., None], *args: str) -> None:
-    """Call a function; a ZooError is printed as a sentence."""
+    """Call a function; a ZooError is printed as a sentence. Raises Interrupted for KeyboardInterrupt."""
     try:
         run(*args)
     except ZooError as error:
         print(f"Error: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        raise Interrupted from None
 
 
 def output_of(prepared: Prepared) -> Iterator[str]:

@@ -12,7 +12,7 @@ WIDTH, NODE, GAP, UNIT, HEADING = 880, 12, 12, 200, 24
 LABEL = 240  # on each side
 MOST = 8  # mistakes of their own on each side; the others are put together
 OTHERS, UNNAMED = "other mistakes", "failure without a name"
-_ENDS = ("passed", "other failure", "no longer passed")
+_ENDS = ("passed", "other failure", "not loaded", "no longer passed")
 _LEAST = 4.0
 
 
@@ -117,7 +117,9 @@ def _named(one: str, own: set[str]) -> str:
 
 
 def _kind(after: str) -> str:
-    return {"passed": "passed", "no longer passed": "kept", "other failure": "left"}.get(after, "other")
+    if after in ("other failure", "not loaded"):
+        return "left"
+    return {"passed": "passed", "no longer passed": "kept"}.get(after, "other")
 
 
 def _column(

@@ -240,6 +240,11 @@ def moodle(book: Gradebook, choice: Choice) -> str:
     exercise = _one_exercise(exercises, "Moodle")
     if choice.template is not None:
         return _fill_moodle(book, choice, exercise, finals)
+    if students and not choice.anonymous and not any("moodle" in one.ids for one in students.values()):
+        raise ZooError(
+            f"None of the {len(students)} students has a participant number of Moodle, by which Moodle finds them. "
+            "Fill in a grading worksheet of Moodle's with --template."
+        )
     maximum = _maximum(finals, exercise)
     rows: Table = []
     for number, person in students.items():

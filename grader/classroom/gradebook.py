@@ -194,6 +194,8 @@ class Gradebook:
                     with self.transaction():
                         self.set("salt", secrets.token_hex(16))
                 path.chmod(0o600)
+            elif version == 0:
+                raise GradebookError(f"'{path}' is empty. `zoo class grade FOLDER` fills it.")
             elif version < len(MIGRATIONS):
                 raise GradebookError(
                     f"'{path}' has an older format. `zoo class grade` or `zoo class regrade` updates it."

@@ -22,12 +22,12 @@ from grader.classroom import finals
 from grader.classroom.discovery import Discovery
 from grader.classroom.engines import Terms, get_engine
 from grader.classroom.gradebook import FINISHED, Gradebook, Row
+from grader.classroom.plan import expected_cost
 from grader.classroom.pool import Job, Outcome
 from grader.classroom.roster import Matcher, Person, Roster
 from grader.run.run import MAX_SOURCE
 
 _ENGINE_ROOMS = ("core", "engine", "run", "sandbox", "training", "worker")
-_GUESS_S = {"masks": 1.0, "loss": 2.0, "feedforward": 2.0, "norm": 3.0}
 _SIBLING = re.compile(r"grader\.exercises\.(\w+)")
 
 
@@ -161,7 +161,9 @@ def grade(
         "selection": settings.selection,
     }
     work, tally.before, tally.other_version = _work(book, key, again, force)
-    costs = _costs(book)
+    costs = {
+        one: expected_cost(book, one, settings.selection)[0] for one in {row["exercise"] for row in work}
+    }
     jobs = []
     done, total = 0, len(work)
 
@@ -185,7 +187,7 @@ def grade(
             str(key["device"]),
             settings.categories,
             settings.strict,
-            costs.get(exercise, _GUESS_S.get(exercise, 5.0)),
+            costs[exercise],
         )
         if exercise not in get_exercises():
             keep(Outcome(job, "broken", f"There is no exercise '{exercise}' any more."), row["sha256"])
@@ -256,14 +258,6 @@ def _work(
             before += 1
             other += not same
     return work, before, other
-
-
-def _costs(book: Gradebook) -> dict[str, float]:
-    """Mean seconds of a grade, by exercise."""
-    rows = book.all(
-        "SELECT exercise, avg(duration_s) AS cost FROM gradings WHERE duration_s > 0 GROUP BY exercise"
-    )
-    return {row["exercise"]: row["cost"] for row in rows}
 
 
 @cache

@@ -132,20 +132,29 @@ def get_rule(name: str) -> LateRule:
 
 
 def read_deadline(text: str) -> float:
+    """Seconds since 1970 of a date and time, as `read_time`; a date alone means the end of that day."""
+    when = _parse(text)
+    if len(text.strip()) == len("2026-03-01"):
+        when = when.replace(hour=23, minute=59, second=59)
+    return when.timestamp()
+
+
+def read_time(text: str) -> float:
     """Seconds since 1970 of a date and time; the local time zone where none is named.
 
-    A date without a time means the end of that day. Raises ZooError.
+    A date alone means the beginning of that day. Raises ZooError.
     """
+    return _parse(text).timestamp()
+
+
+def _parse(text: str) -> datetime:
     try:
-        when = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+        return datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
     except ValueError as error:
         raise ZooError(
             f"'{text}' is not a valid date and time; expected, for example, '2026-03-01 23:59' or "
             "'2026-03-01T23:59+01:00'."
         ) from error
-    if len(text.strip()) == len("2026-03-01"):
-        when = when.replace(hour=23, minute=59, second=59)
-    return when.timestamp()
 
 
 def apply(rule: str, late: Late) -> Verdict:

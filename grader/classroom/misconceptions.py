@@ -123,8 +123,9 @@ class Move:
 
     Attributes:
         exercise: which.
-        before: the mistake in the earlier attempt; "": none.
-        after: what the next attempt has: the same, another mistake that is new, "passed", "other failure".
+        before: the mistake in the earlier attempt; "": it failed without one; "not loaded": there was no grade.
+        after: what the next attempt has: the same, another mistake that is new, "passed", "other failure" or
+            "not loaded"; "no longer passed" after "passed".
         students: how many moved so.
     """
 
@@ -381,11 +382,14 @@ def _moves(by_pair: _ByPair) -> list[Move]:
     for (exercise, _student), attempts in by_pair.items():
         steps: set[tuple[str, str]] = set()
         for before, after in pairwise(attempts):
-            for mistake in sorted(before.mistakes) or ([] if before.passed else [""]):
+            left = "not loaded" if before.state != "graded" else ""
+            for mistake in sorted(before.mistakes) or ([] if before.passed else [left]):
                 if mistake in after.mistakes:
                     steps.add((mistake, mistake))
                 elif after.passed:
                     steps.add((mistake, "passed"))
+                elif after.state != "graded":
+                    steps.add((mistake, "not loaded"))
                 else:
                     new = sorted(after.mistakes - before.mistakes)
                     steps |= {(mistake, one) for one in new} if new else {(mistake, "other failure")}
@@ -434,7 +438,8 @@ def _sentences(found: Findings) -> Iterable[str]:
     """Return what an instructor should know first."""
     for one in found.misconceptions[:3]:
         if one.students >= TOGETHER:
-            left = f"{one.now} still have it" if one.now else "all of them fixed it"
+            have = "has" if one.now == 1 else "have"
+            left = f"{one.now} still {have} it" if one.now else "all of them fixed it"
             yield f"{one.exercise}: {one.students} students ({one.share:.0%}) made the mistake {one.mistake}; {left}."
     for hard in found.exercises:
         if hard.hard:
@@ -454,4 +459,4 @@ def _sentences(found: Findings) -> Iterable[str]:
         yield f"{test.exercise}: no file passes '{test.title}'. Check the task's wording and the test."
     nothing = sum(test.verdict == "never fails" for test in found.tests)
     if nothing:
-        yield f"{nothing} of {len(found.tests)} tests never failed in this class."
+        yield f"{nothing} of {len(found.tests)} tests never failed in this class, so they say nothing about it."

@@ -20,6 +20,7 @@ from zoo.pages.rendering import render
 STYLES = ("grader.classroom/class.css",)
 MOST_PAIRS = 40  # side by side on a page
 _HERE = "grader.classroom"
+_ORDER = ("never passes", "passes weaker files", "", "never fails")  # of tests, by verdict
 
 Pairs = list[tuple[similar.Match, list[tuple[similar.Side, list[Line]]]]]
 
@@ -33,7 +34,7 @@ class Facts:
         mistakes: each with its examples and their lines.
         unnamed: failures without a name with the lines of an example.
         flows: by exercise, where students have tried more than once.
-        tests: those with a verdict first.
+        tests: those that may be wrong first, those that never fail last.
     """
 
     found: Findings
@@ -57,7 +58,7 @@ def facts(found: Findings) -> Facts:
         ],
         [(one, _lines(one.example)) for one in found.unnamed],
         [one for one in flows if one is not None],
-        sorted(found.tests, key=lambda one: (not one.verdict, -one.failed, one.exercise, one.test)),
+        sorted(found.tests, key=lambda one: (_ORDER.index(one.verdict), -one.failed, one.exercise, one.test)),
     )
 
 

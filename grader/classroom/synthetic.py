@@ -1,22 +1,23 @@
 """Classes that do not exist: files in the layouts of platforms, for trying `zoo class` and for its tests.
 
 Right files are the shipped solutions, rewritten without changing what they compute. Wrong files have a known
-mistake as an edit of the source. Some are broken, unwritten or hostile. Everything follows from the seed.
+mistake as an edit of the source. Some are broken, unwritten or hostile, and some students hand in a copy of another
+one's file with other names and comments. Everything follows from the seed.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
 import csv
 import io
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
 from grader.catalog import Exercise, get_exercise
+from grader.classroom.restyling import disguised, helpers, restyled
 from zoo.core.errors import ZooError
 
 LAYOUTS = ("folders", "flat", "moodle", "canvas", "gradescope")
@@ -127,13 +128,52 @@ BROKEN = (
 )
 
 
+_LOADED = ("right", "wrong")
+OWN = 0.4  # share of the files that have code of their own beside the exercise's
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a class, and the truth about it.
+
+    Attributes:
+        path: below the folder of submissions.
+        student: its login; `name` is the full name.
+        exercise, attempt: which.
+        kind: "right", "wrong", "unwritten", "broken" or "hostile".
+        edits: names of the mistakes that were put into it.
+        text: what is written.
+        copied_from: the path of another student's file that this one is a disguised copy of, or "".
+    """
+
+    path: str
+    student: str
+    name: str
+    exercise: str
+    attempt: int
+    kind: str
+    edits: tuple[str, ...]
+    text: str
+    copied_from: str = ""
+
+
 @dataclass(frozen=True)
 class Written:
-    """What was written: how many files of each kind."""
+    """What was written.
+
+    Attributes:
+        folder: of the submissions.
+        roster: the CSV file of the students.
+        truth: a CSV file that says of each submission what it is; see `Entry`.
+        kinds: how many files of each kind.
+        copies: how many files are copies of another student's.
+    """
 
     folder: Path
     roster: Path
+    truth: Path
     kinds: dict[str, int]
+    copies: int
 
 
 def write_class(
@@ -146,8 +186,10 @@ def write_class(
     attempts: int = 1,
     hostile: float = 0.02,
     broken: float = 0.05,
+    copied: float = 0.03,
 ) -> Written:
-    """Write a class's submissions to `folder`/submissions, and its roster to `folder`/roster.csv.
+    """Write a class's submissions to `folder`/submissions, its roster to `folder`/roster.csv, and to
+    `folder`/truth.csv what each file is.
 
     Args:
         folder: must not exist, or be empty.
@@ -157,6 +199,7 @@ def write_class(
         exercises: what each student hands in.
         attempts: at most so many of each student for each exercise.
         hostile, broken: shares of such files.
+        copied: share of the students who hand in, at last, another student's file with other names and comments.
 
     Raises:
         ZooError: the folder has something in it, or cannot be written.
@@ -166,43 +209,97 @@ def write_class(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ZooError(f"'{folder}' exists and is not an empty folder.")
     draw = random.Random(seed)
-    kinds: dict[str, int] = {}
     sources = [_Sources(get_exercise(name)) for name in exercises]
-    place = folder / "submissions"
-    metadata = []
-    rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Email"]]
+    entries: list[Entry] = []
+    people: list[tuple[str, str]] = []
+    for number in range(students):
+        first, last = draw.choice(_FIRST), draw.choice(_LAST)
+        people.append((first, last))
+        for source in sources:
+            fixed = draw.random() < 0.6  # in the last attempt
+            tries = draw.randint(1, attempts)
+            for attempt in range(1, tries + 1):
+                kind, edits, text = source.draw(draw, hostile, broken, fixed and attempt == tries)
+                name, login = f"{first} {last}", f"s{number:05d}"
+                path = _path(layout, name, login, number, source.exercise.file, attempt, tries)
+                entries.append(Entry(path, login, name, source.exercise.name, attempt, kind, edits, text))
+    entries = _with_copies(entries, random.Random(f"copies {seed}"), copied)
+    place, roster, truth = folder / "submissions", folder / "roster.csv", folder / "truth.csv"
     try:
         place.mkdir(parents=True)
-        for number in range(students):
-            first, last = draw.choice(_FIRST), draw.choice(_LAST)
-            name = f"{first} {last}"
-            login = f"s{number:05d}"
-            rows.append(
-                [f"{last}, {first}", str(10_000 + number), f"S{number}", login, "A", f"{login}@uni.example"]
-            )
-            for source in sources:
-                fixed = draw.random() < 0.6  # in the last attempt
-                tries = draw.randint(1, attempts)
-                for attempt in range(1, tries + 1):
-                    kind, text = source.draw(draw, hostile, broken, fixed and attempt == tries)
-                    kinds[kind] = kinds.get(kind, 0) + 1
-                    path = place / _path(layout, name, login, number, source.exercise.file, attempt, tries)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(text.encode("latin-1" if "\xff" in text else "utf-8"))
-            metadata.append(
-                f"submission_{10_000 + number}:\n  :submitters:\n  - :name: {name}\n    :sid: 'S{number}'\n"
-                f"    :email: {login}@uni.example\n  :created_at: 2026-03-0{1 + number % 5} 12:00:00.000000000 Z\n"
-                "  :score: 0.0\n"
-            )
+        for one in entries:
+            target = place / one.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(one.text.encode("latin-1" if "\xff" in one.text else "utf-8"))
         if layout == "gradescope":
-            (place / "submission_metadata.yml").write_text("---\n" + "".join(metadata), encoding="utf-8")
-        table = io.StringIO(newline="")
-        csv.writer(table).writerows(rows)
-        roster = folder / "roster.csv"
-        roster.write_text(table.getvalue(), encoding="utf-8", newline="")
+            (place / "submission_metadata.yml").write_text(_metadata(people), encoding="utf-8")
+        roster.write_text(_table(_roster(people)), encoding="utf-8", newline="")
+        truth.write_text(_table(_truth(entries)), encoding="utf-8", newline="")
     except OSError as error:
         raise ZooError(f"'{folder}' cannot be written: {error.strerror}.") from error
-    return Written(place, roster, dict(sorted(kinds.items())))
+    kinds = Counter(one.kind for one in entries)
+    return Written(
+        place, roster, truth, dict(sorted(kinds.items())), sum(bool(one.copied_from) for one in entries)
+    )
+
+
+def _with_copies(entries: Sequence[Entry], draw: random.Random, share: float) -> list[Entry]:
+    """Give some files code of their own, and replace the last attempts of some students by copies of others'."""
+    own: dict[tuple[str, str], str] = {}
+    found = []
+    for one in entries:
+        key = one.student, one.exercise
+        if key not in own:
+            own[key] = helpers(draw) if draw.random() < OWN else ""
+        found.append(replace(one, text=one.text + own[key]) if one.kind in _LOADED else one)
+    for exercise in dict.fromkeys(one.exercise for one in entries):
+        last = {one.student: place for place, one in enumerate(found) if one.exercise == exercise}
+        count = round(share * len(last))
+        originals = [
+            place for key, place in last.items() if found[place].kind in _LOADED and own[key, exercise]
+        ]
+        count = min(count, len(originals), len(last) - len(originals))
+        others = [place for place in last.values() if place not in originals]
+        for copier, original in zip(draw.sample(others, count), draw.sample(originals, count), strict=True):
+            of = found[original]
+            text = disguised(of.text, draw)
+            found[copier] = replace(
+                found[copier], kind=of.kind, edits=of.edits, text=text, copied_from=of.path
+            )
+    return found
+
+
+def _table(rows: Iterable[Sequence[object]]) -> str:
+    table = io.StringIO(newline="")
+    csv.writer(table).writerows(rows)
+    return table.getvalue()
+
+
+def _roster(people: Sequence[tuple[str, str]]) -> Iterator[Sequence[object]]:
+    """As Canvas exports it."""
+    yield "Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Email"
+    for number, (first, last) in enumerate(people):
+        login = f"s{number:05d}"
+        yield f"{last}, {first}", 10_000 + number, f"S{number}", login, "A", f"{login}@uni.example"
+
+
+def _truth(entries: Iterable[Entry]) -> Iterator[Sequence[object]]:
+    yield "path", "student", "name", "exercise", "attempt", "kind", "mistakes", "copied_from"
+    for one in entries:
+        yield (
+            *(one.path, one.student, one.name, one.exercise, one.attempt, one.kind),
+            *("; ".join(one.edits), one.copied_from),
+        )
+
+
+def _metadata(people: Sequence[tuple[str, str]]) -> str:
+    """As Gradescope exports it."""
+    return "---\n" + "".join(
+        f"submission_{10_000 + number}:\n  :submitters:\n  - :name: {first} {last}\n    :sid: 'S{number}'\n"
+        f"    :email: s{number:05d}@uni.example\n"
+        f"  :created_at: 2026-03-0{1 + number % 5} 12:00:00.000000000 Z\n  :score: 0.0\n"
+        for number, (first, last) in enumerate(people)
+    )
 
 
 def _path(layout: str, name: str, login: str, number: int, file: str, attempt: int, tries: int) -> str:
@@ -228,67 +325,21 @@ class _Sources:
         self._solution = (resources.files(exercise.package) / "solution.py").read_text(encoding="utf-8")
         self._edits = [edit for edit in EDITS.get(exercise.name, ()) if edit[1] in self._solution]
 
-    def draw(self, draw: random.Random, hostile: float, broken: float, fixed: bool) -> tuple[str, str]:
-        """A kind, and a file of it."""
+    def draw(
+        self, draw: random.Random, hostile: float, broken: float, fixed: bool
+    ) -> tuple[str, tuple[str, ...], str]:
+        """A kind, the names of the edits, and a file of it."""
         luck = draw.random()
         if luck < hostile:
-            return "hostile", draw.choice(HOSTILE)
+            return "hostile", (), draw.choice(HOSTILE)
         if luck < hostile + broken:
-            return "broken", draw.choice(BROKEN)
+            return "broken", (), draw.choice(BROKEN)
         if luck < hostile + broken + 0.03:
-            return "unwritten", self.exercise.template_text()
+            return "unwritten", (), self.exercise.template_text()
         if fixed or not self._edits or luck > 0.6:
-            return "right", restyled(self._solution, draw)
+            return "right", (), restyled(self._solution, draw)
         text = self._solution
-        for _name, old, new in draw.sample(self._edits, draw.choice((1, 1, 1, 2))):
+        edits = draw.sample(self._edits, draw.choice((1, 1, 1, 2)))
+        for _name, old, new in edits:
             text = text.replace(old, new)
-        return "wrong", restyled(text, draw)
-
-
-def restyled(source: str, draw: random.Random) -> str:
-    """The same program written in another way: other names of local variables, no comments, other line breaks."""
-    tree = ast.parse(source)
-    if draw.random() < 0.5:
-        tree = _Bare().visit(tree)
-    if draw.random() < 0.7:
-        tree = _Renamed(draw.choice(("_", "1", "_t", "_new"))).visit(tree)
-    if draw.random() < 0.3:
-        tree.body.append(ast.parse("if __name__ == '__main__':\n    print('ok')").body[0])
-    text = ast.unparse(ast.fix_missing_locations(tree)) if draw.random() < 0.8 else source
-    return f"# attempt {draw.randrange(10**6)}\n{text}\n"
-
-
-class _Bare(ast.NodeTransformer):
-    """Without docstrings."""
-
-    def _strip(self, node: ast.AST) -> ast.AST:
-        self.generic_visit(node)
-        body = getattr(node, "body", [])
-        if len(body) > 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            node.body = body[1:]  # type: ignore[attr-defined]
-        return node
-
-    visit_FunctionDef = visit_ClassDef = visit_Module = _strip
-
-
-class _Renamed(ast.NodeTransformer):
-    """With another ending on the names that functions give to their local variables."""
-
-    def __init__(self, ending: str) -> None:
-        self._ending = ending
-        self._local: set[str] = set()
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        given = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
-        stored = {
-            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        }
-        before, self._local = self._local, stored - given - set(dir(builtins))
-        self.generic_visit(node)
-        self._local = before
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self._local:
-            node.id += self._ending
-        return node
+        return "wrong", tuple(name for name, _old, _new in edits), restyled(text, draw)

@@ -48,7 +48,7 @@ def _names() -> list[str]:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the kill matrix as CSV, one row per mistake.",
+    help="Write a CSV: for each mistake, the tests that caught it.",
 )
 @click.pass_context
 def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, output: Path | None) -> None:
@@ -194,10 +194,17 @@ def new_exercise(name: str, into: Path) -> None:
     show_default=True,
     help="Fraction of files that cannot be loaded.",
 )
+@click.option(
+    "--copied",
+    type=click.FloatRange(0, 0.3),
+    default=0.03,
+    show_default=True,
+    help="Fraction of students who copy another student's file and rename things.",
+)
 def synthetic_class(folder: Path, exercises: str, **options: Any) -> None:
     """Generate a sample class in FOLDER, to try `zoo class`.
 
-    Writes correct, wrong, broken and hostile submissions.
+    Writes correct, wrong, broken, hostile and copied submissions, and truth.csv, which tells what each file is.
 
     \b
     Example:
@@ -208,5 +215,6 @@ def synthetic_class(folder: Path, exercises: str, **options: Any) -> None:
 
     written = write_class(folder, exercises=exercises.split(","), **options)
     kinds = ", ".join(f"{count} {kind}" for kind, count in written.kinds.items())
-    click.echo(wrapped(f"Wrote {sum(written.kinds.values())} files to '{written.folder}': {kinds}."))
-    click.echo(wrapped(f"Roster: '{written.roster}'."))
+    copies = f"; {written.copies} copied from others" if written.copies else ""
+    click.echo(wrapped(f"Wrote {sum(written.kinds.values())} files to '{written.folder}': {kinds}{copies}."))
+    click.echo(wrapped(f"Roster: '{written.roster}'. What each file is: '{written.truth}'."))

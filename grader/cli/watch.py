@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.catalog import Exercise, exercise_for, get_exercises
+from grader.catalog import Exercise, exercise_for, get_exercise, get_exercises
 from grader.cli.exercises import overview
 from grader.cli.hint import show_hint
 from grader.cli.keys import GONE, Keys
+from grader.cli.options import exercise_option
 from grader.cli.reset import show_reset
 from grader.cli.solution import show_solution
 from grader.learner import record, watching
@@ -37,12 +38,13 @@ KEYS = "h hint, l list, n next, r reset, s solution, q quit"
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@exercise_option
 @click.option(
     "--quick", is_flag=True, help="Skip the training test (an exercise is not marked solved without it)."
 )
 @click.option("--web", is_flag=True, help="Also serve each report as a page that is renewed on every save.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser (with --web).")
-def watch(files: tuple[Path, ...], quick: bool, web: bool, open_browser: bool) -> None:
+def watch(files: tuple[Path, ...], exercise: str | None, quick: bool, web: bool, open_browser: bool) -> None:
     """Grade FILE on every save (default: the current exercise).
 
     Keys: h next hint, l list of exercises, n next exercise, r reset to a fresh copy, s solution (once solved),
@@ -57,20 +59,21 @@ def watch(files: tuple[Path, ...], quick: bool, web: bool, open_browser: bool) -
       zoo watch my-transformer/attention.py
       zoo watch --quick
       zoo watch masks.py attention.py --web
+      zoo watch draft.py --exercise attention
     """
     if open_browser and not web:
         raise ZooError("--open is for --web.")
     if not files:
         folder = need_folder()
-        files = (folder.file(folder.current()),)
-    watched = {file: exercise_for(file) for file in files}
+        files = (folder.file(get_exercise(exercise) if exercise else folder.current()),)
+    watched = {file: get_exercise(exercise) if exercise else exercise_for(file) for file in files}
     for file in watched:
         if not is_file(file):
             raise ZooError(f"Cannot watch '{file}': it is not a regular file.")
     with contextlib.ExitStack() as stack:
         keys = stack.enter_context(Keys())
-        for file, exercise in watched.items():
-            begin_progress(file, exercise)
+        for file, graded_as in watched.items():
+            begin_progress(file, graded_as)
         site = stack.enter_context(_site()) if web else None
         if site is not None:
             _announce(site, [*watched], open_browser)
@@ -204,7 +207,7 @@ class Session:
         self.file = self.queue.pop(0)
         self.exercise = self.watched[self.file]
         self._print(bold(f"\n{'-' * 16} {self.file} {'-' * 16}"))
-        arguments = ["grade", *(["--quick"] if self.quick else [])]
+        arguments = ["grade", *self._exercise(), *(["--quick"] if self.quick else [])]
         if self.site is not None:
             arguments += ["--format", "html", "-o", str(self.site.page_of(self.file))]
             self.site.set_state(self.file, "grading")
@@ -213,6 +216,13 @@ class Session:
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for this process, which then ends the grade
         )
+
+    def _exercise(self) -> list[str]:
+        """The option that names the exercise, where the file does not."""
+        with suppress(ZooError):
+            if exercise_for(self.file) == self.exercise:
+                return []
+        return ["--exercise", self.exercise.name]
 
     def _finished(self) -> None:
         """Once a grade has ended, start the next, or print the prompt."""
@@ -263,6 +273,10 @@ class Session:
             show_solution(self.folder, self.exercise)
         elif key == "n":
             self._next()
+        elif key == "r" and self.file.name != self.exercise.file:
+            self._print(
+                f"Only {self.exercise.file} is replaced by a fresh copy; {self.file} has another name."
+            )
         elif key == "r" and sure:
             show_reset(self.folder, self.exercise)
         elif key == "r":

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import math
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -457,12 +456,10 @@ class Grading:
         return Findings(asked, got, right, wrong)
 
 
-_gradings: weakref.WeakKeyDictionary[Submission, dict[tuple[int, int], Grading]] = weakref.WeakKeyDictionary()
-
-
 def grading_of(submission: Submission, seed: int, subject: Subject) -> Grading:
     """The grading into this submission: the same one for every test that asks."""
-    known = _gradings.setdefault(submission, {})
+    # On the submission itself, which its gradings refer to: a dictionary beside it, even a weak one, would keep both.
+    known: dict[tuple[int, int], Grading] = vars(submission).setdefault("_gradings", {})
     if (seed, id(subject)) not in known:
         known[seed, id(subject)] = Grading(submission, subject, seed)
     return known[seed, id(subject)]

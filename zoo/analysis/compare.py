@@ -296,26 +296,28 @@ def _train(
 
 
 def run_folders(candidates: Sequence[Candidate], conditions: Conditions) -> dict[tuple[int, int], Path]:
-    """Where each training is recorded, by number of the candidate and seed; empty where none is.
-
-    A folder's name says what tells the candidate from the others: "fused-post-seed-1".
-    """
+    """Where each training is recorded, by number of the candidate and seed; empty where none is."""
     if conditions.runs is None:
         return {}
+    names, several = run_names(candidates, conditions.task or "run"), len(conditions.seeds) > 1
+    return {
+        (number, seed): conditions.runs / (f"{name}-seed-{seed}" if several else name)
+        for number, name in enumerate(names)
+        for seed in conditions.seeds
+    }
+
+
+def run_names(candidates: Sequence[Candidate], otherwise: str) -> list[str]:
+    """A name for each, of what tells it from the others, "fused-post"; `otherwise` where nothing does."""
     axes = candidates[0].blueprint.choices
     varied = [axis for axis in axes if len({str(one.blueprint[axis]) for one in candidates}) > 1]
     presets = len({one.preset for one in candidates}) > 1
     names: list[str] = []
     for one in candidates:
         parts = [one.preset] * presets + [brief(axis, one.blueprint[axis]) for axis in varied]
-        name = re.sub(r"[^\w.=-]+", "-", "-".join(parts)).strip("-.")[:100] or conditions.task or "run"
+        name = re.sub(r"[^\w.=-]+", "-", "-".join(parts)).strip("-.")[:100] or otherwise
         names.append(f"{name}-{len(names) + 1}" if name in names else name)
-    several = len(conditions.seeds) > 1
-    return {
-        (number, seed): conditions.runs / (f"{name}-seed-{seed}" if several else name)
-        for number, name in enumerate(names)
-        for seed in conditions.seeds
-    }
+    return names
 
 
 def _failures(trainings: Sequence[Training]) -> str:

@@ -20,6 +20,7 @@ from zoo.cli.options import (
     html_option,
     json_option,
     presets_option,
+    runs_option,
     size_options,
     sizes_from,
     tensorboard_option,
@@ -89,12 +90,7 @@ def _seeds(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[in
     show_default=True,
     help="Number of parallel processes.",
 )
-@click.option(
-    "--runs",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="With a task: record each training in a folder of its own in DIR, for `zoo draw training DIR/*`.",
-)
+@runs_option
 @tensorboard_option
 @device_option
 @accelerate_option
@@ -232,21 +228,25 @@ def _fitted(
 def _check_runs(candidates: Sequence[Candidate], conditions: Conditions) -> None:
     """Raise ZooError where a training cannot be recorded; say so where that replaces the record of another."""
     from zoo.analysis.compare import run_folders
+
+    folders = [*run_folders(candidates, conditions).values()]
+    check_folders(conditions.runs, folders, conditions.boards)
+
+
+def check_folders(runs: Path | None, folders: Sequence[Path], boards: bool) -> None:
+    """The same for these folders, in `runs`."""
     from zoo.models.checkpoint import check_directory
     from zoo.training.record import in_words
     from zoo.training.recorder import check_board
 
-    if conditions.boards:
+    if boards:
         check_board()
-    folders = run_folders(candidates, conditions).values()
     for folder in folders:
         check_directory(folder)
     there = [folder.name for folder in folders if in_words(folder)]
     if there:
         names = ", ".join(there[:3]) + (f" and {len(there) - 3} more" if len(there) > 3 else "")
-        click.echo(
-            wrapped(f"'{conditions.runs}' has records of trainings ({names}). These replace them."), err=True
-        )
+        click.echo(wrapped(f"'{runs}' has records of trainings ({names}). These replace them."), err=True)
 
 
 def _bases(given: dict[str, Any], task: Task | None) -> list[Candidate]:

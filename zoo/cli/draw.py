@@ -13,10 +13,12 @@ from zoo.cli.arguments import complete_axes, complete_names
 from zoo.cli.options import VariantType, blueprint_from, blueprint_options
 from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
-from zoo.draw.files import check_form, save, save_new
+from zoo.core.rules import check
 from zoo.draw.needs import require_matplotlib
-from zoo.draw.pieces import check_pair
+from zoo.draw.pieces import check_lengths, check_pair, check_positions
+from zoo.pages.files import check_form, save, save_new
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
 TERMINAL_DPI = 75
+NOT_DRAWN = ("loss-and-head",)
+"""Rules about what is in no picture of a model."""
 
 
 @click.group()
@@ -80,8 +84,8 @@ def attention(folder: Path, text: str, target: str | None, output: Path | None, 
     """Attention weights of a trained model on one text.
 
     Draws one panel per head of encoder, decoder and cross-attention, with the tokens on the axes. DIR is what
-    `zoo train --save DIR` or `zoo train translate DIR` wrote. Fused variants do not return their weights; these are
-    computed by eager with the same parameters.
+    `zoo train --save DIR` or `zoo train translate DIR` wrote, on any task with texts. Fused variants do not
+    return their weights; these are computed by eager with the same parameters.
 
     \b
     Examples:
@@ -123,7 +127,7 @@ def attention(folder: Path, text: str, target: str | None, output: Path | None, 
 )
 @output_option
 def mask(masking: str, lengths: str, target_lengths: str | None, output: Path | None) -> None:
-    """Return which position may attend to which, for a batch of sentences.
+    """Which position may attend to which, for a batch of sentences.
 
     \b
     Examples:
@@ -133,6 +137,7 @@ def mask(masking: str, lengths: str, target_lengths: str | None, output: Path | 
     get_registry().resolve("masking", masking)
     source = _numbers("--lengths", lengths)
     target = source if target_lengths is None else _numbers("--target-lengths", target_lengths)
+    check_lengths(source, target)
     import zoo.draw
 
     figure = zoo.draw.mask(masking, lengths=source, target_lengths=target)
@@ -159,6 +164,7 @@ def positions(names: tuple[str, ...], output: Path | None, **sizes: int) -> None
       zoo draw positions sinusoidal:base=100 --length 128
     """
     _resolve("encoding", names)
+    check_positions(**sizes)
     import zoo.draw
 
     figure = zoo.draw.positions(names, **sizes)
@@ -205,6 +211,7 @@ def model(output: Path | None, **given: Any) -> None:
     """
     preset = given["preset"]
     blueprint = blueprint_from(given)
+    check(make_plan(blueprint), NOT_DRAWN)
     import zoo.draw
 
     _finish(
@@ -254,7 +261,7 @@ def diff(axis: str, a: str, b: str, head: int, output: Path | None) -> None:
       zoo draw diff masking full blank-rows
       zoo draw diff schedule noam cosine
     """
-    check_pair(axis, a, b)
+    check_pair(axis, a, b, head)
     import zoo.draw
 
     _finish(zoo.draw.diff(axis, a, b, head=head), output, f"diff-{axis}-{a}-{b}", f"{axis}: {a} and {b}")

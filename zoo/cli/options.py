@@ -61,6 +61,12 @@ def html_option(text: str) -> Callable[[F], F]:
     )
 
 
+runs_option = click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="With a task: record each training in a folder of its own in DIR, for `zoo draw training DIR/*`.",
+)
 tensorboard_option = click.option(
     "--tensorboard",
     is_flag=True,
@@ -143,7 +149,7 @@ def axis_options(several: bool = False) -> Callable[[F], F]:
                 type=VariantType(axis.name, several),
                 metavar="VARIANT,..." if several else "VARIANT",
                 help=f"{axis.summary[0].upper()}{axis.summary[1:]}: {_names(axis)}."
-                + (" Per layer: a*3+b." if axis.per_layer else ""),
+                + (" Per layer: NAME*3+NAME." if axis.per_layer else ""),
             )(command)
         return command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.text import GAP, counted, width, wrapped
@@ -54,10 +54,7 @@ def comparison_page(
 ) -> str:
     """The same as a page: a table that sorts, bars, and the curves of the trainings that were recorded."""
     from zoo.models.devices import machine
-    from zoo.pages.curves import COLOURS, charts
-    from zoo.pages.rendering import render
 
-    notes = [*dict.fromkeys(filter(None, map(_note, rows)))]
     several = len(conditions.seeds) > 1
     values: list[dict[str, tuple[str, float | None]]] = []
     for row in rows:
@@ -82,23 +79,55 @@ def comparison_page(
     most = {
         name: max((one[name][1] or 0.0 for one in values), default=0.0) for name in headers if name in BARS
     }
+    return page_of_rows(
+        columns,
+        [(_labels(row, columns), shown, _note(row)) for row, shown in zip(rows, values, strict=True)],
+        {name: (1.0 if name == "score" else top) for name, top in most.items() if top},
+        [_under(rows, conditions), *([_under_training(conditions)] if conditions.task else [])],
+        runs,
+        command,
+        machine(conditions.device),
+    )
+
+
+def page_of_rows(
+    columns: Sequence[str],
+    rows: Sequence[tuple[list[str], dict[str, tuple[str, float | None]], str]],
+    bars: Mapping[str, float],
+    under: Sequence[str],
+    runs: Sequence[Record],
+    command: str,
+    machine: Mapping[str, object],
+) -> str:
+    """A page with a table that sorts, and the curves of trainings.
+
+    Args:
+        columns: what tells the rows apart.
+        rows: of each its labels, its numbers by heading (as text and as the number to sort by), and a note or "".
+        bars: headings whose numbers have a bar, and the number of a full one.
+        under: sentences about all rows.
+        runs: the trainings.
+        command: how to do it again.
+        machine: by which names what it was measured on.
+    """
+    from zoo.pages.curves import COLOURS, charts
+    from zoo.pages.rendering import render
+
+    notes = [*dict.fromkeys(note for *_, note in rows if note)]
     return render(
         "zoo.pages/comparison.html",
         styles=["zoo.pages/curves.css", "zoo.pages/comparison.css"],
         columns=columns,
-        headers=headers,
-        rows=[
-            (_labels(row, columns), shown, notes.index(_note(row)) + 1 if _note(row) else 0)
-            for row, shown in zip(rows, values, strict=True)
-        ],
-        bars={name: (1.0 if name == "score" else top) for name, top in most.items() if top},
+        headers=list(rows[0][1]),
+        rows=[(labels, shown, notes.index(note) + 1 if note else 0) for labels, shown, note in rows],
+        bars=bars,
         notes=notes,
-        under=[_under(rows, conditions), *([_under_training(conditions)] if conditions.task else [])],
+        under=under,
         charts=charts(runs[:COLOURS]),
         names=[one.name for one in runs[:COLOURS]],
         left_out=max(0, len(runs) - COLOURS),
         command=command,
-        machine=list(machine(conditions.device).items()),
+        machine=list(machine.items()),
     )
 
 

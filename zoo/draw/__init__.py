@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from zoo.draw.differences import diff as diff
     from zoo.draw.encodings import positions as positions
     from zoo.draw.masks import mask as mask
+    from zoo.draw.portraits import part as part
     from zoo.draw.rates import schedule as schedule
     from zoo.draw.runs import training as training
     from zoo.draw.weights import attention as attention
@@ -28,6 +29,7 @@ HOMES = {
     "model": "assembly",
     "training": "runs",
     "diff": "differences",
+    "part": "portraits",
 }
 """Each function and the module of this package that has it."""
 

@@ -30,6 +30,9 @@ HIDDEN = "#d9d9d9"
 DPI = 110
 """Of PNG files: about the width of a notebook's cell for a figure 9 inches wide."""
 
+SMALL_COLOURS = 96
+"""Of PNG files in pages with many of them; a map of colours among them looks the same."""
+
 FALLBACK_FONTS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -116,6 +119,16 @@ def rendered(figure: Figure, form: str, dpi: float = DPI) -> bytes:
     with drawing():
         metadata = {"Date": None} if form == "svg" else {}
         figure.savefig(data, format=form, dpi=dpi, metadata=metadata)
+    return data.getvalue()
+
+
+def small_png(figure: Figure) -> bytes:
+    """The figure as a PNG of few colours, for a page with many pictures."""
+    from PIL import Image  # matplotlib brings it
+
+    image = Image.open(io.BytesIO(rendered(figure, "png"))).convert("RGB")
+    data = io.BytesIO()
+    image.quantize(SMALL_COLOURS, dither=Image.Dither.NONE).save(data, "png", optimize=True)
     return data.getvalue()
 
 

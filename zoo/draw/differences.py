@@ -17,14 +17,14 @@ from zoo.core.rules import problems
 from zoo.draw.canvas import LINES, heat, is_signed, limits_of, new_figure, shortened, styled
 from zoo.draw.encodings import shown
 from zoo.draw.masks import add_legend, draw_keep, keeps
-from zoo.draw.pieces import check_pair, make_part
+from zoo.draw.pieces import HEADS, check_pair, make_part
 from zoo.draw.rates import rates
 from zoo.draw.weights import captured
 from zoo.models.builder import build
 from zoo.models.transformer import Transformer
 from zoo.training.tasks.base import SOS
 
-LENGTH, VOCABULARY, HEADS = 8, 11, 4
+LENGTH, VOCABULARY = 8, 11
 PADDED = (5, 5)
 """Queries and keys of the sentence with padding whose masks are compared."""
 SIZES = {
@@ -62,9 +62,7 @@ def diff(axis: str, a: str, b: str, *, head: int = 1) -> Figure:
     Raises:
         ZooError: no such axis or variant; the axis has nothing to draw; no model can have either.
     """
-    check_pair(axis, a, b)
-    if not 1 <= head <= HEADS:
-        raise ZooError(f"There is no head {head}: the models have {SIZES['num_heads']}, counted from 1.")
+    check_pair(axis, a, b, head)
     found = compared(axis, a, b, head)
     names = shortened(a, 30), shortened(b, 30)
     figure = new_figure(10.5, 3.1 * len(found) + 0.5, f"{axis}: {names[0]} and {names[1]}")
@@ -119,7 +117,7 @@ def losses(name: str, probabilities: Sequence[float]) -> list[float]:
 @torch.no_grad()
 def _of_models(axis: str, a: str, b: str, head: int) -> list[Compared]:
     """Attention weights, encoder outputs and logits of two models that differ in one axis."""
-    models = [_model(axis, name) for name in (a, b)]
+    models = [small_model(axis, name) for name in (a, b)]
     _share(*models)
     generator = torch.Generator().manual_seed(0)
     src = torch.randint(3, VOCABULARY, (1, LENGTH), generator=generator)
@@ -142,14 +140,14 @@ def _of_models(axis: str, a: str, b: str, head: int) -> list[Compared]:
     return found
 
 
-def _model(axis: str, name: str) -> Transformer:
+def small_model(axis: str, name: str) -> Transformer:
     """A small model with a variant; a rule that forbids it is met by changing one other axis. Raises ZooError."""
     given: dict[str, Any] = {"attention": "eager", **SIZES, axis: name}
     base = make_blueprint(**given)
-    return build(_allowed(base, axis), seed=0, allow=UNUSED).eval()
+    return build(allowed(base, axis), seed=0, allow=UNUSED).eval()
 
 
-def _allowed(blueprint: Blueprint, axis: str) -> Blueprint:
+def allowed(blueprint: Blueprint, axis: str) -> Blueprint:
     """`blueprint`, or the same with one other axis changed so that no rule of combination refuses it."""
     registry = get_registry()
     if problems(make_plan(blueprint, registry)).keys() <= UNUSED:

@@ -13,14 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from torch import Tensor
 
-from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
 from zoo.draw.canvas import HIDDEN, LINES, new_figure, styled
-from zoo.draw.pieces import make_part
+from zoo.draw.pieces import check_lengths, make_part
 
 PAD, WORD = 0, 5
 """Ids of padding and of any word."""
-LONGEST = 64
 PARTS = ("encoder", "decoder", "cross-attention")
 
 
@@ -40,13 +38,7 @@ def keeps(masking: str, lengths: Sequence[int], target_lengths: Sequence[int]) -
         ZooError: no such policy; lengths that make no batch.
     """
     lengths, target_lengths = list(lengths), list(target_lengths)
-    if len(lengths) != len(target_lengths) or not lengths:
-        raise ZooError(
-            f"There are {len(lengths)} source and {len(target_lengths)} target lengths: give one of each a sentence."
-        )
-    for length in (*lengths, *target_lengths):
-        if not 1 <= length <= LONGEST:
-            raise ZooError(f"A length of {length} cannot be drawn: expected 1 to {LONGEST}.")
+    check_lengths(lengths, target_lengths)
     made = make_part("masking", masking, PAD)
     src, tgt = tokens_of(lengths), tokens_of(target_lengths)
     rows, source, target = len(lengths), src.size(1), tgt.size(1)

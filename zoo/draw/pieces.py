@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.plugins import get_registry
+
+MOST_POSITIONS, LONGEST_SENTENCE = 512, 64
+"""That can be drawn."""
+HEADS = 4
+"""Of the two models that are compared."""
 
 
 def make_part(axis: str, text: str, *args: Any, **known: Any) -> Any:
@@ -28,8 +34,31 @@ def make_part(axis: str, text: str, *args: Any, **known: Any) -> Any:
         raise CombinationError(f"{axis}={text}: {error}") from error
 
 
-def check_pair(axis: str, a: str, b: str) -> None:
+def check_positions(length: int, d_model: int, num_heads: int, head: int) -> None:
+    """Raises ZooError for sizes of which no encoding can be drawn; imports no torch."""
+    if not 2 <= length <= MOST_POSITIONS:
+        raise ZooError(f"length={length} cannot be drawn: expected 2 to {MOST_POSITIONS}.")
+    if d_model % num_heads:
+        raise ZooError(f"d_model={d_model} is not divisible by num_heads={num_heads}.")
+    if not 1 <= head <= num_heads:
+        raise ZooError(f"There is no head {head}: there are {num_heads}, counted from 1.")
+
+
+def check_lengths(lengths: Sequence[int], target_lengths: Sequence[int]) -> None:
+    """Raises ZooError for lengths of sentences that make no batch, or one too large to draw; imports no torch."""
+    if len(lengths) != len(target_lengths) or not lengths:
+        raise ZooError(
+            f"There are {len(lengths)} source and {len(target_lengths)} target lengths: give one of each a sentence."
+        )
+    for length in (*lengths, *target_lengths):
+        if not 1 <= length <= LONGEST_SENTENCE:
+            raise ZooError(f"A length of {length} cannot be drawn: expected 1 to {LONGEST_SENTENCE}.")
+
+
+def check_pair(axis: str, a: str, b: str, head: int = 1) -> None:
     """Raises ZooError unless two variants of an axis can be compared by a picture; imports no torch."""
+    if not 1 <= head <= HEADS:
+        raise ZooError(f"There is no head {head}: the models have {HEADS}, counted from 1.")
     registry = get_registry()
     registry.axis(axis)
     for name in (a, b):

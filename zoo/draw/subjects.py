@@ -17,26 +17,28 @@ from zoo.core.registry import Variant
 from zoo.core.tasks import get_task
 
 if TYPE_CHECKING:
-    from zoo.models.transformer import Transformer
-    from zoo.training.tasks.base import TaskData
+    from zoo.models.transformer import Model, Transformer
+    from zoo.training.tasks.base import AlignedData, TaskData
 
 INDEX, RUN, BEST = "zoo.json", "run.json", "best"
 STACKS = ("encoder", "decoder", "cross")
 """Self-attention of the encoder, self-attention of the decoder, the decoder's attention over the source."""
+TITLES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 START, END = "<s>", "</s>"
 
 
 class Subject(NamedTuple):
     """A model in eval mode with one text and what was written for it.
 
-    `src` and `tgt` are ids, `source` and `target` their labels; `tgt` ends with EOS unless the model never did.
+    `src` and `tgt` are ids, `source` and `target` their labels; `tgt` ends with EOS unless the model never did. Of a
+    model of one stack, which reads a text and writes none, `tgt` and `target` are None, and `answer` is "".
     """
 
-    model: Transformer
+    model: Model
     src: list[int]
-    tgt: list[int]
+    tgt: list[int] | None
     source: list[str]
-    target: list[str]
+    target: list[str] | None
     answer: str
 
 
@@ -49,6 +51,12 @@ class Described(NamedTuple):
 
 def describe(folder: Path) -> Described:
     """The blueprint and task of a trained model's folder. Raises ZooError for a folder that has none."""
+    blueprint, task, _ = _described(folder)
+    return Described(blueprint, task)
+
+
+def _described(folder: Path) -> tuple[Blueprint, str, dict[str, Any]]:
+    """As `describe`, with what the folder keeps of the task's data."""
     path = next((folder / name for name in (RUN, INDEX) if (folder / name).is_file()), None)
     if path is None:
         missing = f"it has no {INDEX} or {RUN}" if folder.is_dir() else "there is no such folder"
@@ -61,37 +69,52 @@ def describe(folder: Path) -> Described:
     try:
         index: dict[str, Any] = json.loads(data)
         blueprint = Blueprint.from_json(index["blueprint"])
-        task = index["task"] if path.name == RUN else index["extra"].get("task")
+        extra = {} if path.name == RUN else index["extra"]
+        task, saved = extra.get("task", index.get("task")), extra.get("data")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ZooError(f"{path} is damaged or not written by `zoo train`.") from error
-    return Described(blueprint, task if isinstance(task, str) else "")
+    return blueprint, task if isinstance(task, str) else "", saved if isinstance(saved, dict) else {}
 
 
 def check_shown(blueprint: Blueprint, stack: str | None, layer: int | None, head: int | None) -> None:
     """Raises ZooError for a layer or head that the model lacks, and for an attention that has no weights to show."""
     sizes, plan = blueprint.sizes, make_plan(blueprint)
-    if not (plan.has("encoder") and plan.has("decoder")):
+    if plan.reads_images:
         raise ZooError(
-            f"The pictures of attention weights are of an encoder-decoder, and this model is assembly="
-            f"{plan['assembly'].name}."
+            f"This model has assembly={plan['assembly'].name} and reads images, not text. In Python, "
+            "`zoo.draw.attention(model, image)` draws its attention weights."
         )
-    layers = {
-        "encoder": sizes.num_encoder_layers,
-        "decoder": sizes.num_decoder_layers,
-        "cross": sizes.num_decoder_layers,
-    }
-    check_numbers({one: layers[one] for one in ([stack] if stack else STACKS)}, sizes.num_heads, layer, head)
+    layers = {"encoder": sizes.num_encoder_layers, "decoder": sizes.num_decoder_layers}
+    layers = {one: count for one, count in layers.items() if plan.has(one)}
+    if len(layers) > 1:
+        layers["cross"] = sizes.num_decoder_layers
+    check_numbers(layers, stack, sizes.num_heads, layer, head)
     registry = get_registry()
     for kind, _ in plan.kinds:
         own = kind["attention"].variant
         across = own.capabilities["cross"]
-        for variant in (own, *([registry.get("attention", across)] if across else [])):
+        for variant in (own, *([registry.get("attention", across)] if across and "cross" in layers else [])):
             if not (showing(variant) or variant.is_file):
                 raise no_weights(f"attention={variant.name}")
 
 
-def check_numbers(layers: dict[str, int], heads: int, layer: int | None, head: int | None) -> None:
-    """Raises ZooError for a layer or head, counted from 1, that none of these stacks has."""
+def check_numbers(
+    layers: dict[str, int], stack: str | None, heads: int, layer: int | None, head: int | None
+) -> None:
+    """Raises ZooError for a stack that a model lacks, or a layer or head, counted from 1, that none of these has.
+
+    Args:
+        layers: how many each stack of the model has.
+        stack: the one that is drawn; all if None.
+        heads: of each attention.
+        layer, head: those that are drawn; all if None.
+    """
+    if stack is not None:
+        if stack not in layers:
+            raise ZooError(
+                f"This model has no {TITLES[stack]}. It has: {', '.join(TITLES[one] for one in layers)}."
+            )
+        layers = {stack: layers[stack]}
     most = max(layers.values())
     if layer is not None and not 1 <= layer <= most:
         have = ", ".join(f"{name} {count}" for name, count in layers.items())
@@ -129,18 +152,20 @@ class Encoded(NamedTuple):
 
 def encode(folder: Path, text: str, target: str | None = None) -> Encoded:
     """`text`, and `target` if there is one, as tokens of the model in `folder`. Raises ZooError if it takes neither."""
-    described = describe(folder)
-    most = described.blueprint.sizes.max_len
+    blueprint, task, saved = _described(folder)
+    most = blueprint.sizes.max_len
     if (folder / RUN).is_file():
         found = _by_tokenizers(folder, text, target, most)
-    elif described.task == "translate":
+    elif task == "translate":
         raise ZooError(f"'{folder}' is a part of a run: name the run's folder, the one with {RUN} in it.")
-    elif not described.task:
+    elif not task:
         raise ZooError(
             f"The model in '{folder}' was trained on no task. `zoo train --save DIR` trains and saves one."
         )
+    elif len(make_plan(blueprint)["assembly"].capabilities["stacks"]) == 1:
+        found = _by_reading(task, saved, text, target)
     else:
-        found = _by_task(described.task, text, target)
+        found = _by_task(task, text, target)
     for what, ids in (("text", found.src), ("target", found.tgt or ())):
         if len(ids) > most:
             raise ZooError(f"The {what} has {len(ids)} tokens, and the model takes at most {most}.")
@@ -149,14 +174,37 @@ def encode(folder: Path, text: str, target: str | None = None) -> Encoded:
     return found
 
 
+def _task_class(name: str) -> Any:
+    module, _, attribute = get_task(name).path.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _by_reading(name: str, saved: dict[str, Any], text: str, target: str | None) -> Encoded:
+    """A text for a model of one stack, which writes no answer to it."""
+    if target is not None:
+        raise ZooError(f"A model of the task {name} has one stack and writes no target: omit --target.")
+    try:
+        task: AlignedData = _task_class(name).restored(saved)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ZooError(
+            f"What the checkpoint says about its task '{name}' is damaged. Train again."
+        ) from error
+    src, labels = task.read(text)
+    return Encoded(src, labels, None, lambda _: "", 0)
+
+
 def _by_task(name: str, text: str, target: str | None) -> Encoded:
     from zoo.training.tasks.base import EOS
 
-    module, _, attribute = get_task(name).path.partition(":")
-    task: TaskData = getattr(importlib.import_module(module), attribute)()
+    task: TaskData = _task_class(name)()
     src = task.encode(text)
     parts = next((one for one in (list(text), text.split()) if len(one) == len(src)), None)
-    tgt = None if target is None else [*task.encode_answer(target), EOS]
+    try:
+        tgt = None if target is None else [*task.encode_answer(target), EOS]
+    except (KeyError, ValueError) as error:
+        raise ZooError(
+            f"The target {target!r} is not an answer of the task {name}: no token for {error}."
+        ) from error
     return Encoded(src, parts or [str(i) for i in src], tgt, task.decode, task.max_len)
 
 
@@ -203,6 +251,10 @@ def open_subject(
     if (folder / RUN).is_file() and not best.is_dir():
         raise ZooError(f"The run in '{folder}' has no finished epoch yet. Continue it with --resume.")
     model, blueprint, _ = load_checkpoint(best if (folder / RUN).is_file() else folder, allow_code=allow_code)
+    if len(model.stacks) == 1:
+        if decoding is not None:
+            raise ZooError("This model has one stack and writes no answer: omit --decoding.")
+        return Subject(model, read.src, None, read.source, None, "")
     if decoding is not None:
         blueprint = blueprint.with_choices(decoding=decoding)
     tgt = read.tgt or written(model, blueprint, read.src, read.longest)

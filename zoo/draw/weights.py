@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -21,13 +22,14 @@ from zoo.draw.canvas import HIDDEN, heat, is_signed, limits_of, new_figure, prin
 from zoo.draw.subjects import (
     STACKS,
     START,
+    TITLES,
     check_numbers,
     check_shown,
     describe,
     no_weights,
     open_subject,
 )
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model, Transformer
 from zoo.parts.attention.eager import EagerAttention
 from zoo.training.tasks.base import SOS
 
@@ -37,12 +39,14 @@ CELL, PANEL = 0.17, 1.9
 LONGEST_LABEL = 14
 MOST_NUMBERS = 400
 """Cells up to which those of a single head have their weights written in them."""
-TITLES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 AXES = {
     "encoder": ("source token (query)", "source token (key)"),
     "decoder": ("token to write (query)", "token so far (key)"),
     "cross": ("token to write (query)", "source token (key)"),
 }
+ALONE = ("token (query)", "token (key)")
+PATCHES = ("patch: row, column (query)", "patch: row, column (key)")
+"""The names of axes; of a model of one stack, which reads tokens or the patches of an image."""
 
 
 class Block(NamedTuple):
@@ -53,11 +57,12 @@ class Block(NamedTuple):
     weights: Any
     queries: Sequence[str]
     keys: Sequence[str]
+    axes: tuple[str, str]
 
 
 @styled
 def attention(
-    model: Transformer | str | Path,
+    model: Model | str | Path,
     src: Sequence[int] | Tensor | str,
     tgt: Sequence[int] | Tensor | str | None = None,
     *,
@@ -74,12 +79,14 @@ def attention(
 
     A row of a panel is a query, a column a key; the weights of a row add up to 1 in most variants. Rows of the
     decoder are named after the token that is written there. Variants that never form their weights are computed
-    again by `eager` with the same parameters.
+    again by `eager` with the same parameters; where layers have different variants, each is shown by its own.
 
     Args:
-        model: a Transformer, with ids as `src` and `tgt`; or the folder of a trained one, with texts.
-        src: source ids [S], or a text.
-        tgt: ids that are written [L], the first after SOS; or a text; what the model writes if None.
+        model: a model of any assembly, with ids as `src` and `tgt`; or the folder of a trained one, with texts.
+        src: source ids [S], or a text; of a model of one stack, all that it reads; an image [C, H, W] for one that
+            reads images.
+        tgt: ids that are written [L], the first after SOS; or a text; what the model writes if None. A model of one
+            stack has none.
         source, target: labels of `src` and `tgt` given as ids.
         stack: "encoder", "decoder" or "cross" alone.
         layer, head: these alone, counted from 1.
@@ -97,17 +104,17 @@ def attention(
         goal = None if tgt is None else str(tgt)
         subject = open_subject(folder, text, goal, decoding, allow_code=allow_code)
         model, src, tgt, source, target = subject[:5]
-        title = title or f"{folder.name}: {shortened(text, 60)} → {shortened(subject.answer, 60)}"
-    if tgt is None:
-        raise ZooError("Give the ids that are written as `tgt`, or the folder of a trained model.")
+        wrote = f" → {shortened(subject.answer, 60)}" if tgt is not None else ""
+        title = title or f"{folder.name}: {shortened(text, 60)}{wrote}"
+    counts: dict[str, int] = {}
+    for name, _ in attentions(model):
+        counts[name] = counts.get(name, 0) + 1
+    check_numbers(counts, stack, _heads(model), layer, head)
     found = [
         block
-        for block in blocks(model, _ids(src), _ids(tgt), source, target)
+        for block in _blocks_of(model, src, tgt, source, target)
         if stack in (None, block.stack) and layer in (None, block.layer)
     ]
-    heads = max(len(block.weights) for block in found) if found else 0
-    counts = {name: _layers(model, name) for name in ([stack] if stack else STACKS)}
-    check_numbers(counts, heads or _heads(model), layer, head)
     if head is not None:
         found = [block._replace(weights=block.weights[head - 1 : head]) for block in found]
     return _picture(found, head, title)
@@ -119,24 +126,43 @@ def _ids(ids: Sequence[int] | Tensor | str) -> list[int]:
     return torch.as_tensor(ids).flatten().tolist()
 
 
-def _layers(model: Transformer, stack: str) -> int:
-    return len(model.encoder.layers if stack == "encoder" else model.decoder.layers)
+def _blocks_of(
+    model: Model,
+    src: Sequence[int] | Tensor | str,
+    tgt: Sequence[int] | Tensor | str | None,
+    source: Sequence[str] | None,
+    target: Sequence[str] | None,
+) -> list[Block]:
+    """The blocks of a model of any assembly. Raises ZooError."""
+    if len(model.stacks) == 1:
+        if tgt is not None:
+            raise ZooError(f"A {type(model).__name__} reads one text and writes none: omit `tgt`.")
+        if model.reads == "images":
+            return _of_patches(model, src)
+        return _of_one_stack(model, _ids(src), source)
+    if tgt is None:
+        raise ZooError("Give the ids that are written as `tgt`, or the folder of a trained model.")
+    return blocks(cast("Transformer", model), _ids(src), _ids(tgt), source, target)
 
 
-def _heads(model: Transformer) -> int:
-    return int(attentions(model)["encoder", 1].num_heads)  # type: ignore[arg-type]
+def _heads(model: Model) -> int:
+    return max(int(getattr(one, "num_heads", 1)) for one in attentions(model).values())
 
 
-def attentions(model: Transformer) -> dict[tuple[str, int], nn.Module]:
-    """All attentions of a model by stack and layer, counted from 1."""
+def attentions(model: Model) -> dict[tuple[str, int], nn.Module]:
+    """All attentions of a model by stack and layer, counted from 1. Raises ZooError if it is not of the zoo."""
     found: dict[tuple[str, int], nn.Module] = {}
-    for stack, layers, name in (
-        ("encoder", model.encoder.layers, "self_attention"),
-        ("decoder", model.decoder.layers, "self_attention"),
-        ("cross", model.decoder.layers, "cross_attention"),
-    ):
-        for number, layer in enumerate(layers, 1):
-            found[stack, number] = getattr(layer, name)
+    for stack in getattr(model, "stacks", ()):
+        layers: Any = model.get_submodule(f"{stack}.layers")
+        found |= {(stack, number): layer.self_attention for number, layer in enumerate(layers, 1)}
+    if len(getattr(model, "stacks", ())) == 2:
+        layers = model.get_submodule("decoder.layers")
+        found |= {("cross", number): layer.cross_attention for number, layer in enumerate(layers, 1)}
+    if not found:
+        raise ZooError(
+            f"A {type(model).__name__} has no attention of the zoo to draw: expected a model of "
+            "`zoo.models.builder.build`, or the folder of a trained one."
+        )
     return found
 
 
@@ -165,8 +191,39 @@ def blocks(
         "cross": (target, source),
     }
     return [
-        Block(stack, layer, _masked(found, keep[stack]), *labels[stack])
+        Block(stack, layer, _masked(found, keep[stack]), *labels[stack], AXES[stack])
         for (stack, layer), found in weights.items()
+    ]
+
+
+def _of_one_stack(model: Any, ids: Sequence[int], names: Sequence[str] | None) -> list[Block]:
+    """The blocks of a model that reads one text. Raises ZooError."""
+    labels = [shortened(printable(one), LONGEST_LABEL) for one in (names or list(map(str, ids)))]
+    if not ids or len(ids) != len(labels):
+        raise ZooError(f"There are {len(ids)} tokens and {len(labels)} labels for them.")
+    read = torch.tensor([ids], device=next(model.parameters()).device)  # [T] -> [1, T]
+    keep = model.masking.tgt(read, read.size(1)) if model.stacks == ("decoder",) else None
+    return [
+        Block(stack, layer, _masked(found, keep), labels, labels, ALONE)
+        for (stack, layer), found in captured(model, read).items()
+    ]
+
+
+def _of_patches(model: Any, image: Any) -> list[Block]:
+    """The blocks of a model that reads an image [C, H, W]. Raises ZooError."""
+    shape = list(model.embeddings.shape)
+    if not isinstance(image, Tensor) or list(image.shape[-3:]) != shape or image.numel() != math.prod(shape):
+        got = f"a tensor {list(image.shape)}" if isinstance(image, Tensor) else type(image).__name__
+        raise ZooError(f"This model reads images: expected a tensor {shape}, got {got}.")
+    like = next(model.parameters())
+    found = captured(model, image.reshape(1, *shape).to(like.device, like.dtype))
+    across = shape[-1] // model.embeddings.patch_size
+    tokens = next(iter(found.values())).size(-1)
+    extra = tokens - across * (shape[-2] // model.embeddings.patch_size)
+    labels = ["class"] * extra + [f"{i // across + 1},{i % across + 1}" for i in range(tokens - extra)]
+    return [
+        Block(stack, layer, _masked(weights, None), labels, labels, PATCHES)
+        for (stack, layer), weights in found.items()
     ]
 
 
@@ -180,8 +237,8 @@ def _masked(weights: Tensor, keep: Tensor | None) -> Any:
 
 
 @torch.no_grad()
-def captured(model: Transformer, src: Tensor, tgt: Tensor) -> Mapping[tuple[str, int], Tensor]:
-    """The weights [H, Tq, Tk] of each attention in one forward pass in eval mode; src [1, S], tgt [1, L].
+def captured(model: Model, *inputs: Tensor) -> Mapping[tuple[str, int], Tensor]:
+    """The weights [H, Tq, Tk] of each attention in one forward pass in eval mode; inputs [1, ...].
 
     Raises ZooError for an attention without weights to show, or a text that the model cannot take.
     """
@@ -207,9 +264,11 @@ def captured(model: Transformer, src: Tensor, tgt: Tensor) -> Mapping[tuple[str,
         handles.append(module.register_forward_hook(look, with_kwargs=True))
     try:
         with _evaluating(model):
-            model(src, tgt)
+            model(*inputs)
     except ValueError as error:
         raise ZooError(f"The model cannot take this text: {error}") from error
+    except IndexError as error:
+        raise ZooError("The model cannot take this text: an id is not in its vocabulary.") from error
     finally:
         for handle in handles:
             handle.remove()
@@ -267,7 +326,7 @@ def _picture(found: Sequence[Block], head: int | None, title: str) -> Figure:
     ratios = [height for height in heights for _ in range(lines)]
     axes = figure.subplots(len(ratios), columns, squeeze=False, height_ratios=ratios)
     for row, block in enumerate(found):
-        query, key = AXES[block.stack]
+        query, key = block.axes
         for number, weights in enumerate(block.weights):
             line, column = row * lines + number // columns, number % columns
             panel = axes[line, column]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -19,14 +18,22 @@ from zoo.pages.listing import Line, listing
 from zoo.pages.pictures import image
 from zoo.pages.rendering import render
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-LENGTHS = (5, 3)
 PICTURES = {
-    "masking": "Which positions may attend to which, in two sentences of 5 and 3 words",
+    "attention": "How much each token takes from each other one, before any training",
     "encoding": "What it adds or rotates at each position, and how similar positions become",
+    "norm": "Size of the vectors, and of the gradients, in each layer of a deep stack before its first step",
+    "norm-type": "Five vectors before and after: one pattern, scaled and shifted",
+    "feedforward": "One unit with all weights at 1: its output for each input",
+    "embedding": "Vectors of five tokens on both sides, and their rows in the head",
+    "head": "The scores of all tokens for one vector",
+    "masking": "Which positions may attend to which, in two sentences of 5 and 3 words",
+    "mask": "The mask of a decoder, with four words and one place of padding",
+    "init": "How the weights are spread, by kind",
+    "loss": "The loss of one token by the probability of the right one",
     "schedule": "The learning rate over 300 steps, as a share of the highest",
+    "optimizer": "The way of 80 steps down a narrow valley, with learning rate 0.1",
+    "decoding": "Which tokens stand where in 300 answers of a small made-up model",
+    "assembly": "The blocks of the model; orange is what differs from Vaswani et al. 2017",
 }
 """The axes of which there are pictures, and what these show."""
 
@@ -119,15 +126,9 @@ def _picture(variant: Variant) -> str:
     if variant.axis not in PICTURES:
         return ""
     import zoo.draw
-    from zoo.draw.canvas import rendered
+    from zoo.draw.canvas import small_png
 
-    draw: Mapping[str, Callable[[str], Figure]] = {
-        "masking": lambda name: zoo.draw.mask(name, lengths=LENGTHS),
-        "encoding": lambda name: zoo.draw.positions([name]),
-        "schedule": lambda name: zoo.draw.schedule([name]),
-    }
     try:
-        figure: Any = draw[variant.axis](variant.name)
-        return image(min((rendered(figure, form) for form in ("svg", "png")), key=len))
+        return image(small_png(zoo.draw.part(variant.axis, variant.name)))
     except (Exception, SystemExit):  # noqa: BLE001 - a part may be anybody's code; the page says the rest about it
         return ""

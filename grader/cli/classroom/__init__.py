@@ -7,9 +7,10 @@ import click
 from grader.cli.classroom.decisions import late, override
 from grader.cli.classroom.exporting import export
 from grader.cli.classroom.grading import grade, regrade
+from grader.cli.classroom.mistakes import misconceptions
 from grader.cli.classroom.planning import plan
 from grader.cli.classroom.reporting import report
-from grader.cli.classroom.results import misconceptions, show, status
+from grader.cli.classroom.results import show, status
 from grader.cli.classroom.similarity import similar
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.classroom.shared import SHOWN, grading_options, show_unplaced
+from grader.cli.classroom.shared import duration, grading_options, show_unplaced
 from grader.cli.options import OneOf, exercise_names
 from grader.core.results import GraderBrokenError
-from zoo.cli.text import counted, print_json, wrapped
+from zoo.cli.text import columns, counted, print_json, wrapped
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
+    from grader.classroom.discovery import Discovery
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.grading import Settings, Tally
 
 
+NOTES = 4  # lines about students
 GRADER_BROKEN = 3
 INTERRUPTED = 130
 
@@ -32,7 +36,9 @@ INTERRUPTED = 130
     metavar="NAME",
     help="Exercise of every Python file in FOLDER (default: inferred from file and folder names).",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be graded; write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would be graded, and how long it would take; write nothing."
+)
 @grading_options
 @click.pass_context
 def grade(
@@ -72,53 +78,108 @@ def grade(
     found = discover(folder, get_exercises(), exercise or "")
     if not as_json:
         click.echo(wrapped(describe(found)))
-        for note in (people.notes if people else ())[:SHOWN]:
-            click.echo(wrapped(note))
+        _print_notes(people.notes if people else ())
         show_unplaced(found.unplaced)
     if dry_run:
-        if as_json:
-            print_json(
-                {
-                    "submissions": [
-                        {
-                            "student": one.owner.name,
-                            "exercise": one.exercise,
-                            "path": one.path,
-                            "layout": one.layout,
-                        }
-                        for one in found.submissions
-                    ],
-                    "unplaced": [dict(zip(("path", "reason"), one, strict=True)) for one in found.unplaced],
-                }
-            )
+        _preview(found, settings, path, as_json)
         return
     if not found.submissions:
         raise ZooError(f"'{folder}' has no submission that can be graded.")
     with Gradebook(path, write=True) as book:
         book.back_up()
         tally = record(book, found, people)
-        for note in tally.notes[:SHOWN] if not as_json else ():
-            click.echo(wrapped(note))
+        if as_json:
+            tally.notes[:0] = people.notes if people else ()
+        else:
+            _print_notes(tally.notes)
         _run(ctx, book, settings, options["seed"], None, False, as_json, tally)
 
 
+def _preview(found: Discovery, settings: Settings, path: Path, as_json: bool) -> None:
+    """Print what would be graded, and how long that would take."""
+    from grader.classroom.engines import cores
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.plan import preview
+
+    slots = settings.terms.jobs or cores()
+    with Gradebook(path) if path.exists() else nullcontext() as book:
+        plan = preview(book, found, settings.selection, slots)
+    if as_json:
+        submissions = [
+            {"student": one.owner.name, "exercise": one.exercise, "path": one.path, "layout": one.layout}
+            for one in found.submissions
+        ]
+        print_json(
+            {
+                "submissions": submissions,
+                "unplaced": [dict(zip(("path", "reason"), one, strict=True)) for one in found.unplaced],
+                "to_grade": [asdict(one) for one in plan.expected],
+                "graded_before": plan.before,
+                "equal": plan.equal,
+                "jobs": slots,
+                "expected_s": plan.seconds,
+            }
+        )
+        return
+    equal = f", {counted(plan.equal, 'submission')} equal to another one" if plan.equal else ""
+    click.echo(wrapped(f"Would grade {counted(plan.files, 'file')} ({plan.before:,} graded before{equal})."))
+    if plan.expected:
+        rows = [("exercise", "files", "CPU s each", "from")]
+        for one in plan.expected:
+            source = (
+                f"{counted(one.grades, 'grade')} in the gradebook"
+                if one.grades
+                else "typical, not measured here"
+            )
+            rows.append((one.exercise, f"{one.files:,}", f"{one.cpu_s:.1f}", source))
+        click.echo(columns(rows))
+        click.echo(
+            wrapped(f"Expected to take about {duration(plan.seconds)} on {counted(slots, 'free core')}.")
+        )
+    click.echo("Nothing was written.")
+
+
+def _only(_ctx: click.Context, _param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    """What `--only` selects: "failed", "exercise", "student", "since". Raises click.BadParameter."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if name not in _ONLY:
+            raise click.BadParameter(f"'{one}' is not valid; expected {', '.join(_ONLY.values())}.")
+        if bool(value) != (name != "failed") or (name == "failed" and equals):
+            raise click.BadParameter(f"'{one}' is not valid; expected {_ONLY[name]}.")
+        if name in found:
+            raise click.BadParameter(f"'{name}' is given twice; expected once.")
+        if name == "exercise":
+            OneOf("exercise", exercise_names).convert(value, _param, _ctx)
+        found[name] = value
+    return found
+
+
+_ONLY = {
+    "failed": "failed",
+    "exercise": "exercise=NAME",
+    "student": "student=STUDENT",
+    "since": "since=WHEN",
+}
+
+
 @click.command(short_help="Regrade after a change of tests, torch or sandbox.")
-@click.option("--only-failed", "failed", is_flag=True, help="Only files that did not pass.")
 @click.option(
-    "--exercise", type=OneOf("exercise", exercise_names), metavar="NAME", help="Only this exercise."
+    "--only",
+    multiple=True,
+    callback=_only,
+    metavar="WHICH",
+    help="Select files: failed (not passed), exercise=NAME, student=STUDENT (key, email, id or name), or since=WHEN "
+    "(graded at or after '2026-03-01 12:00'). May be repeated; files must match all.",
 )
-@click.option("--student", metavar="STUDENT", help="Only this student.")
-@click.option("--since", metavar="WHEN", help="Only files graded at or after this time ('2026-03-01 12:00').")
 @click.option("--force", is_flag=True, help="Include files that the current version has already graded.")
 @grading_options
 @click.pass_context
 def regrade(
     ctx: click.Context,
     /,
-    failed: bool,
-    exercise: str | None,
-    student: str | None,
-    since: str | None,
+    only: dict[str, str],
     force: bool,
     path: Path,
     as_json: bool,
@@ -126,24 +187,31 @@ def regrade(
 ) -> None:
     """Grade the files in the gradebook again, after a change of tests, torch or sandbox.
 
-    The gradebook contains the files, so the submissions folder is not needed. Earlier grades are kept.
+    Only files are graded whose exercise, grader, torch, device, sandbox, seed or selection of tests differ from those
+    of their last grade. The gradebook contains the files, so the submissions folder is not needed. Earlier grades are
+    kept.
 
     \b
     Examples:
       zoo class regrade
-      zoo class regrade --exercise attention --only-failed
-      zoo class regrade --student anna@uni.example --force
+      zoo class regrade --only exercise=attention --only failed
+      zoo class regrade --only student=anna@uni.example --force
     """
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.grading import to_regrade
-    from grader.classroom.late import read_deadline
+    from grader.classroom.late import read_time
 
     settings = _settings(options)
-    when = read_deadline(since) if since else None
+    since = read_time(only["since"]) if "since" in only else None
     with Gradebook(path, write=True) as book:
         book.back_up()
-        of = int(book.find_student(student)["id"]) if student else None
-        again = to_regrade(book, exercise=exercise or "", student=of, failed=failed, since=when)
+        student = int(book.find_student(only["student"])["id"]) if "student" in only else None
+        again = to_regrade(
+            book, exercise=only.get("exercise", ""), student=student, failed="failed" in only, since=since
+        )
+        if only and not again:
+            wanted = ", ".join(f"{name}={value}".rstrip("=") for name, value in only.items())
+            raise ZooError(f"No file in '{path}' matches --only {wanted}.")
         _run(ctx, book, settings, options["seed"], again, force, as_json, None)
 
 
@@ -223,6 +291,13 @@ def _run(
     else:
         _print_tally(tally)
     ctx.exit(1 if tally.needs_a_person else 0)
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes[:NOTES]:
+        click.echo(wrapped(note))
+    if len(notes) > NOTES:
+        click.echo(f"  and {len(notes) - NOTES} more notes like these; --json lists all.")
 
 
 def _print_tally(tally: Tally) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.classroom.shared import gradebook_option, json_option
+from grader.cli.classroom.shared import duration, gradebook_option, json_option
 from zoo.cli.text import columns, counted, print_json, wrapped
 
 
@@ -78,10 +78,4 @@ def plan(files: tuple[int, ...], cores: tuple[int, ...], path: Path, as_json: bo
         )
     )
     head = ("files", *(counted(c, "core") for c in cores))
-    click.echo(columns([head, *((f"{f:,}", *(_duration(seconds[f, c]) for c in cores)) for f in files)]))
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 3_600:.1f} h" if seconds >= 3_600 else f"{seconds / 60:.0f} min"
+    click.echo(columns([head, *((f"{f:,}", *(duration(seconds[f, c]) for c in cores)) for f in files)]))

@@ -1,17 +1,14 @@
-"""`zoo class status`, `show` and `misconceptions`."""
+"""`zoo class status` and `zoo class show`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from grader.cli.classroom.shared import (
     SHOWN,
     anonymous_option,
-    exercise_option,
     format_number,
     gradebook_option,
     json_option,
@@ -117,117 +114,3 @@ def show(student: str, anonymous: bool, path: Path, as_json: bool) -> None:
             for mistake in attempt["mistakes"]:
                 place = f"line {mistake['line']}: " if mistake["line"] else ""
                 click.echo(wrapped(f"{mistake['id']}: {place}{mistake['text']}", "    "))
-
-
-@click.command()
-@exercise_option
-@click.option(
-    "--what",
-    type=click.Choice(["misconceptions", "exercises", "tests", "moves", "pairs", "attempts"]),
-    help="Print only this table.",
-)
-@click.option(
-    "--csv", "as_csv", is_flag=True, help="Print the table of --what as CSV (default: misconceptions)."
-)
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page.")
-@anonymous_option
-@gradebook_option
-@json_option
-def misconceptions(
-    exercise: str | None,
-    what: str | None,
-    as_csv: bool,
-    html: Path | None,
-    anonymous: bool,
-    path: Path,
-    as_json: bool,
-) -> None:
-    """Show common mistakes and hard exercises.
-
-    \b
-    Examples:
-      zoo class misconceptions
-      zoo class misconceptions --exercise attention --what moves
-      zoo class misconceptions --csv > mistakes.csv
-      zoo class misconceptions --html mistakes.html
-    """
-    from grader.classroom.exports import safe, write_table
-    from grader.classroom.gradebook import Gradebook
-    from grader.classroom.misconceptions import find
-    from grader.classroom.names import Names
-
-    with Gradebook(path) as book:
-        found = find(book, exercise or "", Names(book, anonymous=anonymous))
-    if html is not None:
-        from grader.classroom.pages import misconceptions_page
-        from zoo.pages.rendering import write
-
-        write(html, misconceptions_page(found))
-        if not as_json and not as_csv:
-            click.echo(wrapped(f"Wrote '{html}'."))
-            return
-    data = found.as_object()
-    if as_json:
-        print_json(data if what is None else data[what])
-        return
-    if as_csv:
-        rows = data[what or "misconceptions"]
-        header = [name for name in rows[0] if name != "places"] if rows else []
-        cells = (
-            [safe("; ".join(row[name]) if isinstance(row[name], list) else row[name]) for name in header]
-            for row in rows
-        )
-        click.echo(write_table([header, *cells]), nl=False)
-        return
-    for sentence in found.summary if what is None else ():
-        click.echo(wrapped(sentence))
-    for name, title, fields, flexible in _TABLES:
-        rows = data[name]
-        if what not in (None, name) or not rows:
-            continue
-        shown = rows if what == name else _worth_showing(name, rows)[:SHOWN]
-        if not shown:
-            continue
-        click.echo(f"\n{bold(title)}")
-        click.echo(
-            columns(
-                [
-                    [one.replace("_", " ") for one in fields],
-                    *([_format_cell(row[one], one) for one in fields] for row in shown),
-                ],
-                flexible,
-            )
-        )
-        if name == "misconceptions":
-            for row in shown[: SHOWN if what else 5]:
-                seen = f" See {', '.join(row['lines'][:2])}." if row["lines"] else ""
-                click.echo(wrapped(clean(f"{row['mistake']}: {row['text']}{seen}"), "    "))
-    if not data["exercises"]:
-        click.echo("No grades yet.")
-
-
-_TABLES = (
-    ("misconceptions", "Mistakes", ("exercise", "mistake", "students", "share", "now", "fixed", "points"), 1),
-    ("exercises", "Exercises", ("exercise", "students", "passed", "unwritten", "unloadable", "unnamed", "mean"), 0),
-    ("tests", "Uninformative tests", ("exercise", "title", "passed", "failed", "skipped", "verdict"), 1),
-    ("moves", "From one attempt to the next", ("exercise", "before", "after", "students"), 1),
-    ("pairs", "Mistakes made together", ("first", "second", "students", "expected"), 1),
-    ("attempts", "Attempts", ("exercise", "attempt", "students", "passed", "mean"), 0),
-)  # fmt: skip
-
-
-def _worth_showing(name: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of interest: conspicuous tests, and attempts only if somebody has several."""
-    if name == "tests":
-        return [row for row in rows if row["verdict"] in ("never passes", "passes weaker files")]
-    if name == "attempts" and max(row["attempt"] for row in rows) == 1:
-        return []
-    return list(rows)
-
-
-def _format_cell(value: object, column: str) -> str:
-    if isinstance(value, float) and column in ("share", "mean"):
-        return f"{value:.0%}"
-    if column == "before" and not value:
-        return "failure without a name"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -174,9 +174,16 @@ def format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:g}"
 
 
+def duration(seconds: float) -> str:
+    """For people: "40 s", "12 min", "3.5 h"."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 3_600:.1f} h" if seconds >= 3_600 else f"{seconds / 60:.0f} min"
+
+
 def show_unplaced(unplaced: Sequence[tuple[str, str]]) -> None:
     if unplaced:
-        click.echo(wrapped(f"{counted(len(unplaced), 'file')} skipped (student or exercise unclear):"))
+        click.echo(wrapped(f"{counted(len(unplaced), 'file')} skipped:"))
         click.echo(columns([(clean(path, 200), reason) for path, reason in unplaced[:SHOWN]]))
         if len(unplaced) > SHOWN:
             click.echo(f"  and {len(unplaced) - SHOWN} more; `zoo class status --json` lists all.")

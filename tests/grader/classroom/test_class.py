@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.catalog import get_exercise
-from grader.classroom import engines, grading
+from grader.catalog import get_exercise, get_exercises
+from grader.classroom import engines, grading, plan
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.pool import Job, Outcome
 from grader.classroom.synthetic import LAYOUTS, write_class
@@ -113,12 +113,37 @@ def test_regrading_after_a_changed_test(
     done = zoo(*GRADE).stdout
     assert "2 files graded before by another version" in " ".join(done.split())
     assert len(fake.runs) == 1
-    zoo(*again, "--only-failed")
-    zoo(*again, "--student", "a")
-    zoo(*again)
-    zoo(*again, "--exercise", "norm", "--force")
-    zoo(*again, "--since", "2999-01-01", "--force")
-    assert fake.runs[1:] == [["wrong"], ["right"], ["right norm"]]
+    for only in ("failed", "student=a", "exercise=masks"):
+        zoo(*again, "--only", only)
+    assert fake.runs[1:] == [["wrong"], ["right"]]
+    zoo(*again, "--only", "exercise=norm", "--force")
+    zoo(*again, "--only", "student=b", "--only", "failed", "--force")
+    zoo(*again, "--only", "since=2020-01-01", "--only", "exercise=masks", "--force")
+    assert [sorted(run) for run in fake.runs[3:]] == [["right norm"], ["wrong"], ["right", "wrong"]]
+
+
+@pytest.mark.parametrize(
+    ("only", "sentence"),
+    [
+        (["since=2999-01-01"], "matches --only since=2999-01-01"),
+        (["student=a", "failed"], "matches --only student=a, failed"),
+        (["student=nobody"], "No student is called 'nobody'"),
+        (["since=soon"], "not a valid date"),
+        (["exercise=mask"], "Did you mean masks"),
+        (["exercise"], "expected exercise=NAME"),
+        (["failed=yes"], "expected failed."),
+        (["late"], "expected failed, exercise=NAME, student=STUDENT, since=WHEN"),
+        (["failed", "failed"], "given twice"),
+    ],
+)
+def test_what_regrade_cannot_select(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path, only: list[str], sentence: str
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right"})
+    zoo(*GRADE)
+    done = zoo("class", "regrade", *GRADE[3:], *(word for one in only for word in ("--only", one)))
+    assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True), done.stderr
+    assert len(fake.runs) == 1
 
 
 def test_versions_change_with_the_exercise_and_its_siblings() -> None:
@@ -127,12 +152,39 @@ def test_versions_change_with_the_exercise_and_its_siblings() -> None:
     assert {"decoder", "layers"} <= {one.name for one in packages}
 
 
-def test_a_dry_run_writes_nothing(zoo: Zoo, tmp_path: Path) -> None:
-    put(tmp_path / "in", {"a/masks.py": "x", "b/notes.txt": "y"})
-    done = zoo(*GRADE, "--dry-run")
-    assert (done.exit_code, "b/notes.txt" in done.stdout) == (0, True)
-    assert json.loads(zoo(*GRADE, "--dry-run", "--json").stdout)["unplaced"][0]["path"] == "b/notes.txt"
+def test_a_dry_run_writes_nothing_and_says_what_it_would_do(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right", "b/masks.py": "right", "b/norm.py": "x", "b/notes.txt": "y"})
+    dry = (*GRADE, "--jobs", 1, "--dry-run")
+    done = zoo(*dry)
+    words = " ".join(done.stdout.split())
+    assert (done.exit_code, "b/notes.txt" in words) == (0, True)
+    assert "Would grade 2 files (0 graded before, 1 submission equal to another one)." in words
+    assert "norm 1" in words
+    assert "typical, not measured here" in words
+    assert "on 1 free core." in words
+    assert json.loads(zoo(*dry, "--json").stdout)["unplaced"][0]["path"] == "b/notes.txt"
     assert [one.name for one in tmp_path.iterdir()] == ["in"]
+    zoo(*GRADE)
+    put(tmp_path / "in", {"c/masks.py": "right too", "d/masks.py": "wrong"})
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()}
+    found = json.loads(zoo(*dry, "--json").stdout)
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == before
+    assert (found["graded_before"], found["equal"], len(found["submissions"])) == (2, 1, 5)
+    assert found["to_grade"] == [
+        {"exercise": "masks", "files": 2, "cpu_s": 0.5, "grades": 1}
+    ]  # as FakePool says
+    assert found["expected_s"] == 2 * 0.5 + plan.START_S
+    assert "2 graded before" in zoo(*dry).stdout
+    other = json.loads(zoo(*dry, "--skip", "training", "--json").stdout)  # other tests: all is graded anew
+    assert (other["graded_before"], [one["files"] for one in other["to_grade"]]) == (0, [3, 1])
+    assert fake.runs == [fake.runs[0]]
+
+
+def test_every_exercise_has_a_typical_cost() -> None:
+    assert plan.TYPICAL.keys() == get_exercises().keys()
+    assert all(0 < without < whole for without, whole in plan.TYPICAL.values())
 
 
 @pytest.mark.parametrize(
@@ -150,6 +202,78 @@ def test_wrong_usage(zoo: Zoo, tmp_path: Path, words: tuple[str, ...], sentence:
     (tmp_path / "in").mkdir()
     done = zoo("class", *words)
     assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True)
+
+
+METADATA = """---
+submission_1:
+  :submitters:
+  - :name: ../../x.py
+    :sid: '../../../y'
+    :email: ../../z@x
+"""
+
+
+def test_names_that_are_paths_lead_nowhere(zoo: Zoo, fake: type[FakePool], tmp_path: Path) -> None:
+    work = tmp_path / "deep" / "down" / "here"
+    folder = put(work / "in", {"submission_1/masks.py": "right", "submission_metadata.yml": METADATA})
+    put(folder, {"..\\..\\z_masks.py": "wrong", "...masks.py": "right", "..p/masks.py": "right too"})
+    book = ("--gradebook", work / "g.sqlite")
+    assert zoo("class", "grade", work / "in", *GRADE[3:], *book).exit_code == 0
+    for form in ("feedback", "gradescope"):
+        done = zoo("class", "export", form, "--exercise", "masks", "-o", work / form, *book)
+        assert done.exit_code == 0, done.output
+        assert len(list((work / form).iterdir())) == 4
+    assert zoo("class", "report", "-o", work / "report", *book).exit_code == 0
+    assert zoo("class", "similar", "--export", work / "similar", *book).exit_code == 0
+    outside = [one for one in tmp_path.rglob("*") if one.is_file() and not one.is_relative_to(work)]
+    assert outside == []
+
+
+def test_a_folder_of_links_is_told_apart_link_by_link(zoo: Zoo, tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text("secret")
+    (tmp_path / "in").mkdir()
+    for name in ("a_masks.py", "b_masks.py"):
+        (tmp_path / "in" / name).symlink_to(tmp_path / "secret.py")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    done = zoo(*GRADE)
+    assert (done.exit_code, "no submission that can be graded" in done.stderr) == (2, True)
+    assert done.stdout.count("is a symbolic link, which is not followed") == 3
+
+
+def test_an_odd_roster_on_the_command_line(zoo: Zoo, fake: type[FakePool], tmp_path: Path) -> None:
+    text = "Name;Email\r\nMüller, Jürgen;j@x\r\nMüller, Jürgen;j@x\r\nLee, Anna;a@x\r\nLee, Anna;b@x\r\n"
+    (tmp_path / "r.csv").write_bytes(text.encode("utf-16"))
+    put(tmp_path / "in", {"Jürgen Müller/masks.py": "right", "Anna Lee/masks.py": "wrong"})
+    done = zoo(*GRADE, "--roster", "r.csv")
+    words = " ".join(done.stdout.split())
+    assert done.exit_code == 0, done.output
+    assert "read as utf-16" in words
+    assert "Jürgen Müller is there twice; taken once." in words
+    assert "2 students can be meant by 'Anna Lee'; kept as a student of its own." in words
+    assert len(json.loads(zoo(*GRADE, "--roster", "r.csv", "--json").stdout)["notes"]) == 4
+    status = json.loads(zoo("class", "status", "--json").stdout)
+    assert (status["students"], status["in_roster"], status["gradings"]) == (4, 3, 2)
+
+
+def test_a_damaged_gradebook_is_restored_as_its_sentence_says(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path
+) -> None:
+    put(tmp_path / "in", {f"s{number}/masks.py": f"right {number}" * 99 for number in range(20)})
+    zoo(*GRADE)
+    zoo(*GRADE)  # which makes a backup of all grades
+    book = tmp_path / "gradebook.sqlite"
+    damaged = book.read_bytes()[:20_000]
+    book.write_bytes(damaged)
+    for words in (GRADE, ("class", "regrade", *GRADE[3:]), ("class", "status"), ("class", "misconceptions")):
+        done = zoo(*words)
+        said = " ".join(done.stderr.split())
+        assert (done.exit_code, "is damaged" in said, "The newest backup is" in said) == (2, True, True)
+    assert book.read_bytes() == damaged
+    backup = max((tmp_path / "gradebook.sqlite.backups").iterdir())
+    book.write_bytes(backup.read_bytes())
+    assert zoo(*GRADE).exit_code == 0
+    assert len(fake.runs) == 1  # nothing was graded twice
+    assert json.loads(zoo("class", "status", "--json").stdout)["gradings"] == 20
 
 
 HOSTILE = {
@@ -240,24 +364,25 @@ def grades(path: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_as_an_undisturbed_run(tmp_path: Path) -> None:
-    write_class(tmp_path / "c", students=12, seed=8, exercises=("masks", "norm"), hostile=0.0)
+    """`python -m tests.bench.classes kills` does the same with 300 files and ten kills."""
+    write_class(tmp_path / "c", students=16, seed=8, exercises=("masks",), hostile=0.0)
     words = [sys.executable, "-c", "from zoo.cli import main; main()", "class", "grade", "c/submissions"]
-    words += ["--roster", "c/roster.csv", "--seed", "1", "--skip", "training", "--jobs", "2"]
+    words += ["--roster", "c/roster.csv", "--seed", "1", "--skip", "training"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
-    def command(book: str) -> subprocess.Popen[bytes]:
-        whole = [*words, "--gradebook", book]
+    def command(book: str, jobs: int) -> subprocess.Popen[bytes]:
+        whole = [*words, "--gradebook", book, "--jobs", str(jobs)]
         return subprocess.Popen(
             whole, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
 
-    with command("undisturbed") as run:
+    with command("undisturbed", 1) as run:
         _, said = run.communicate()
     assert run.returncode == 0, said
     draw = random.Random(0)
     counts = []
-    for _ in range(4):
-        with command("disturbed") as run:
+    for _ in range(2):
+        with command("disturbed", 2) as run:
             wanted = (counts[-1] if counts else 0) + draw.randint(1, 5)
             while run.poll() is None and done(tmp_path / "disturbed") < wanted:
                 time.sleep(0.01)
@@ -265,8 +390,8 @@ def test_killed_at_random_moments_it_ends_as_an_undisturbed_run(tmp_path: Path) 
             run.send_signal(signal.SIGKILL)
         counts.append(done(tmp_path / "disturbed"))
     assert counts == sorted(counts)
-    assert 0 < counts[0] < counts[-1]
-    with command("disturbed") as run:
+    assert 0 < counts[0] < counts[-1] < done(tmp_path / "undisturbed")
+    with command("disturbed", 2) as run:
         _, said = run.communicate()
     assert run.returncode == 0, said
     assert grades(tmp_path / "disturbed") == grades(tmp_path / "undisturbed")

@@ -22,8 +22,9 @@ from grader.classroom.similar import LIMITS, Match, Side, Similarity
 from tests.browser import OpenPage
 from tests.grader.classroom.conftest import RIGHT, Zoo, a_test, enter, fill, put, report
 
-HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>"
+HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>\u202e\x1b[31m"
 NAME = "Eve <b onclick=1>"
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def source(name: str, wrong: str) -> str:
@@ -184,6 +185,7 @@ def test_text_of_strangers_stays_text(a_class: Gradebook) -> None:
         assert page.count("<script") == 1, name
         assert "<img src=x" not in page, name
         assert "<b onclick" not in page, name
+        assert not CONTROL.search(page), name
 
 
 def test_names_are_hidden_on_every_page(a_class: Gradebook) -> None:

@@ -99,6 +99,11 @@ def test_moodle(book: Gradebook, tmp_path: Path) -> None:
     }
 
 
+def test_moodle_without_its_numbers_is_no_empty_file(graded: Gradebook) -> None:
+    with pytest.raises(ZooError, match=r"None of the 3 students .* --template"):
+        FORMATS["moodle"](graded, Choice("masks"))
+
+
 def test_nbgrader(graded: Gradebook) -> None:
     rows = table(FORMATS["nbgrader"](graded, Choice("masks")))
     assert list(rows[0]) == [
@@ -171,11 +176,13 @@ def test_numbers_stay_numbers() -> None:
 
 @pytest.mark.parametrize("form", sorted(set(FORMATS) - {"gradescope", "json", "feedback"}))
 def test_a_hostile_name_in_each_table(graded: Gradebook, form: str) -> None:
+    with graded.transaction():
+        graded.execute("""UPDATE students SET ids = '{"moodle": "345"}' WHERE key = 'b@x'""")
     text = FORMATS[form](graded, Choice("masks"))
     assert isinstance(text, str)
     cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
-    if form in ("grades", "canvas", "submissions", "tests", "mistakes"):
+    if form in ("grades", "canvas", "moodle", "submissions", "tests", "mistakes"):
         assert "'=cmd()" in cells
 
 
@@ -187,3 +194,74 @@ def test_on_the_command_line(zoo: Zoo, graded: Gradebook, tmp_path: Path) -> Non
     assert len(list((tmp_path / "out").iterdir())) == 3
     for words in (["gradescope", "--exercise", "masks"], ["grades", "--template", "x.csv"], ["nothing"]):
         assert zoo("class", "export", *words).exit_code == 2
+
+
+TABLES = {
+    "grades": (),
+    "canvas": ("masks",),
+    "moodle": ("Grade", "Maximum grade"),
+    "nbgrader": ("raw_score", "late_submission_penalty", "score", "max_score"),
+    "submissions": (),
+    "tests": (),
+    "mistakes": (),
+}
+"""By format in CSV: the columns of numbers, as the platform reads them."""
+NUMBERS = ("points", "max_points", "raw", "penalty", "attempt", "line")
+
+
+def test_every_csv_format_is_read_back() -> None:
+    assert TABLES.keys() == FORMATS.keys() - {"gradescope", "json", "feedback"}
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_pandas_and_csv_read_the_same(graded: Gradebook, form: str) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra `ci`")
+    with graded.transaction():
+        name, ids = 'Lee, "Anna"\nMaría', '{"canvas": "13", "moodle": "345"}'
+        graded.execute("UPDATE students SET name = ?, ids = ? WHERE key = 'b@x'", (name, ids))
+    finals.compute(graded)
+    text = FORMATS[form](graded, Choice("masks"))
+    assert isinstance(text, str)
+    expected = table(text)
+    frame = pandas.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    assert expected
+    assert list(frame.columns) == list(expected[0])
+    assert frame.to_dict("records") == expected
+    typed = pandas.read_csv(io.StringIO(text))
+    for column in (*TABLES[form], *(one for one in NUMBERS if one in typed)):
+        assert pandas.api.types.is_numeric_dtype(typed[column]), column
+    assert "María" in text
+
+
+def test_the_worksheet_of_moodle_has_its_columns_in_their_order(book: Gradebook, tmp_path: Path) -> None:
+    """As mod/assign/gradingtable.php writes them, with names and submission dates shown."""
+    enter(book, put(tmp_path / "in", {"Anna Lee_345_assignsubmission_file_/masks.py": "wrong"}))
+    fill(book, REPORTS)
+    assert list(table(FORMATS["moodle"](book, Choice()))[0]) == [
+        *(
+            "Identifier",
+            "Full name",
+            "Email address",
+            "Status",
+            "Grade",
+            "Maximum grade",
+            "Grade can be changed",
+        ),
+        *("Last modified (submission)", "Last modified (grade)", "Feedback comments"),
+    ]
+
+
+def test_results_for_gradescope_have_only_documented_keys(graded: Gradebook) -> None:
+    """As https://gradescope-autograders.readthedocs.io/en/latest/specs/ lists them."""
+    whole = {"score", "execution_time", "output", "output_format", "test_output_format", "test_name_format"}
+    whole |= {"visibility", "stdout_visibility", "extra_data", "tests", "leaderboard"}
+    single = {"score", "max_score", "status", "name", "name_format", "number", "output", "output_format"}
+    single |= {"tags", "visibility", "extra_data"}
+    files = FORMATS["gradescope"](graded, Choice("masks"))
+    assert isinstance(files, dict)
+    for text in files.values():
+        found = json.loads(text)
+        assert found.keys() <= whole
+        assert "score" in found or found["output"]
+        for one in found.get("tests", ()):
+            assert single >= one.keys() >= {"name", "score", "max_score"}

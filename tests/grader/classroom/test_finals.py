@@ -191,7 +191,8 @@ def test_a_rule_of_a_plugin(
 
 def test_deadlines() -> None:
     assert late.read_deadline("2026-03-01T13:00+01:00") == DUE
-    assert late.read_deadline("2026-03-01") == late.read_deadline("2026-03-01 23:59:59")
+    assert late.read_deadline("2026-03-01") == late.read_time("2026-03-01 23:59:59")
+    assert late.read_time("2026-03-01") == late.read_time("2026-03-01 00:00")
     with pytest.raises(ZooError, match="not a valid date"):
         late.read_deadline("tomorrow")
 

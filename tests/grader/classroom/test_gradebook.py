@@ -110,6 +110,9 @@ def test_what_is_no_gradebook(tmp_path: Path) -> None:
     ):
         with pytest.raises(GradebookError, match=sentence):
             Gradebook(path, write=True)
+    (tmp_path / "empty").touch()
+    with pytest.raises(GradebookError, match="is empty"):
+        Gradebook(tmp_path / "empty")
     with pytest.raises(GradebookError, match="There is no gradebook"):
         Gradebook(tmp_path / "missing")
 

@@ -6,10 +6,11 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.misconceptions import Move, find
-from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
+from tests.grader.classroom.conftest import REPORTS, Zoo, a_test, enter, fill, put, report
 
 CLASS = {
     "a/1/masks.py": "wrong",
@@ -69,6 +70,23 @@ def test_moves_from_attempt_to_attempt(book: Gradebook, tmp_path: Path) -> None:
     }
 
 
+def test_a_file_that_cannot_be_loaded_is_no_failure_without_a_name(book: Gradebook, tmp_path: Path) -> None:
+    kinds = {"a/1": "gone", "a/2": "right", "b/1": "wrong", "b/2": "gone"}
+    for place, text in kinds.items():
+        put(
+            tmp_path / "in",
+            {f"{place}/masks.py": text, f"{place}/timestamp.txt": f"2026-03-0{place[2]} 10:00:00 UTC"},
+        )
+    enter(book, tmp_path / "in")
+    fill(book, {**REPORTS, "gone": report(a_test("load", "failed"))})
+    with book.transaction():
+        book.execute("UPDATE gradings SET state = 'unloadable' WHERE max_points = 2")
+    assert set(map(str, find(book).moves)) == {
+        str(Move("masks", "not loaded", "passed", 1)),
+        str(Move("masks", "inverted", "not loaded", 1)),
+    }
+
+
 def test_mistakes_made_together(book: Gradebook, tmp_path: Path) -> None:
     files = {}
     for number in range(9):
@@ -95,13 +113,46 @@ def test_nothing_is_graded_yet(book: Gradebook, tmp_path: Path) -> None:
     assert (found.misconceptions, found.exercises, found.summary) == ([], [], [])
 
 
+CODE = "def f(x):\n    shown = x * 2\n    return shown\n"
+
+
+def test_the_terminal_shows_how_a_mistake_is_written(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
+    spot = {
+        "line": 2,
+        "column": 13,
+        "end_line": 2,
+        "end_column": 18,
+        "source": "    shown = x * 2",
+        "region": "f",
+    }
+    wrong = report(a_test("t.one", "failed", ("inverted",)), a_test("t.two", "failed"))
+    wrong["results"][0]["mistakes"][0]["where"] = spot
+    reports: dict[str, dict[str, Any] | str] = {}
+    for number in range(3):
+        text = f"{CODE}# {number}"
+        reports[text] = wrong
+        put(tmp_path / "in", {f"s{number}/masks.py": text})
+    enter(book, tmp_path / "in")
+    fill(book, reports)
+    book.close()
+    shown = " ".join(zoo("class", "misconceptions").stdout.split())
+    assert "`x * 2` in f: 3 students, such as s0, line 2" in shown
+    assert "Failures without a known mistake" in shown
+    assert "title of t.two 3 wrong in t.two" in shown
+    assert "--html FILE writes a page" in shown
+    assert "There is none." in zoo("class", "misconceptions", "--what", "pairs").stdout
+    rows = list(
+        csv.DictReader(io.StringIO(zoo("class", "misconceptions", "--what", "unnamed", "--csv").stdout))
+    )
+    assert [(row["test"], row["students"]) for row in rows] == [("t.two", "3")]
+
+
 def test_on_the_command_line(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
     a_class(book, tmp_path / "in")
     book.close()
     shown = zoo("class", "misconceptions").stdout
-    assert "a/1/masks.py:7" in "".join(shown.split())
     assert "inverted: line 7: Text of inverted." in " ".join(zoo("class", "show", "a").stdout.split())
-    assert "masks: 3 students (60%) made the mistake inverted; 1 still have it." in shown
+    assert "masks: 3 students (60%) made the mistake inverted; 1 still has it." in shown
     assert "masks is hard for this class: 2 of 5 passed." in shown
     data = json.loads(zoo("class", "misconceptions", "--json").stdout)
     assert data["misconceptions"][0]["mistake"] == "inverted"

@@ -15,6 +15,7 @@ from grader.catalog import get_exercise
 from grader.classroom import similar
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.names import Names
+from grader.classroom.synthetic import write_class
 from tests import ROOT, solution_file
 from tests.grader.classroom.conftest import Zoo, enter, put
 
@@ -185,3 +186,18 @@ def test_on_the_command_line(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = zoo("class", "similar", "--export", "file/x")
     assert (done.exit_code, "cannot be written" in done.stderr) == (2, True)
+
+
+def test_copies_in_a_synthetic_class_are_found_and_nobody_else(book: Gradebook, tmp_path: Path) -> None:
+    students, exercises = 40, ("masks", "norm")
+    made = write_class(tmp_path / "c", students=students, seed=3, exercises=exercises, copied=0.1)
+    with made.truth.open(newline="", encoding="utf-8") as file:
+        truth = list(csv.DictReader(file))
+    copies = {frozenset((row["path"], row["copied_from"])) for row in truth if row["copied_from"]}
+    assert len(copies) == made.copies == len(exercises) * students // 10
+    texts = {row["path"]: (made.folder / row["path"]).read_bytes() for row in truth}
+    assert not any(len({texts[path] for path in pair}) == 1 for pair in copies)
+    enter(book, made.folder, made.roster)
+    found = compared(book)
+    assert {frozenset((one.first.path, one.second.path)) for one in found.matches} == copies
+    assert all(files > students // 4 for files, _pairs in found.compared.values())  # it had a choice

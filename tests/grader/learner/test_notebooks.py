@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -246,3 +249,68 @@ def test_an_untouched_notebook_runs_to_its_end(tmp_path: Path) -> None:
     texts = executed(tmp_path, [one for one in sources if not one.startswith("%run")])
     assert "not written yet" in texts[1] or "NotImplementedError" in texts[1] or "failed" in texts[1]
     assert "masks" in texts[-1]
+
+
+INTERRUPT = """
+import os, signal, sys, threading
+from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
+from zoo import notebook
+
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "zoo")
+popen = notebook.subprocess.Popen
+
+def start(*args, **options):
+    global process
+    process = popen(*args, **options)
+    threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    return process
+
+notebook.subprocess.Popen = start
+result = shell.run_cell("%%zoo masks\\nwhile True: pass\\n")
+assert isinstance(result.error_in_exec, KeyboardInterrupt)  # so that no later cell runs
+assert process.returncode is not None
+notebook.subprocess.Popen = popen
+shell.run_cell("%%zoo masks\\n   \\n\\t\\n")
+print(Path("masks.py").read_text())
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_interrupted_cell_and_an_empty_one_are_a_sentence_each(tmp_path: Path) -> None:
+    pytest.importorskip("IPython", reason="needs IPython")
+    start(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPT],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Interrupted." in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "The cell is empty, and masks.py is left as it is" in done.stderr
+    assert done.stdout.endswith("# %%zoo masks\nwhile True: pass\n\n")  # the interrupted one
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_cells_that_cannot_be_read_or_never_end(tmp_path: Path) -> None:
+    _, broken, hanging, unknown, after = executed(
+        tmp_path,
+        [
+            "%load_ext zoo",
+            "%%zoo masks --quick\ndef padding_mask(:\n    pass",
+            "%%zoo masks --quick\nwhile True: pass",
+            "%%zoo maskz\nx = 1",
+            "'still here'",
+        ],
+    )
+    assert "line 2" in broken
+    assert "Python cannot read the file" in broken
+    assert "Your code took too long, and was stopped" in " ".join(hanging.split())
+    assert "Did you mean masks?" in unknown
+    assert "still here" in after

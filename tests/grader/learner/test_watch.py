@@ -269,6 +269,22 @@ def test_a_file_that_is_half_written_deleted_moved_and_linked(folder: Path) -> N
 
 
 @pytest.mark.slow
+def test_a_file_of_another_name_is_graded_as_what_is_said_and_never_replaced(folder: Path) -> None:
+    (folder / "draft.py").write_text(SOLUTION)
+    with watch(folder, "draft.py", "--exercise", "feedforward") as terminal:
+        assert "Exercise feedforward" in terminal.wait_for("Run all tests:")
+        terminal.wait_for(READY)
+        terminal.press("r")
+        terminal.wait_for("Only feedforward.py is replaced by a fresh copy")
+        terminal.press("r")
+        terminal.wait_for("has another name")
+        terminal.press("q")
+        assert terminal.end() == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["draft.py", "feedforward.py"]
+    assert (folder / "draft.py").read_text() == SOLUTION
+
+
+@pytest.mark.slow
 def test_a_save_in_the_middle_of_a_grade_begins_a_new_one(folder: Path) -> None:
     file = folder / "feedforward.py"
     file.write_text("while True: pass\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,6 +192,72 @@ def test_open_without_web_is_a_sentence(tmp_path: Path) -> None:
     done = run("masks.py", "--open", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--open is for --web." in done.stderr
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Parent and start time of every process that is not a zombie, by id."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent, *rest = path.read_text().rpartition(")")[2].split()
+            if state != "Z":
+                found[int(path.parent.name)] = int(parent), rest[17]
+    return found
+
+
+def below(pid: int) -> dict[int, str]:
+    """The processes that one has started, and those that they have, with their start times."""
+    known = processes()
+    found: dict[int, str] = {}
+    while more := {
+        one: since
+        for one, (parent, since) in known.items()
+        if one not in found and (parent == pid or parent in found)
+    }:
+        found |= more
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.filterwarnings("ignore:This process")
+@pytest.mark.parametrize("end", ["\x03", signal.SIGINT, "q"])
+def test_an_end_in_the_middle_of_a_grade_leaves_nothing(end: str | signal.Signals, tmp_path: Path) -> None:
+    """While the submission hangs in its worker and a browser listens."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "masks.py").write_text("while True: pass\n")
+    with Terminal("watch", "masks.py", "--web", cwd=folder, ZOO_MARK=str(folder)) as terminal:
+        seen = terminal.wait_for("--- masks.py")
+        found = re.search(r"Page: http://([\d.]+):(\d+)(/[\w-]+/)1\r?\n", seen)
+        assert found is not None, seen
+        connection = http.client.HTTPConnection(found[1], int(found[2]), timeout=20)
+        connection.request("GET", f"{found[3]}events")
+        stream = connection.getresponse()
+        assert b"grading" in stream.readline()
+        started: dict[int, str] = {}
+        until = time.monotonic() + 120
+        while len(started) < 3:  # the grade, the fork server, the worker
+            assert time.monotonic() < until, "no worker was started"
+            started = below(terminal.process.pid)
+        if isinstance(end, str):
+            terminal.press(end)
+        else:
+            terminal.process.send_signal(end)
+        assert (terminal.end(), terminal.modes()) == (0 if end == "q" else 130, terminal.before)
+        assert "Traceback" not in terminal.shown
+        stream.read()  # ends too
+        connection.close()
+
+    def remaining() -> list[int]:
+        now = processes()
+        return [one for one, since in started.items() if one in now and now[one][1] == since]
+
+    until = time.monotonic() + 5  # a killed process may take a moment
+    while remaining() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [Path(f"/proc/{one}/cmdline").read_text() for one in remaining()] == []
+    assert not left(folder)
 
 
 @pytest.mark.slow

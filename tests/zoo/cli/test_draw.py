@@ -70,6 +70,17 @@ def test_a_file_that_is_named_is_replaced(zoo: Zoo, saved: Path) -> None:
         (["positions", "rotry"], "Did you mean rotary"),
         (["schedule", "naom"], "Did you mean noam"),
         (["schedule", "noam", "-o", "a.gif"], "the name must end in .png, .svg or .html"),
+        (["schedule", "noam", "-o", "."], "this is a folder. Name a file in it"),
+        (["schedule", "noam", "-o", "no/a.png"], "there is no folder 'no'"),
+        (
+            ["attention", "model", "hello", "--target=h3"],
+            "'h3' is not an answer of the task reverse: no token for '3'",
+        ),
+        (["positions", "alibi", "--length=1"], "length=1 cannot be drawn: expected 2 to 512"),
+        (["positions", "alibi", "--d-model=10"], "d_model=10 is not divisible by num_heads=4"),
+        (["mask", "--lengths=99"], "A length of 99 cannot be drawn"),
+        (["diff", "norm", "pre", "post", "--head=9"], "There is no head 9"),
+        (["model", "--attention=gqa", "--d-model=30"], "d_model"),
         (["model", "--preset=moden"], "Did you mean modern"),
         (["training", "model"], "'model' is not the folder of a training: there is no log.csv in it"),
         (["training", "nowhere"], "there is no such folder"),
@@ -85,6 +96,38 @@ def test_what_is_wrong_is_a_sentence(zoo: Zoo, saved: Path, arguments: list[str]
     assert [path.name for path in saved.iterdir()] == ["model"]
 
 
+ONE_STACK = {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 16, "num_heads": 2, "d_ff": 16}
+
+
+@pytest.fixture
+def writer(saved: Path) -> None:
+    """Two untrained models of one stack beside it: `writer`, of texts, and `seer`, of images."""
+    data = {"characters": "ZIabcdefhilmnorstwz "}
+    vocabulary = {"src_vocab": 23, "tgt_vocab": 23, "max_len": 12}
+    blueprint = get_preset("gpt-tiny").blueprint(sizes={**ONE_STACK, **vocabulary})
+    save_checkpoint("writer", build(blueprint, seed=0), blueprint, task="language", data=data)
+    blueprint = get_preset("vit-tiny").blueprint(sizes=ONE_STACK)
+    save_checkpoint("seer", build(blueprint, seed=0), blueprint, task="shapes", data={})
+
+
+@pytest.mark.usefixtures("writer")
+def test_models_of_one_stack(zoo: Zoo) -> None:
+    done = zoo("draw", "attention", "writer", "I am a lion")
+    assert (done.code, done.out) == (0, "Wrote attention-I-am-a-lion.png.\n")
+    for arguments, reason in {
+        ("writer", "I", "--stack=cross"): "This model has no cross-attention. It has: decoder.",
+        ("writer", "I", "--target=a"): "writes no target: omit --target",
+        ("writer", "I", "--decoding=beam"): "writes no answer: omit --decoding",
+        ("writer", "I?"): "The character '?' is not in the text",
+        ("writer", "I am a rather wise lion"): "The text has 23 tokens, and the model takes at most 12",
+        ("writer", ""): "The text is empty",
+        ("seer", "I"): "This model has assembly=vision and reads images, not text",
+    }.items():
+        done = zoo("draw", "attention", *arguments)
+        assert (done.code, done.out) == (2, "")
+        assert reason in " ".join(done.err.split())
+
+
 START = (
     "import sys\nfrom zoo.cli import main\ntry:\n    main()\n"
     "finally:\n    print({'torch', 'matplotlib'} & set(sys.modules), file=sys.stderr)"
@@ -96,11 +139,21 @@ START = (
     [
         ["attention", "model", "helloooooooo"],
         ["attention", "model", "hello", "--layer=2"],
+        ["attention", "model", "hello", "--target=h3"],
+        ["attention", "writer", "Zebras are far too long for this model"],
+        ["attention", "writer", "hello", "--stack=cross"],
+        ["attention", "seer", "hello"],
+        ["positions", "alibi", "--head=5"],
+        ["mask", "--lengths=99"],
+        ["schedule", "noam", "-o", "no/a.png"],
+        ["model", "--attention=gqa", "--d-model=30"],
+        ["diff", "norm", "pre", "post", "--head=9"],
         ["training", "nowhere"],
         ["diff", "norm", "pre", "pst"],
     ],
     ids=" ".join,
 )
+@pytest.mark.usefixtures("writer")
 def test_it_is_wrong_before_torch_and_matplotlib_are_imported(
     shell: Zoo, saved: Path, arguments: list[str]
 ) -> None:

@@ -124,6 +124,89 @@ def test_the_model_is_left_as_it_was(reverser: Path) -> None:
     assert all(p.grad is None for p in model.parameters())
 
 
+def one_stack(preset: str, **sizes: int) -> Any:
+    given = {
+        "d_model": 16,
+        "num_heads": 2,
+        "d_ff": 16,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 2,
+        **sizes,
+    }
+    return build(get_preset(preset).blueprint(sizes=given), seed=0)
+
+
+def test_a_decoder_by_itself_reads_one_text() -> None:
+    model = one_stack("gpt-tiny", src_vocab=20, tgt_vocab=20)
+    figure = zoo.draw.attention(model, SRC, source=list("lion"), layer=2)
+    one, other = panels(figure)
+    assert labels(one.xaxis) == labels(one.yaxis) == list("lion")
+    assert one.get_ylabel() == "decoder, layer 2\ntoken (query)"
+    for panel in (one, other):
+        weights = panel.images[0].get_array()
+        assert (np.ma.getmaskarray(weights) == np.triu(np.ones((4, 4), bool), 1)).all()
+        np.testing.assert_allclose(np.ma.filled(weights, 0).sum(-1), 1.0, atol=1e-5)
+    with pytest.raises(ZooError, match="reads one text and writes none: omit `tgt`"):
+        zoo.draw.attention(model, SRC, TGT)
+    with pytest.raises(ZooError, match=r"has no cross-attention. It has: decoder\."):
+        zoo.draw.attention(model, SRC, stack="cross")
+    with pytest.raises(ZooError, match="There is no layer 3: the model has, counted from 1, decoder 2"):
+        zoo.draw.attention(model, SRC, layer=3)
+    with pytest.raises(ZooError, match="an id is not in its vocabulary"):
+        zoo.draw.attention(model, [5, 99])
+
+
+def test_an_encoder_by_itself_sees_everything() -> None:
+    figure = zoo.draw.attention(one_stack("bert-tiny", src_vocab=20, tgt_vocab=20), SRC)
+    assert len(panels(figure)) == 4
+    for weights in matrices(figure):
+        assert not np.ma.is_masked(weights)
+        np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
+    assert not misplaced(figure)
+
+
+def test_patches_of_an_image_are_named_by_row_and_column() -> None:
+    model = one_stack("vit-tiny")
+    image = torch.randn(*model.embeddings.shape)
+    figure = zoo.draw.attention(model, image, layer=1)
+    names = labels(panels(figure)[0].xaxis)
+    assert names[:6] == ["class", "1,1", "1,2", "1,3", "1,4", "2,1"]
+    assert names[-1] == "4,4"
+    assert (matrices(zoo.draw.attention(model, image[None], layer=1))[0] == matrices(figure)[0]).all()
+    assert not misplaced(figure)
+    with pytest.raises(ZooError, match=r"expected a tensor \[1, 32, 32\], got a tensor \[3, 9\]"):
+        zoo.draw.attention(model, torch.randn(3, 9))
+    with pytest.raises(ZooError, match="got list"):
+        zoo.draw.attention(model, SRC)
+
+
+def test_layers_of_different_kinds_are_each_shown_by_their_own() -> None:
+    model = build(
+        get_preset("gpt-tiny")
+        .blueprint(
+            sizes={
+                "d_model": 16,
+                "num_heads": 2,
+                "d_ff": 16,
+                "num_decoder_layers": 3,
+                "src_vocab": 20,
+                "tgt_vocab": 20,
+            }
+        )
+        .with_choices(attention="sliding:window=1*1+fused+gqa:num_kv_heads=1"),
+        seed=0,
+    )
+    window, fused, grouped = (matrices(zoo.draw.attention(model, SRC, layer=n, head=1))[0] for n in (1, 2, 3))
+    assert np.ma.filled(window, 0)[3].tolist()[:2] == [0.0, 0.0]  # two before are out of the window
+    for weights in (fused, grouped):
+        assert (np.ma.filled(weights, 0)[3] > 0).all()
+
+
+def test_another_module_is_a_sentence() -> None:
+    with pytest.raises(ZooError, match="A Linear has no attention of the zoo to draw"):
+        zoo.draw.attention(torch.nn.Linear(2, 2), SRC)  # type: ignore[arg-type]
+
+
 class Opaque(torch.nn.Module):
     """An attention that keeps its weights to itself."""
 

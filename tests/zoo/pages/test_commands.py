@@ -17,6 +17,7 @@ from tests.zoo.cli.conftest import shell as shell
 from tests.zoo.cli.conftest import zoo as zoo
 from tests.zoo.cli.test_train import QUICK
 from tests.zoo.training.test_record import SMALL
+from zoo.cli.tables import page_of_rows
 from zoo.core.plugins import get_registry
 from zoo.pages import gallery
 from zoo.pages.runs import run_page
@@ -116,7 +117,52 @@ def test_the_texts_of_a_record_stay_text(tmp_path: Path) -> None:
     assert "\u202e" not in page
 
 
+def hostile_comparison() -> str:
+    """A page of a comparison in which everything that a part or a record has a say in is hostile."""
+    numbers: dict[str, tuple[str, float | None]] = {HOSTILE: (HOSTILE, 2.0), "none": ("-", None)}
+    run = Record(HOSTILE, [1, 2], [2.0, 1.0], [0.1, 0.1], {HOSTILE: [1.0, 1.0]}, [(2, 3.0)], HOSTILE)
+    rows = [([HOSTILE], numbers, HOSTILE), (["eager"], numbers, "")]
+    return page_of_rows([HOSTILE], rows, {HOSTILE: 2.0}, [HOSTILE], [run], HOSTILE, {HOSTILE: HOSTILE})
+
+
+def test_the_texts_of_a_comparison_stay_text() -> None:
+    page = hostile_comparison()
+    assert page.count("<script") == page.count("</script") == 1
+    assert "<img" not in page
+    assert "\u202e" not in page
+
+
+def test_a_file_with_a_hostile_name_and_error_in_a_comparison(zoo: Zoo, tmp_path: Path) -> None:
+    part, page = tmp_path / "a<img src=x onerror=alert(1)>\u202e.py", tmp_path / "compare.html"
+    part.write_text(
+        "from torch import nn\n"
+        "class Own(nn.Module):\n"
+        "    def __init__(self, d_model, num_heads, dropout=0.0):\n"
+        "        super().__init__()\n"
+        "        self.p = nn.Linear(d_model, d_model)\n"
+        "    def forward(self, query, key, value, mask=None):\n"
+        f"        raise ValueError({HOSTILE!r})\n"
+    )
+    done = zoo("compare", *SMALL, f"--attention=eager,{part}:Own", "--html", str(page))
+    assert done.code == 0, done.err
+    text = page.read_text(encoding="utf-8")
+    assert "document.title=" in text  # the error
+    assert text.count("<script") == 1
+    assert "<img" not in text
+    assert "\u202e" not in text
+
+
 # In a browser.
+
+
+@pytest.mark.slow
+def test_a_hostile_comparison_in_a_browser(open_page: OpenPage, tmp_path: Path) -> None:
+    path = tmp_path / "compare.html"
+    path.write_text(hostile_comparison(), encoding="utf-8")
+    page = open_page(path)
+    assert page.title().startswith("Comparison by </script><script>")
+    assert page.locator("img").count() == 0
+    page.get_by_role("button", name="none").click()
 
 
 @pytest.mark.slow

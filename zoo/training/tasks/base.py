@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from zoo.core.blueprint import Blueprint
-from zoo.core.errors import CombinationError
+from zoo.core.errors import CombinationError, ZooError
 from zoo.core.plan import make_plan
 
 if TYPE_CHECKING:  # a text can be encoded without torch
@@ -165,6 +165,14 @@ class AlignedData(TrainingData):
     @abstractmethod
     def restored(cls: type[A], saved: Mapping[str, Any]) -> A:
         """The task as it was saved, without its texts. Raises KeyError or TypeError for anything else."""
+
+    def read(self, text: str) -> tuple[list[int], list[str]]:
+        """A text as a model reads it: ids, and each of them as text. Imports no torch.
+
+        Raises:
+            ZooError: the text is not of this task, or the task reads no texts.
+        """
+        raise ZooError("The task of this model reads no texts.")
 
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
         """What `model`, in eval mode, makes of texts that a user gives.

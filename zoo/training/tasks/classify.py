@@ -111,6 +111,11 @@ class Classify(AlignedData):
         for start in range(0, len(self.held_out), batch_size):
             yield self.rows(self.held_out[start : start + batch_size])
 
+    def read(self, text: str) -> tuple[list[int], list[str]]:
+        """SOS, where the class is given, and its tokens. Raises ZooError as `Characters.encode` does."""
+        ids = self.vocabulary.encode(text)
+        return [SOS, *ids], ["<s>", *(self.vocabulary.decode([i]) for i in ids)]
+
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
         """The most probable class of each text, with its probability. Raises ZooError for unknown characters."""
         import torch

@@ -103,7 +103,7 @@ class Language(TextData):
 
     assembly = "decoder"
     instead = (
-        "The task language goes on with a text, token by token, which takes a decoder: use assembly=decoder, as the "
+        "The task language continues a text token by token, which takes a decoder: use assembly=decoder, as the "
         "preset gpt-tiny has. An encoder can be trained on the task mask."
     )
     scored = "next tokens of held-out text"
@@ -121,13 +121,18 @@ class Language(TextData):
             window = padded(rows[start : start + batch_size])
             yield Aligned(window[:, :-1], window[:, 1:])  # [B, T + 1] -> 2 x [B, T]
 
+    def read(self, text: str) -> tuple[list[int], list[str]]:
+        """Its tokens. Raises ZooError as `Characters.encode` does."""
+        ids = self.vocabulary.encode(text)
+        return ids, [self.vocabulary.decode([i]) for i in ids]
+
     def size(self, ids: Sequence[int]) -> int:
         """Bytes in UTF-8 of the text that ids stand for."""
         return sum(len(self.vocabulary.decode(part).encode()) for part in _parts(ids))
 
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
         """Raises ZooError: it answers nothing."""
-        raise ZooError('The task language goes on with a text. Use `zoo generate DIR "Once"`.')
+        raise ZooError('The task language continues a text. Use `zoo generate DIR "Once"`.')
 
 
 def _joined(texts: Sequence[Sequence[int]]) -> list[int]:

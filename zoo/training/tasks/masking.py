@@ -69,6 +69,12 @@ class Mask(TextData):
         for start in range(0, len(rows), batch_size):
             yield self.hide(padded(rows[start : start + batch_size]), generator)
 
+    def read(self, text: str) -> tuple[list[int], list[str]]:
+        """Its tokens, with MASK for every [MASK]. Raises ZooError as `Characters.encode` does."""
+        first, *others = [self.vocabulary.encode(part) for part in text.split(MARK)]
+        ids = [*first, *(token for part in others for token in (self.mask, *part))]
+        return ids, [MARK if i == self.mask else self.vocabulary.decode([i]) for i in ids]
+
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
         """Texts with the most probable token in the place of every [MASK].
 
@@ -81,8 +87,7 @@ class Mask(TextData):
         for text in texts:
             if MARK not in text:
                 raise ZooError(f"{text!r} has no {MARK}. Write it where a token is to be filled in.")
-            first, *others = [self.vocabulary.encode(part) for part in text.split(MARK)]
-            ids = [*first, *(token for part in others for token in (self.mask, *part))]
+            ids, _ = self.read(text)
             if len(ids) > self.length:
                 raise ZooError(
                     f"The text has {len(ids)} tokens, and the model takes {self.length}. Shorten it."

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from zoo.core.blueprint import Blueprint
 from zoo.models.builder import build
 from zoo.models.devices import memory_limit
+from zoo.training.log import Log
 from zoo.training.progress import Progress
+from zoo.training.record import EPOCHS
+from zoo.training.recorder import Recorder
 from zoo.training.trainer import DivergedError, Trainer
 from zoo.training.translation.corpus import Corpora
 from zoo.training.translation.dataset import Tokenizers, datasets
+from zoo.training.translation.keeper import EPOCH_COLUMNS, STEP_COLUMNS
+from zoo.training.translation.run import TASK
 from zoo.training.translation.settings import Settings
 from zoo.training.translation.translator import Translator
 from zoo.training.translation.work import TranslationWork, make_trainer
@@ -42,16 +49,33 @@ class Outcome:
 
 
 class _Listener:
-    """An observer that keeps the epochs."""
+    """An observer that keeps the epochs, and records the steps if there is a recorder. A context manager."""
 
-    def __init__(self, on_step: Callable[[], None]) -> None:
-        self.on_any_step, self.epochs = on_step, list[Epoch]()
+    def __init__(self, on_step: Callable[[], None], recorder: Recorder | None) -> None:
+        self.on_any_step, self.epochs, self.recorder = on_step, list[Epoch](), recorder
+        self.log: Log | None = None
 
     def on_step(self, progress: Progress, step: Step) -> None:
+        if self.recorder is not None:
+            self.recorder.step(progress.step, step.loss, step.lr, progress.epoch + 1, step.tokens)
+            if self.log is None:  # the recorder has made the folder
+                self.log = Log(self.recorder.folder / EPOCHS, EPOCH_COLUMNS, 0)
         self.on_any_step()
 
     def on_epoch(self, progress: Progress, train_loss: float, valid_loss: float, score: float) -> None:
         self.epochs.append(Epoch(progress.epoch, train_loss, valid_loss, score, progress.seconds))
+        if self.log is not None:
+            seconds = round(progress.seconds, 1)
+            self.log.add(progress.epoch, progress.step, train_loss, valid_loss, score, seconds)
+
+    def __enter__(self) -> _Listener:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        if self.recorder is not None:
+            self.recorder.__exit__(*raised)
+        if self.log is not None:
+            self.log.close()
 
 
 def prepare(
@@ -75,11 +99,31 @@ def prepare(
     return make_trainer(model, blueprint, settings, data, translator, threads)
 
 
-def outcome(trainer: Trainer[TranslationWork], blueprint: Blueprint, on_step: Callable[[], None]) -> Outcome:
-    """Train to the end; nothing is saved. A loss that is not finite ends it, and is noted."""
-    listener, note = _Listener(on_step), ""
+def recorder_in(
+    folder: Path,
+    trainer: Trainer[TranslationWork],
+    blueprint: Blueprint,
+    settings: Settings,
+    command: str = "",
+    board: bool = False,
+) -> Recorder:
+    """What records a training in `folder`, from its first step on. Raises ZooError as `Recorder` does."""
+    about = {"task": TASK, "recipe": asdict(settings), "seed": settings.seed, "score_name": "BLEU"}
+    if command:
+        about["command"] = command
+    return Recorder(folder, trainer.model, blueprint, about, STEP_COLUMNS, board=board)
+
+
+def outcome(
+    trainer: Trainer[TranslationWork],
+    blueprint: Blueprint,
+    on_step: Callable[[], None],
+    recorder: Recorder | None = None,
+) -> Outcome:
+    """Train to the end; no model is saved. A loss that is not finite ends it, and is noted."""
+    listener, note = _Listener(on_step, recorder), ""
     try:
-        with memory_limit("Use a smaller --tokens, or a smaller model."):
+        with listener, memory_limit("Use a smaller --tokens, or a smaller model."):
             trainer.run(listener)
     except DivergedError as error:
         note = str(error)

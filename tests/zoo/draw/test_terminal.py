@@ -1,4 +1,4 @@
-"""Files, pages, pictures in terminals, and what is imported."""
+"""Pictures in terminals, settings, and what is imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import termios
 import threading
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ import zoo.draw
 from tests import ROOT
 from zoo.core.errors import ZooError
 from zoo.draw.canvas import rendered
-from zoo.draw.files import page, save, save_new
 from zoo.draw.terminal import QUERY, chosen, sequence
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -34,71 +32,6 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def picture() -> Any:
     return zoo.draw.schedule(["noam"], steps=20)
-
-
-@pytest.mark.parametrize(
-    ("name", "begin"), [("a.png", PNG), ("a.svg", b"<?xml"), ("a.HTML", b"<!doctype html>")]
-)
-def test_the_name_decides_the_form_and_the_same_picture_gives_the_same_file(
-    name: str, begin: bytes, tmp_path: Path
-) -> None:
-    first, second = tmp_path / name, tmp_path / f"again-{name}"
-    save(picture(), first, "A title")
-    save(picture(), second, "A title")
-    assert first.read_bytes().startswith(begin)
-    assert first.read_bytes() == second.read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"again-{name}"]
-
-
-class Page(HTMLParser):
-    """The tags of a page, and everything that might load something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.links += [value or "" for key, value in attrs if key in ("src", "href", "xlink:href")]
-        assert not [key for key, _ in attrs if key.startswith("on")]
-
-
-def test_a_page_loads_nothing_and_runs_nothing() -> None:
-    hostile = "</svg><script>alert(1)</script>\"'&"
-    figure = zoo.draw.mask("full", lengths=[3])
-    figure.suptitle(hostile)
-    text = page(rendered(figure, "svg").decode(), hostile)
-    found = Page()
-    found.feed(text)
-    assert "script" not in found.tags
-    assert {"svg", "figure", "meta"} <= found.tags
-    assert all(link.startswith(("#", "data:image/png")) for link in found.links)
-    assert "default-src 'none'" in text
-    assert "<title>&lt;/svg&gt;&lt;script&gt;" in text
-
-
-def test_a_free_name_is_taken_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "a-b.png").write_text("mine")
-    found = [save_new(picture(), tmp_path, "a/b").name for _ in range(2)]
-    assert found == ["a-b-2.png", "a-b-3.png"]
-    assert (tmp_path / "a-b.png").read_text() == "mine"
-    assert save_new(picture(), tmp_path, "../..").name == "picture.png"
-
-
-def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ZooError, match="must end in"):
-        save(picture(), tmp_path / "a.gif")
-    with pytest.raises(ZooError, match="there is no such file or directory"):
-        save(picture(), tmp_path / "gone" / "a.png")
-
-    def full(_path: Path, _data: bytes) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("zoo.draw.files.write_whole", full)
-    with pytest.raises(ZooError, match="the disk is full"):
-        save_new(picture(), tmp_path, "a")
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_callers_settings_are_neither_used_nor_changed() -> None:
@@ -223,7 +156,7 @@ def run(code: str) -> str:
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    heavy = "print(sorted({'torch', 'matplotlib', 'numpy'} & set(sys.modules)))"
+    heavy = "print(sorted({'torch', 'matplotlib', 'numpy', 'jinja2'} & set(sys.modules)))"
     assert run(f"import sys, zoo.draw, zoo.cli.draw, zoo.training.record; {heavy}") == "[]\n"
     assert run(f"import sys, zoo.draw; zoo.draw.schedule; {heavy}") == "['matplotlib', 'numpy']\n"
     assert "pyplot" not in run("import sys, zoo.draw; zoo.draw.attention; print(*sys.modules)")

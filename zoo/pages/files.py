@@ -1,8 +1,7 @@
-"""Pictures as files: PNG, SVG, or a self-contained HTML page."""
+"""Figures as files: PNG, SVG, or a self-contained HTML page. Importing this imports neither matplotlib nor jinja2."""
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import count
 from pathlib import Path
@@ -15,35 +14,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMS = ("png", "svg", "html")
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ margin: 1rem; font-family: system-ui, sans-serif; }}
-figure {{ margin: 0; background: white; overflow-x: auto; }}
-svg {{ display: block; margin: auto; max-width: 100%; height: auto; }}
-</style>
-</head>
-<body>
-<figure>
-{svg}
-</figure>
-</body>
-</html>
-"""
 
 
 def check_form(path: Path) -> str:
-    """The form that a file's name asks for. Raises ZooError for another than png, svg or html."""
+    """The form that a file's name asks for. Raises ZooError for another than png, svg or html, or no folder for it."""
+    if path.is_dir():
+        raise ZooError(f"-o {path}: this is a folder. Name a file in it, such as {path / 'picture.png'}.")
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMS:
         raise ZooError(f"-o {path}: the name must end in .png, .svg or .html.")
+    if not path.parent.is_dir():
+        raise ZooError(f"-o {path}: there is no folder '{path.parent}'.")
     return form
 
 
@@ -78,16 +59,17 @@ def save_new(figure: Figure, folder: Path, stem: str) -> Path:
 
 
 def encoded(figure: Figure, form: str, title: str = "") -> bytes:
-    """The figure as bytes of a PNG, an SVG, or a page with the SVG in it: no script, nothing loaded."""
+    """The figure as bytes of a PNG, an SVG, or a page with the SVG in it."""
     from zoo.draw.canvas import rendered
 
     if form != "html":
         return rendered(figure, form)
-    return page(rendered(figure, "svg").decode(), title or "Picture").encode()
+    return page(rendered(figure, "svg"), title or "Picture").encode()
 
 
-def page(svg: str, title: str) -> str:
+def page(svg: bytes, title: str) -> str:
     """A page with one picture; `title` is what a screen reader says for it."""
-    label = html.escape(title, quote=True)
-    inline = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-    return PAGE.format(title=html.escape(title), svg=inline)
+    from zoo.pages.pictures import image
+    from zoo.pages.rendering import render
+
+    return render("zoo.pages/picture.html", title=title, picture=image(svg))
