@@ -48,7 +48,7 @@ def _names() -> list[str]:
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the kill matrix as CSV, one row per mistake.",
+    help="Write a CSV: for each mistake, the tests that caught it.",
 )
 @click.pass_context
 def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, output: Path | None) -> None:

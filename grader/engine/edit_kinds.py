@@ -220,7 +220,12 @@ def near(value: object, known: Collection[float] = ()) -> list[Any]:
     if isinstance(value, int):
         by_one: list[Any] = [value - 1, value + 1, -value]
         dims = [one for one in DIMS if one not in (value, *by_one)] if abs(value) < 4 else []
-        return [*by_one, *dims, *(one for one in known if isinstance(one, int) and one not in DIMS)]
+        sizes = (
+            [one for one in known if isinstance(one, int) and one not in DIMS]
+            if abs(value) > max(DIMS)
+            else []
+        )
+        return [*by_one, *dims, *sizes]
     if isinstance(value, float):
         return [-value, 0.0, 1.0, value / 2, value * 2, *(one for one in known if isinstance(one, float))]
     return []

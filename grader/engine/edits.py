@@ -31,6 +31,8 @@ from grader.engine.edit_kinds import (
     transposed,
     unwrapped,
 )
+from grader.engine.fragments import Fragments
+from grader.engine.moved import Moves
 
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
@@ -39,7 +41,7 @@ MOST_LOOPING_S = 0.5  # ... and seconds of CPU until no loop begins another roun
 
 ENDS = "_loops_end_at"
 
-Change = Callable[[ast.AST], Iterator[ast.AST]]
+Change = Callable[[ast.AST], Iterator["ast.AST | str"]]  # a text is the whole file
 
 
 class Edits:
@@ -48,13 +50,16 @@ class Edits:
     Args:
         text: of the file, which is Python.
         ran: lines of functions that may be at fault: those that ran. All, if there are none.
-        known: constants of right code.
+        right: the text of right code: its constants and its steps are tried.
     """
 
-    def __init__(self, text: str, ran: Collection[int] = (), known: Collection[float] = ()) -> None:
+    def __init__(self, text: str, ran: Collection[int] = (), right: str = "") -> None:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
-        self._ran, self._known = frozenset(ran), known
+        self._ran, self._known = frozenset(ran), constants(right)
+        self._moves = Moves(self._lines, self._tree)
+        self._trees = [self._tree, ast.parse(right)]
+        self._fragments = Fragments(*self._trees)
         self._given: set[str] = set()
 
     def among(
@@ -78,19 +83,27 @@ class Edits:
         changed: tuple[Change, ...] = (self._changed,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted)
         rarer: tuple[Change, ...] = (self._rarer,)
+        more: tuple[Change, ...] = (self._one_step_more,)
+        moved: tuple[Change, ...] = (self._moves.of,)
         for lines, changes in (
             (first, changed),
             (conditions, changed),
             (second, changed),
             (first, renamed),
             (conditions, renamed),
+            (first, moved),
             (first, rarer),
             (rest, changed),
             (second, renamed),
+            (second, moved),
             (second, rarer),
+            (first, more),
             (rest, renamed),
             (conditions, rarer),
+            (rest, moved),
             (rest, rarer),
+            (second, more),
+            (rest, more),
         ):
             for line in lines:
                 for change in changes:
@@ -99,7 +112,7 @@ class Edits:
     def _of_line(self, line: int, change: Change) -> Iterator[tuple[int, str]]:
         for node in self._nodes.get(line, ()):
             for new in change(node):
-                text = self._with(node, new)
+                text = new if isinstance(new, str) else self._with(node, new)
                 if text not in self._given:
                     self._given.add(text)
                     yield line, text
@@ -262,6 +275,9 @@ class Edits:
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
         """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
         yield from regrouped(node)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in map(ast.unparse, self._classes):
+            others = [one for one in self._classes if called(one) != called(node.func)]
+            yield from (ast.Call(one, node.args, node.keywords) for one in others)
         if isinstance(node, (ast.Assign, ast.Return)):
             yield from unwrapped(node)
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
@@ -294,6 +310,28 @@ class Edits:
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             for new in by_one(node.comparators[0]):
                 yield ast.Compare(node.left, node.ops, [new])
+
+    def _one_step_more(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An expression in a step that the file has elsewhere, or that right code has."""
+        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
+        if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        names = self._names(node.lineno)
+        if not isinstance(node, ast.Name) or node.id in names:
+            yield from self._fragments.around(node, {*names, *self._modules}, self._attributes(node.lineno))
+
+    @cached_property
+    def _classes(self) -> list[ast.expr]:
+        """The modules that the file or right code makes, by their names in the file."""
+        calls = [node.func for tree in self._trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        found = {ast.unparse(one): one for one in calls if called(one)[:1].isupper()}
+        return [one for name, one in found.items() if name.partition(".")[0] in self._modules]
+
+    @cached_property
+    def _modules(self) -> set[str]:
+        """What the file imports."""
+        imports = [node for node in ast.walk(self._tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
 
     def _of_own(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
         """What `self` gets: a parameter in place of a buffer, a module of its own in place of another's."""

@@ -19,7 +19,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
-from grader.engine.edits import Edits, constants, ending
+from grader.engine.edits import Edits, ending
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
@@ -47,12 +47,13 @@ from grader.engine.source_tree import Source
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 900
+MOST_EDITS = 2000
 MOST_SURE = 200  # where values prove the place already
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
-EDITING_S = 2.5  # of CPU, ...
+EDITING_S = 3.5  # of CPU, ...
+SECOND_S = 0.3  # ... for a second line that may be at fault as well, ...
 TRACING_S = 1.5  # ... and before that
 NARROW = 3  # lines with wrong lists and numbers
 MOST_BEYOND = 6  # later events in which right values are tried
@@ -60,6 +61,7 @@ MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
 CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
+UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
 SOLUTION = "solution.py"
 
 
@@ -110,6 +112,7 @@ class Locator:
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
         self._explanations = Explanations(subject, seed, source, solution_text)
+        self.cure: str | None = None  # the text that made wrong results right, of the last place
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -145,7 +148,7 @@ class Locator:
         counts: Counter[int] = Counter()
         self._odd.clear()
         self._ran.clear()
-        self._needed = None
+        self._needed = self.cure = None
         self._end = time.process_time() + TRACING_S
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
@@ -164,43 +167,53 @@ class Locator:
         lines = [line for one in found for line in one.lines]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        line = self._undone(wrong, lines, most)
-        if line is None:  # a wrong line is worse than none
+        proofs = self._undone(wrong, lines, most)
+        if not proofs:  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
-        if best is None or best.place.line != line:
-            other = next((one for one in (best.lines if best else ()) if one != line), None)
+        if best is None or best.place.line not in proofs:
+            other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
-            best = Where(Place(line, line), why, other, event=None)
-        return replace(best, proved=True, evidence="edited")
+            best = Where(Place(proofs[0], proofs[0]), why, other, event=None)
+        second = next((line for line in proofs if line != best.place.line), best.other)
+        return replace(best, other=second, proved=True, evidence="edited")
 
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
 
-    def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> int | None:
-        """The line in which a small change makes wrong results right."""
+    def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> list[int]:
+        """The line in which a small change makes wrong results right; two lines where each of them can do it."""
         if not isinstance(self.submission, Editable):
-            return None
+            return []
+        found: list[int] = []
         small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
         asked = [one.scenario for one in small]
         everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
         asked += [one for one in everything if one not in asked and self._was_right(one)]
         self._end = time.process_time() + EDITING_S
         component = wrong[0].scenario.component
-        edits = Edits(self._text, self._needed or (), constants(solution_text(component) or ""))
+        edits = Edits(self._text, self._needed or (), solution_text(component))
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
         for line, text in islice(tried, most):
-            if self._late():
+            if self._late() or len(found) == 2:
                 break
-            if self._is_right(text, asked):
+            if line not in found and self._is_right(text, asked):
                 self._explanations.edited(line, text)
-                return line
-        for line, text in islice(edits.forced(), MOST_FORCED):  # with it what was right may be wrong
+                found.append(line)
+                self.cure = self.cure or text
+                self._end = min(self._end, time.process_time() + SECOND_S)
+        for line, text in islice(
+            edits.forced(), 0 if found else MOST_FORCED
+        ):  # what was right may be wrong with it
             if self._late():
                 break
             if self._is_right(text, asked[: min(len(wrong), MOST_EDITED)]):
-                return line
-        return None
+                return [line]
+        return found
+
+    def cures(self, text: str, wrong: Sequence[Wrong]) -> bool:
+        """Whether the file is right in scenarios where it was wrong, with another text."""
+        return isinstance(self.submission, Editable) and self._is_right(text, [one.scenario for one in wrong])
 
     def _was_right(self, scenario: Scenario) -> bool:
         got = self._grading.got(scenario)
@@ -401,6 +414,8 @@ class Locator:
                 if flow.is_right(i) is False
             }
             evidence = "narrow" if len(lines) <= NARROW else ""
+        if not evidence and flow.source.calls(flow.events[blamed.event].place) & UNSET:
+            evidence = "narrow"
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from grader.core.value_trace import Event, Place, Ref
+from grader.core.value_trace import Event, Odd, Place, Plain, Ref
 from grader.engine.alignment import equal, hidden, level, turned
 from grader.engine.flow import Flow, refs
 from grader.engine.source_tree import Source
@@ -283,10 +283,31 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
         for name in names & set(before.names)
         for ref in refs(before.names[name])
     ]
-    other = _condition(flow.source, line, names) or _unmade(flow.source, line, message)
+    other = _unfit(flow, index, message)
+    other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
     other = other or _turned(flow, index, values)
     other = other or next(iter(flow.source.assigned(line)), None) or _other(flow, index)
     return Where(event.place, "error", other, event.callers)
+
+
+def _unfit(flow: Flow, index: int, message: str) -> int | None:
+    """The line where a name got a value of the type that an exception speaks of: "'int' object is not callable"."""
+    said = re.search(r"'(\w+)' object", message)
+    event = flow.events[index]
+    names = flow.source.used(event.place.line) if said else set()
+    for before in reversed(flow.events[:index]):
+        if before.frame == event.frame and before.kind == "line":
+            for name in names & set(before.names):
+                if _type_name(before.names[name]) == said[1]:  # type: ignore[index]
+                    return before.place.line
+            names -= set(before.names)
+    return None
+
+
+def _type_name(item: Plain) -> str:
+    if isinstance(item, Ref):
+        return "Tensor"
+    return item.type_name if isinstance(item, Odd) else type(item).__name__
 
 
 def _condition(source: Source, line: int, names: set[str]) -> int | None:
@@ -352,7 +373,8 @@ def never_dropped(flow: Flow) -> Where | None:
                 if equal(hidden(numbers), right.inputs[0], flow.right.close):
                     made = flow.events[producer].place.end_line
                     line = event.place.line
-                    other = max((at for at in flow.source.assigned(line) if at > made), default=made)
+                    other = flow.source.made_around(flow.events[producer].place)
+                    other = other or max((at for at in flow.source.assigned(line) if at > made), default=made)
                     return Where(event.place, "omitted", other, event.callers, event=index, evidence="alike")
     return None
 

@@ -21,6 +21,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     """Places by the id of a mistake; under "" that of all that is wrong, or of what has no name.
 
     Of several mistakes each is looked for where no other shows: where they overlap, nobody can say whose a place is.
+    Where one small change makes all that is wrong right, there is one place.
     """
     numbers = {scenario: i for i, scenario in enumerate(findings.scenarios)}
     wrong = {numbers[one.scenario]: one for one in locator.wrong(component) if one.scenario in numbers}
@@ -35,7 +36,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     groups[""] = wrong.keys() - named
     if not any(wrong.keys() & group for group in groups.values()):
         groups[""] = set(wrong)
-    found = {}
+    found, cures = {}, {}
     for name, group in groups.items():
         here = [one for i, one in wrong.items() if i in group]
         try:
@@ -44,6 +45,11 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
             break
         if spot is not None:
             found[name] = spot
+            cures[name] = locator.cure
+    if len(found) > 1:
+        for name, text in cures.items():
+            if text is not None and locator.cures(text, list(wrong.values())):
+                return dict.fromkeys(found, found[name])
     return found
 
 

@@ -60,6 +60,13 @@ class Source:
                 if after and before:
                     yield node
 
+    def calls(self, place: Place) -> set[str]:
+        """Names of the functions and attributes in an expression, without what they belong to."""
+        return {
+            one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
+            for one in self.reads(place)
+        }
+
     def made(self, line: int) -> list[int]:
         """Lines where the attributes and the constants that a line reads were made."""
         found = [
@@ -78,13 +85,40 @@ class Source:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             and node.lineno <= line <= (node.end_lineno or line)
         ]
+        inner = [node for one in sorted(around, key=lambda node: node.lineno)[-1:] for node in ast.walk(one)]
+        rounds = {id(n) for one in inner if isinstance(one, ast.For) for n in ast.walk(one.target)}
         stored = {
-            node.lineno
-            for function in sorted(around, key=lambda node: node.lineno)[-1:]
-            for node in ast.walk(function)
+            (id(node) not in rounds, node.lineno)  # what a loop counts with comes last
+            for node in inner
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names
         }
-        return sorted((at for at in stored if at < span.start), reverse=True)
+        return [at for _, at in sorted(stored, reverse=True) if at < span.start]
+
+    def used(self, line: int) -> set[str]:
+        """Names whose values a statement indexes, calls, goes through, or takes attributes of."""
+        found: set[str] = set()
+        span = self.span(line)
+        for node in ast.walk(self._tree):
+            of = (
+                node.value if isinstance(node, (ast.Subscript, ast.Attribute))
+                else node.func if isinstance(node, ast.Call)
+                else node.iter if isinstance(node, (ast.For, ast.comprehension))
+                else None
+            )  # fmt: skip
+            if isinstance(of, ast.Name) and of.lineno in span:
+                found.add(of.id)
+        return found
+
+    def made_around(self, place: Place) -> int | None:
+        """The line where the attribute was made that is called with the value of an expression."""
+        calls = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and any((one.lineno, one.col_offset) == (place.line, place.column) for one in node.args)
+        ]
+        return self.attributes.get(calls[0].func.attr) if calls else None  # type: ignore[attr-defined]
 
     def made_on_default_device(self, line: int) -> int | None:
         """The line in which something that a line reads was made on torch's default device: there, or before."""

@@ -215,10 +215,13 @@ class Session:
             return error
 
     def _locate(self) -> None:
-        """The places of what is wrong, once all verdicts are known: they are what they are, whatever happens here."""
+        """The places of what is wrong, once all verdicts are known: they are what they are, whatever happens here.
+
+        After the deadline, those that were found already.
+        """
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
         for number, failure in self._unplaced:
-            if self._source and results[number].status == "failed" and time.monotonic() < deadline:
+            if self._source and results[number].status == "failed":
                 with contextlib.suppress(
                     Exception
                 ):  # a record may be forged, or too long, or the worker gone

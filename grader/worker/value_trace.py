@@ -56,7 +56,9 @@ class Recorder(TorchFunctionMode):
         self._values: list[
             list[Any]
         ] = []  # shape, dtype, offset of its numbers, requires a gradient, written by
-        self._written: dict[int, int] = {}  # by address of a storage: the value that was last written into it
+        self._written: dict[
+            int | None, int
+        ] = {}  # by address of a storage: the value that was last written into it
         self._numbers: list[Tensor] = []
         self._size = 0
         self._calls = 0
@@ -268,11 +270,12 @@ class Recorder(TorchFunctionMode):
             return MOST_VALUES - 1
         dtype = str(x.dtype).removeprefix("torch.")
         size, offset = x.numel(), -1
-        plain = type(x) in (Tensor, nn.Parameter) and x.layout == torch.strided and not x.is_meta
+        storage = _storage(x)
+        plain = type(x) in (Tensor, nn.Parameter) and storage is not None
         if plain and not x.is_complex() and size <= MOST_OF_ONE and self._size + size <= MOST_NUMBERS:
             offset, self._size = self._size, self._size + size
             self._numbers.append(x.detach().to("cpu", torch.float64, copy=True).reshape(-1))
-        written = self._written.get(_storage(x), -1) if plain else -1
+        written = self._written.get(storage, -1) if plain else -1
         self._values.append([list(x.shape), dtype, offset, x.requires_grad, written])
         return len(self._values) - 1
 
@@ -320,13 +323,19 @@ def _version(x: Tensor) -> int:
     return -1 if x.is_inference() else x._version
 
 
-def _storage(x: Tensor) -> int:
-    return x.untyped_storage().data_ptr() if x.layout == torch.strided and not x.is_meta else 0
+def _storage(x: Tensor) -> int | None:
+    """Where a tensor's numbers are; None for one that has none to show: a sparse one, one inside `torch.vmap`."""
+    if x.layout != torch.strided or x.is_meta:
+        return None
+    try:
+        return x.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):
+        return None
 
 
 def _alias(x: Tensor, version: int) -> tuple[Any, ...] | None:
     """Return where a tensor is in memory; None if it is nowhere."""
-    if type(x) not in (Tensor, nn.Parameter) or x.layout != torch.strided or x.is_meta or not x.numel():
+    if type(x) not in (Tensor, nn.Parameter) or _storage(x) is None or not x.numel():
         return None
     return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, version, x.requires_grad
 

@@ -19,6 +19,7 @@ from zoo.core.plugins import load_plugins
 TEXTS = {page: page.read_text(encoding="utf-8") for page in ALL_PAGES}
 STEPS = [(page, step) for page in PAGES for step in steps(TEXTS[page])]
 EXAMPLES = [step for _, step in STEPS if isinstance(step, Example)]
+HERE = [(page, step) for page, step in STEPS if not (isinstance(step, Example) and step.checked_elsewhere)]
 LINK = re.compile(r"\]\(([^)\s]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 COMMAND = re.compile(r"`(zoo [^`\n]+)`")
@@ -48,7 +49,7 @@ def folder_of() -> Iterator[Callable[[Path], Path]]:
 
 
 @pytest.mark.slow  # every step of a page, for the later ones need what the earlier ones made
-@pytest.mark.parametrize(("page", "step"), STEPS, ids=[_id(page, step) for page, step in STEPS])
+@pytest.mark.parametrize(("page", "step"), HERE, ids=[_id(page, step) for page, step in HERE])
 def test_a_step_of_a_page_is_as_shown(
     page: Path, step: Example | File, folder_of: Callable[[Path], Path]
 ) -> None:
@@ -75,6 +76,14 @@ def test_a_python_block_runs(page: Path, code: str) -> None:
 def test_every_console_block_is_a_step(page: Path) -> None:
     shown = len(re.findall(r"^```console", TEXTS[page], re.MULTILINE))
     assert shown == sum(isinstance(step, Example) for step in steps(TEXTS[page]))
+
+
+def test_what_is_checked_elsewhere_is() -> None:
+    files = [
+        word.partition("=")[2] for one in EXAMPLES for word in one.words if word.startswith("checked-by=")
+    ]
+    assert files
+    assert all("the_example(" in (ROOT / file).read_text(encoding="utf-8") for file in files)
 
 
 def test_every_command_has_an_example(cli: click.Group) -> None:

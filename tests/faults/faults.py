@@ -686,8 +686,8 @@ FAULTS = (
     Fault(
         "cli-divergence-exits-zero",
         "zoo/cli/train.py",
-        "        ctx.exit(1)\n",
-        "        ctx.exit(0)\n",
+        "    return 1\n",
+        "    return 0\n",
         "a training that diverges exits with 0",
     ),
     Fault(

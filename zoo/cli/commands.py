@@ -19,7 +19,7 @@ COMMANDS = {
     "compare": "Compare combinations of variants in one table.",
     "train": "Train a Transformer on a task and score it.",
     "predict": "Generate answers with a trained Transformer.",
-    "generate": "Go on with a text by a trained Transformer.",
+    "generate": "Continue a text with a trained Transformer.",
     "translate": "Translate sentences with a trained Transformer.",
     "evaluate": "Score translations with BLEU and chrF.",
     "draw": "Draw attention, masks, positions, schedules, models, trainings.",

@@ -71,11 +71,11 @@ def generate(
     allow_code: bool,
     device: str,
 ) -> None:
-    """Go on with PROMPT by a model saved by `zoo train language --save DIR`.
+    """Continue PROMPT with a model saved by `zoo train language --save DIR`.
 
     Prints the prompt, and each token as soon as it is chosen, with keys and values of earlier tokens in a cache.
-    Without PROMPT, reads it from standard input, if that is a file or a pipe. Where the text outgrows the model's
-    max_len, the model goes on from its last half. Ctrl-C ends it.
+    Without PROMPT, reads it from standard input, if that is a file or a pipe. A text longer than the model's
+    max_len is continued from its last half. Ctrl-C ends it.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def load_writer(
     """The model in `directory`, its blueprint and its vocabulary.
 
     Raises:
-        ZooError: there is no model, or it was not trained to go on with a text.
+        ZooError: there is no model, or it was not trained to continue a text.
     """
     from zoo.models.checkpoint import load_checkpoint
     from zoo.training.tasks.language import Language
@@ -133,7 +133,7 @@ def load_writer(
         trained = f"was trained on the task {task}" if isinstance(task, str) else "was trained on no task"
         use = f" Use `zoo predict {directory} TEXT`, or train" if isinstance(task, str) else " Train"
         raise ZooError(
-            f"The model in '{directory}' {trained}, and does not go on with a text.{use} one that does with "
+            f"The model in '{directory}' {trained}, and does not continue a text.{use} one that does with "
             f"`zoo train {TASK} --save DIR`."
         )
     data = load_data(TASK, saved=extra.get("data", {}))

@@ -54,8 +54,8 @@ def list_(
 ) -> None:
     """List variants by axis, presets and tasks.
 
-    A star marks the default of its axis. With --long, a line below says what a variant can do beyond what
-    its axis takes for granted. PATTERN is compared with the name, and with AXIS/NAME.
+    A star marks the default of its axis. With --long, a line below lists the capabilities of a
+    variant that differ from the default of its axis. PATTERN is compared with the name, and with AXIS/NAME.
 
     \b
     Examples:

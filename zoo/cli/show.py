@@ -26,7 +26,7 @@ def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> 
     Summary, formula, shapes, paper, capabilities, options, documentation, source. NAME may be a class in
     a file of your own, file.py:Class; AXIS may be left out where one axis has NAME. Nothing is imported:
     the source is read. In place of AXIS, `preset` shows a preset: its source, its choices and sizes, how
-    it trains, and what one should know about it.
+    it trains, and notes on its source.
 
     \b
     Examples:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from zoo.models.transformer import Transformer
     from zoo.training.recorder import Recorder
     from zoo.training.tasks.base import TrainingData
-    from zoo.training.trainer import Example, Score
+    from zoo.training.trainer import DivergedError, Example, Score
 
     _TextType = click.ParamType[str]
 else:
@@ -193,8 +193,8 @@ def train(
 ) -> None:
     """Train a Transformer on a task and score it.
 
-    The score is the share of 1,000 unseen texts answered exactly right; of the task language, the bits that it takes
-    to write a byte of held-out text. Variants, sizes and training settings default to those of the task and its preset.
+    The score is the share of 1,000 unseen texts answered exactly right; for the task language, the bits per byte of
+    held-out text. Variants, sizes and training settings default to those of the task and its preset.
     Ctrl-C saves the model if --save was given and exits with 130; a loss that is not finite exits with 1.
 
     DIR/log.csv gets a row per step as it is done: loss, learning rate, score, norms of the gradients. DIR/record.json
@@ -210,27 +210,10 @@ def train(
     """
     if ctx.invoked_subcommand is not None:
         return
-    if save is None and tensorboard:
-        raise ZooError("--tensorboard writes to the folder of the training: give --save DIR too.")
-    if save is None and html is None and score_every is not None:
-        raise ZooError("--score-every is for the record of the training: give --save DIR or --html FILE too.")
-    preset = get_preset(given["preset"] or get_task(task).preset)
-    recipe = _recipe(preset, task, {name: given.pop(name) for name in ASKED})
-    inputs, asked = inputs_from(given), [one.name for one in fields(Sizes) if given[one.name] is not None]
-    blueprint = blueprint_from(given, preset)
+    _check_outputs(save, score_every, tensorboard, html)
+    from zoo.training.trainer import DivergedError
 
-    from zoo.models.checkpoint import check_directory
-    from zoo.models.devices import resolve_device
-    from zoo.models.trial import build_on
-    from zoo.training.recorder import described
-    from zoo.training.scoring import prepare
-    from zoo.training.trainer import DivergedError, load_data
-
-    if save is not None:
-        check_directory(save)
-    blueprint, data = prepare(blueprint, load_data(task, inputs), asked)
-    run = Run(task, data, blueprint, recipe, resolve_device(device), save, threads)
-    model = build_on(blueprint, run.device, recipe.seed)
+    run, model = _prepared(task, given, device, save, threads)
     if accelerate:
         from zoo.accelerate import accelerate as make_faster
 
@@ -241,31 +224,80 @@ def train(
     if folder is not None:
         command = {"command": ctx.meta[TYPED], "accelerated": accelerate}
         run.recorder = _recorder(run, folder, model, command, tensorboard)
-        run.score_every = recipe.steps // 10 if score_every is None else score_every
+        run.score_every = run.recipe.steps // 10 if score_every is None else score_every
     try:
-        with run.recorder or nullcontext():
-            start = time.perf_counter()
-            _train(run, model)
-            seconds = time.perf_counter() - start
-            run.save_model(model)
-            score = run.score(model)
-            if run.recorder is not None:
-                run.recorder.note(seconds=round(seconds, 3), **described(score))
-    except DivergedError as error:
-        _page_so_far(run, html, folder)
-        report(DivergedError(f"{error}{run.describe_save()}"))
-        ctx.exit(1)
-    except KeyboardInterrupt:
-        run.save_model(model)
-        _page_so_far(run, html, folder)
-        click.echo(
-            wrapped(f"\nInterrupted after {counted(len(run.losses), 'step')}.{run.describe_save()}"), err=True
-        )
-        ctx.exit(INTERRUPTED)
+        score, seconds = _train_and_score(run, model)
+    except (DivergedError, KeyboardInterrupt) as error:
+        ctx.exit(_end_early(run, model, error, html, folder))
     run.save_model(model, correct=score.correct, total=score.total)
     if html is not None and folder is not None:
         write_page(html, folder)
     print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
+
+
+def _check_outputs(save: Path | None, score_every: int | None, tensorboard: bool, html: Path | None) -> None:
+    """Raise ZooError where options for a record are given and nothing is recorded."""
+    if save is None and tensorboard:
+        raise ZooError("--tensorboard writes to the folder of the training: give --save DIR too.")
+    if save is None and html is None and score_every is not None:
+        raise ZooError("--score-every is for the record of the training: give --save DIR or --html FILE too.")
+
+
+def _prepared(
+    task: str, given: dict[str, Any], device: str, save: Path | None, threads: int
+) -> tuple[Run, Transformer]:
+    """The run that was asked for and its new model; takes the entries of inputs and blueprint out of `given`."""
+    preset = get_preset(given["preset"] or get_task(task).preset)
+    recipe = _recipe(preset, task, {name: given.pop(name) for name in ASKED})
+    inputs, asked = inputs_from(given), [one.name for one in fields(Sizes) if given[one.name] is not None]
+    blueprint = blueprint_from(given, preset)
+
+    from zoo.models.checkpoint import check_directory
+    from zoo.models.devices import resolve_device
+    from zoo.models.trial import build_on
+    from zoo.training.scoring import prepare
+    from zoo.training.trainer import load_data
+
+    if save is not None:
+        check_directory(save)
+    blueprint, data = prepare(blueprint, load_data(task, inputs), asked)
+    run = Run(task, data, blueprint, recipe, resolve_device(device), save, threads)
+    return run, build_on(blueprint, run.device, recipe.seed)
+
+
+def _train_and_score(run: Run, model: Transformer) -> tuple[Score, float]:
+    """Train, save and score the model: the score, and the seconds that the training took."""
+    from zoo.training.recorder import described
+
+    with run.recorder or nullcontext():
+        start = time.perf_counter()
+        _train(run, model)
+        seconds = time.perf_counter() - start
+        run.save_model(model)
+        score = run.score(model)
+        if run.recorder is not None:
+            run.recorder.note(seconds=round(seconds, 3), **described(score))
+    return score, seconds
+
+
+def _end_early(
+    run: Run,
+    model: Transformer,
+    error: DivergedError | KeyboardInterrupt,
+    html: Path | None,
+    folder: Path | None,
+) -> int:
+    """Report a loss that is not finite, or Ctrl-C, after which the model is saved; return the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        run.save_model(model)
+    if html is not None and folder is not None and run.losses:
+        write_page(html, folder)
+    if isinstance(error, KeyboardInterrupt):
+        steps = counted(len(run.losses), "step")
+        click.echo(wrapped(f"\nInterrupted after {steps}.{run.describe_save()}"), err=True)
+        return INTERRUPTED
+    report(type(error)(f"{error}{run.describe_save()}"))
+    return 1
 
 
 def _recipe(preset: Preset, task: str, asked: dict[str, Any]) -> Recipe:
@@ -277,12 +309,6 @@ def _recipe(preset: Preset, task: str, asked: dict[str, Any]) -> Recipe:
             **{name: value for name, value in asked.items() if value is not None},
         }
     )
-
-
-def _page_so_far(run: Run, path: Path | None, folder: Path | None) -> None:
-    """Write the page of a training that did not come to its end, if it was asked for and there is a step."""
-    if path is not None and folder is not None and run.losses:
-        write_page(path, folder)
 
 
 def write_page(path: Path, folder: Path) -> None:

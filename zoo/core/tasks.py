@@ -82,7 +82,7 @@ def zoo_tasks() -> tuple[Task, ...]:
         ),
         Task(
             "language",
-            "go on with a text, character by character or by subwords",
+            "continue a text, character by character or by subwords",
             "zoo.training.tasks.language:Language",
             "gpt-tiny",
             recipe={"steps": 500, "batch_size": 16},
@@ -98,7 +98,7 @@ def zoo_tasks() -> tuple[Task, ...]:
         ),
         Task(
             "classify",
-            "tell classes of text apart; without a file, which letter is the most frequent",
+            "classify texts; without a file, rows of letters by the most frequent one",
             "zoo.training.tasks.classify:Classify",
             "bert-tiny",
             recipe={"lr": 1e-3},
@@ -106,7 +106,7 @@ def zoo_tasks() -> tuple[Task, ...]:
         ),
         Task(
             "shapes",
-            "tell drawn shapes apart: images of a circle, square, triangle or cross",
+            "classify drawn shapes: images of a circle, square, triangle or cross",
             "zoo.training.tasks.shapes:Shapes",
             "vit-tiny",
             recipe={"steps": 400},

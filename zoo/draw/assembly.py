@@ -22,8 +22,8 @@ SAME_FACE, OTHER_FACE, LAYER_FACE = "#dbe9f6", "#fde0b8", "#f6f6f6"
 SAME_EDGE, OTHER_EDGE = "#33658a", "#c4620a"
 LINE, EDGE, ARROW = 0.17, 0.1, 0.42
 """Inches: of a line of text, of a block's margin, of an arrow with its shape."""
-WIDTH, LEFT, RIGHT = 3.5, 2.2, 7.0
-"""Of a block; the middles of the two columns."""
+WIDTH, LEFT, RIGHT, MIDDLE = 3.5, 2.2, 7.0, 4.7
+"""Of a block; the middles of the two columns, and of one alone."""
 LONGEST = 46
 ELSEWHERE = ("masking", "mask", "init", "loss", "schedule", "optimizer", "decoding")
 """Axes that are not blocks of the model."""
@@ -124,9 +124,10 @@ class _Assembly:
             self._memory(memory, cross)
             top = max(top, memory + 0.6)
         elif self.plan.has("decoder"):
-            top, _ = self._decoder(base, ("masked self-attention", "feed-forward"))
+            top, _ = self._decoder(base, ("masked self-attention", "feed-forward"), MIDDLE)
         else:
-            top = self._head(RIGHT, self._encoder(RIGHT, base), "S")
+            scored = "1" if self.plan.reads_images else "S"  # one class for all patches
+            top = self._head(MIDDLE, self._encoder(MIDDLE, base), scored)
         self.axes.set_xlim(0.15, 9.25)
         self.axes.set_ylim(0, top + 0.1)
         self.axes.legend(
@@ -160,16 +161,18 @@ class _Assembly:
         if self.plan.reads_images:
             y = self._image_input(x, y)
         else:
-            y = self._input(x, y, "source tokens [B, S]", sizes.src_vocab, "S")
+            label = "source tokens [B, S]" if self.plan.has("decoder") else "tokens [B, S]"
+            y = self._input(x, y, label, sizes.src_vocab, "S")
         y = self._layers(x, y, "encoder", sizes.num_encoder_layers, ("self-attention", "feed-forward"))[0]
         return self._final_norm(x, y, "S")
 
-    def _decoder(self, y: float, parts: Sequence[str]) -> tuple[float, float]:
+    def _decoder(self, y: float, parts: Sequence[str], x: float = RIGHT) -> tuple[float, float]:
         """The decoder's column from `y` up; its top, and the height at which the memory enters."""
         sizes = self.sizes
-        y = self._input(RIGHT, y, "target tokens so far [B, L]", sizes.tgt_vocab, "L")
-        y, cross = self._layers(RIGHT, y, "decoder", sizes.num_decoder_layers, parts)
-        return self._head(RIGHT, self._final_norm(RIGHT, y, "L"), "L"), cross
+        label = "target tokens so far [B, L]" if self.plan.has("encoder") else "tokens so far [B, L]"
+        y = self._input(x, y, label, sizes.tgt_vocab, "L")
+        y, cross = self._layers(x, y, "decoder", sizes.num_decoder_layers, parts)
+        return self._head(x, self._final_norm(x, y, "L"), "L"), cross
 
     def _head(self, x: float, y: float, length: str) -> float:
         """The head on a column; its top."""

@@ -110,43 +110,41 @@ def positions(
     )
     axes = figure.subplots(len(names), 2, squeeze=False, width_ratios=[1.45, 1])
     for (left, right), name, one in zip(axes, names, found, strict=True):
-        table = heat(left, one.table, signed=True)
-        down, across = one.table_axes
-        left.set_title(
-            shortened(name, 40) + (" (learned; random values at the start)" if one.learned else "")
-        )
-        left.set_xlabel(across)
-        left.set_ylabel(down)
-        if down == "head":
-            _number_distances(table, one.table.shape)
-        if not np.any(one.table):
-            left.text(0.5, 0.5, "adds nothing", transform=left.transAxes, ha="center", va="center")
-            right.text(
-                0.5,
-                0.5,
-                "positions are indistinguishable",
-                transform=right.transAxes,
-                ha="center",
-                va="center",
-            )
-        signed = is_signed(one.similarity)
-        cosine = one.similarity_name.startswith("cosine")
-        limits = ((-1.0, 1.0) if signed else (0.0, 1.0)) if cosine else None
-        similarity = heat(right, one.similarity, signed=signed, limits=limits)
-        right.set_title("similarity of positions" if cosine else "as a matrix")
-        right.set_xlabel("position of the key" if not cosine else "position")
-        right.set_ylabel("position of the query" if not cosine else "position")
-        what = (
-            "added to the scores"
-            if down == "head"
-            else "added"
-            if "vectors" in one.similarity_name
-            else "value after the rotation"
-        )
+        table, what = _draw_table(left, name, one)
+        similarity = _draw_similarity(right, one)
         for axis, image, label in ((left, table, what), (right, similarity, one.similarity_name)):
             bar = figure.colorbar(image, ax=axis, shrink=0.9, aspect=16, label=label)
             bar.outline.set_visible(False)
     return figure
+
+
+def _draw_table(axis: Any, name: str, one: Shown) -> tuple[Any, str]:
+    """The picture of an encoding's table, and what its numbers are."""
+    table = heat(axis, one.table, signed=True)
+    down, across = one.table_axes
+    axis.set_title(shortened(name, 40) + (" (learned; random values at the start)" if one.learned else ""))
+    axis.set_xlabel(across)
+    axis.set_ylabel(down)
+    if not np.any(one.table):
+        axis.text(0.5, 0.5, "adds nothing", transform=axis.transAxes, ha="center", va="center")
+    if down == "head":
+        _number_distances(table, one.table.shape)
+        return table, "added to the scores"
+    return table, "added" if "vectors" in one.similarity_name else "value after the rotation"
+
+
+def _draw_similarity(axis: Any, one: Shown) -> Any:
+    """The picture of how similar positions are, or of what is added in one head."""
+    signed, cosine = is_signed(one.similarity), one.similarity_name.startswith("cosine")
+    limits = ((-1.0, 1.0) if signed else (0.0, 1.0)) if cosine else None
+    similarity = heat(axis, one.similarity, signed=signed, limits=limits)
+    axis.set_title("similarity of positions" if cosine else "as a matrix")
+    axis.set_xlabel("position" if cosine else "position of the key")
+    axis.set_ylabel("position" if cosine else "position of the query")
+    if not np.any(one.table):
+        nothing = "positions are indistinguishable"
+        axis.text(0.5, 0.5, nothing, transform=axis.transAxes, ha="center", va="center")
+    return similarity
 
 
 def _number_distances(image: Any, shape: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from zoo.core.errors import ZooError
 from zoo.draw.canvas import AMOUNTS, DASHES, LINES, new_figure, shortened, styled
@@ -101,6 +101,10 @@ def _draw_norms(axes: Axes, steps: Sequence[int], norms: Mapping[str, Sequence[f
         axes.plot(steps, smoothed(values), color=colour, linewidth=1.2, label=block)
     if any(value > 0 for values in norms.values() for value in values):
         axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        if high < 2 * low:  # nearly one value
+            axes.set_ylim(low / 2, high * 2)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
     _finish(axes, "", "norm of the gradient")

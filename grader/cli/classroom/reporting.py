@@ -12,7 +12,7 @@ from zoo.cli.text import counted, print_json, wrapped
 STUDENTS = "students"
 
 
-@click.command()
+@click.command(short_help="Write a page with grades, mistakes and late files.")
 @exercise_option
 @click.option(
     "-o",

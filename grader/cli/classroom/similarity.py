@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grader.classroom.similar import Similarity
 
 
-@click.command()
+@click.command(short_help="Find files that share much of their code.")
 @exercise_option
 @click.option(
     "--threshold",

@@ -121,7 +121,10 @@ def test_only_what_ran_is_changed() -> None:
 
 def test_constants_of_right_code_are_tried() -> None:
     text = "def f(x):\n    return x / 1e-3 + 40\n"
-    found = {changed.splitlines()[1].strip() for _, changed in Edits(text, known=[1e-9, 512]).among([2], [])}
+    found = {
+        changed.splitlines()[1].strip()
+        for _, changed in Edits(text, right="eps, width = 1e-9, 512").among([2], [])
+    }
     assert {"return x / 1e-09 + 40", "return x / 1e-3 + 512"} <= found
 
 

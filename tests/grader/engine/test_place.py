@@ -238,3 +238,51 @@ def test_a_line_that_is_right_at_first_says_when_it_is_wrong() -> None:
     assert found is not None
     assert line_of(text, "math.sqrt(q.size(-1))") in found.lines
     assert found.iteration == 2
+
+
+def test_a_step_that_is_missing_is_proved_by_that_of_right_code() -> None:
+    text = solution_file("masks").read_text(encoding="utf-8")
+    found = place("masks", text.replace(".tril()", ""))
+    assert found is not None
+    assert found.proved
+    assert line_of(text, ".tril()") in found.lines
+
+
+def test_two_statements_in_the_wrong_order_are_found() -> None:
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    first = (
+        "            x = self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))\n"
+    )
+    second = "            x = self.norm3(x + self.dropout(self.feed_forward(x)))\n"
+    found = place("decoder", text.replace(first + second, second + first))
+    assert found is not None
+    assert found.proved
+    assert line_of(text, first.strip()) in found.lines
+
+
+def test_a_name_of_the_wrong_type_is_found_where_it_got_it() -> None:
+    text = """import torch
+
+def padding_mask(tokens, pad=0):
+    return (tokens != pad)[:, None, None]
+
+def causal_mask(size, device=None):
+    out = 1
+    for i in range(size):
+        for j in range(i + 1):
+            out[0, 0, i, j] = True
+    return out
+
+def decoder_mask(tokens, pad=0):
+    return padding_mask(tokens, pad) & causal_mask(tokens.size(1), tokens.device)
+"""
+    found = place("masks", text)
+    assert found is not None
+    assert set(found.lines) == {line_of(text, "out[0, 0, i, j]"), line_of(text, "out = 1")}
+
+
+def test_memory_that_is_never_filled_is_found() -> None:
+    text = solution_file("norm").read_text(encoding="utf-8")
+    found = place("norm", text.replace("nn.Parameter(torch.ones(", "nn.Parameter(torch.empty("))
+    assert found is not None
+    assert line_of(text, "nn.Parameter(torch.ones(") in found.lines

@@ -218,15 +218,20 @@ def test_a_worker_killed_at_some_messages_of_a_grade(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["masks", "feedforward"])
-def test_a_worker_killed_at_every_message_of_a_grade(bench: Bench, name: str) -> None:
-    every(bench, name, range(bench.messages(name)))
+def test_a_worker_killed_at_every_message_of_a_grade(bench: Bench) -> None:
+    every(bench, "masks", range(bench.messages("masks")))
 
 
 @pytest.mark.slow
-def test_a_worker_killed_at_every_eighth_message_of_a_grade_of_attention(bench: Bench) -> None:
-    """Some 560 messages, of all kinds: all of them would take several minutes."""
-    every(bench, "attention", range(0, bench.messages("attention"), 8))
+@pytest.mark.parametrize("name", ["feedforward", "attention"])
+def test_a_worker_killed_at_messages_of_each_kind(bench: Bench, name: str) -> None:
+    """The first, one in the middle and the last of each kind that a grade of classes has; it has hundreds."""
+    bench.messages(name)
+    kinds: dict[str, list[int]] = {}
+    for number, kind in enumerate(bench.killer.asked):
+        kinds.setdefault(kind, []).append(number)
+    chosen = {one for all_ in kinds.values() for one in (all_[0], all_[len(all_) // 2], all_[-1])}
+    every(bench, name, sorted(chosen))
 
 
 @pytest.mark.slow

@@ -87,15 +87,30 @@ def test_the_unit_tests_alone_do_not_see_it(sandbox: Sandbox, case: str) -> None
     assert {result.status for result in results} == {"passed"}
 
 
-RIGHT = {(name, style): text for name in get_exercises() for style, text in right_files(name).items()}
-SOME = [one for one in RIGHT if one[1] != "row_by_row"][
-    ::12
-]  # `hundred.py --training` trains with all, also with that loop
+UNUSUAL = {
+    "masks": "logarithm_and_cumsum",
+    "attention": "online_softmax_in_chunks",
+    "positions": "abstract_base_lazy_table",
+    "feedforward": "position_by_position",
+    "norm": "dataclass_modules_with_new",
+    "encoder": "jit_scripted_glue_parameter_dict",
+    "decoder": "typed_protocol_generator_sublayers",
+    "transformer": "jit_and_vmap_masks",
+    "loss": "rnn_packed_sequence",
+    "decoding": "one_row_at_a_time_lists",
+    "training": "closure_handed_to_optimizer",
+    "kv_cache": "static_room_index_copy_masked_sdpa",
+}
+"""One of each exercise: solutions are trained with in `test_training_tests`, all files by `hundred.py --training`."""
+
+
+def test_there_is_one_of_each_exercise() -> None:
+    assert list(UNUSUAL) == list(get_exercises())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "style"), SOME)
+@pytest.mark.parametrize(("name", "style"), UNUSUAL.items())
 def test_right_files_in_unusual_styles_are_trained_with(sandbox: Sandbox, name: str, style: str) -> None:
-    results = graded(sandbox, name, RIGHT[name, style], frozenset({"training"}))
+    results = graded(sandbox, name, right_files(name)[style], frozenset({"training"}))
     assert results
     assert not [one.message for one in results if one.status != "passed"]

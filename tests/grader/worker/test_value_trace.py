@@ -252,3 +252,23 @@ def test_a_solution_is_the_same_with_a_record() -> None:
     after = submission.function("sequence_loss").call([logits, target]).value
     submission.recorded()
     assert torch.equal(before, after)
+
+
+def test_what_comes_after_a_lifted_function_is_recorded_too() -> None:
+    """Inside `torch.vmap` a tensor has no numbers to show."""
+    source = """import torch
+
+def one(x):
+    y = x * 2
+    return y
+
+def f(x):
+    y = torch.vmap(one)(x)
+    return y + 1
+"""
+    submission = LocalSubmission.from_source(source, filename="lifted.py")
+    submission.record()
+    submission.function("f").call([torch.ones(3)])
+    trace = submission.recorded()
+    assert {3, 4, 5, 7, 8, 9} >= set(trace.ran) >= {4, 8, 9}
+    assert [event.name for event in trace.events if event.place.line == 9 and event.kind == "call"] == ["add"]

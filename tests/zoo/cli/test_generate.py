@@ -136,9 +136,9 @@ def test_a_model_of_another_task_or_assembly_is_refused(tmp_path: Path) -> None:
         (
             "encoder",
             {"task": "mask"},
-            "was trained on the task mask, and does not go on with a text. Use `zoo predict",
+            "was trained on the task mask, and does not continue a text. Use `zoo predict",
         ),
-        ("none", {}, "was trained on no task, and does not go on with a text. Train one that does with"),
+        ("none", {}, "was trained on no task, and does not continue a text. Train one that does with"),
         ("gone", {"task": "language"}, "is damaged"),
     ):
         blueprint = get_preset("bert-tiny").blueprint(

@@ -147,6 +147,24 @@ class TestModel:
             assert xs[0] < text.get_position()[0] < xs[1], text
             assert ys[0] <= text.get_position()[1] < ys[1], text
 
+    def test_one_stack_stands_in_the_middle_and_says_what_it_reads_and_gives(self) -> None:
+        for name, reads, gives in (
+            ("gpt-tiny", "tokens so far [B, L]", "[B, L, 0]"),
+            ("bert-tiny", "tokens [B, S]", "[B, S, 0]"),
+            ("vit-tiny", "images [B, 1, 32, 32]", "[B, 1, 0]"),
+        ):
+            axes = zoo.draw.model(name).axes[0]
+            texts = [text.get_text() for text in axes.texts]
+            assert reads in texts
+            vocabulary = f"{get_presets()[name].blueprint().sizes.tgt_vocab:,}"
+            assert f"logits {gives.replace('0', vocabulary)}" in texts
+            middles = {
+                round(patch.get_x() + patch.get_width() / 2, 2)  # type: ignore[attr-defined]
+                for patch in axes.patches
+                if patch.get_y() > 3  # type: ignore[attr-defined]
+            }
+            assert middles == {round(sum(axes.get_xlim()) / 2, 2)}
+
     def test_texts_stay_inside_their_blocks(self) -> None:
         figure = zoo.draw.model("modern")
         assert not misplaced(figure)

@@ -103,7 +103,7 @@ class Language(TextData):
 
     assembly = "decoder"
     instead = (
-        "The task language goes on with a text, token by token, which takes a decoder: use assembly=decoder, as the "
+        "The task language continues a text token by token, which takes a decoder: use assembly=decoder, as the "
         "preset gpt-tiny has. An encoder can be trained on the task mask."
     )
     scored = "next tokens of held-out text"
@@ -132,7 +132,7 @@ class Language(TextData):
 
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
         """Raises ZooError: it answers nothing."""
-        raise ZooError('The task language goes on with a text. Use `zoo generate DIR "Once"`.')
+        raise ZooError('The task language continues a text. Use `zoo generate DIR "Once"`.')
 
 
 def _joined(texts: Sequence[Sequence[int]]) -> list[int]:

@@ -1,0 +1,131 @@
+"""Steps of code that may be missing elsewhere: a call, an index, an operator, each around an expression left open."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Iterator
+
+HOLE = "_open"
+BUILT_IN = frozenset(
+    {"abs", "bool", "float", "int", "len", "list", "max", "min", "range", "set", "sorted", "sum", "tuple"}
+)
+MOST_NODES = 14  # of a step, beside the value that it works on
+
+
+class Fragments:
+    """The steps of a program, for use in another one.
+
+    Args:
+        trees: of files, the most likely ones first.
+    """
+
+    def __init__(self, *trees: ast.Module) -> None:
+        found = {ast.dump(one): one for tree in trees for one in _steps(tree)}
+        self._steps = [(one, _names(one), _attributes(one)) for one in found.values()]
+
+    def around(
+        self, inner: ast.expr, names: Collection[str], attributes: Collection[str]
+    ) -> Iterator[ast.expr]:
+        """An expression with one more step around it.
+
+        Args:
+            inner: the expression.
+            names: what is known there by name: locals, modules.
+            attributes: what `self` has there.
+        """
+        for step, used, own in self._steps:
+            if used <= {HOLE, *names} and own <= set(attributes):
+                yield _Filled(inner).visit(copy.deepcopy(step))
+
+
+def _steps(tree: ast.Module) -> Iterator[ast.expr]:
+    """Every call, index and operator, without the value that it works on."""
+    for node in _computing(tree):
+        if isinstance(node, ast.Call):
+            function, rest = node.func, [*node.args, *(word.value for word in node.keywords)]
+            if _is_path(function) or _is_own(function):
+                if node.args and _small(rest[1:]) and not _makes(function):
+                    yield ast.Call(function, [_hole(), *node.args[1:]], node.keywords)
+            elif isinstance(function, ast.Attribute) and _small(rest):
+                yield ast.Call(ast.Attribute(_hole(), function.attr, ast.Load()), node.args, node.keywords)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _small([node.slice]):
+            yield ast.Subscript(_hole(), node.slice, ast.Load())
+        elif isinstance(node, ast.BinOp):
+            if _small([node.right]):
+                yield ast.BinOp(_hole(), node.op, node.right)
+            if _small([node.left]):
+                yield ast.BinOp(node.left, node.op, _hole())
+
+
+def _computing(tree: ast.Module) -> Iterator[ast.AST]:
+    """What functions compute: no types, no decorators."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for statement in (one for function in functions for one in function.body):
+        left: list[ast.AST] = [statement]
+        while left:
+            node = left.pop()
+            yield node
+            for name, value in ast.iter_fields(node):
+                if name != "annotation":
+                    left += [
+                        one
+                        for one in (value if isinstance(value, list) else [value])
+                        if isinstance(one, ast.AST)
+                    ]
+
+
+def _hole() -> ast.Name:
+    return ast.Name(HOLE, ast.Load())
+
+
+def _makes(function: ast.expr) -> bool:
+    """Whether a call makes a module or is made of types: no step of a computation."""
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name[:1].isupper() or name in ("super", "range", "len")
+
+
+def _is_own(function: ast.expr) -> bool:
+    """Whether it is a method or a part of `self`."""
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "self"
+    )
+
+
+def _is_path(node: ast.expr) -> bool:
+    """Whether an expression is the name of a module or a function: `torch.nn.functional`, `F.softmax`, `len`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and (
+        node.id in BUILT_IN or node.id in {"torch", "F", "nn", "math", "np"}
+    )
+
+
+def _small(nodes: list[ast.expr]) -> bool:
+    inner = [one for node in nodes for one in ast.walk(node)]
+    return len(inner) <= MOST_NODES and not any(
+        isinstance(one, (ast.Lambda, ast.Starred, ast.NamedExpr, ast.comprehension)) for one in inner
+    )
+
+
+def _names(step: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(step) if isinstance(n, ast.Name)} - BUILT_IN
+
+
+def _attributes(step: ast.expr) -> set[str]:
+    """What a step needs of `self`."""
+    return {
+        n.attr
+        for n in ast.walk(step)
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"
+    }
+
+
+class _Filled(ast.NodeTransformer):
+    def __init__(self, inner: ast.expr) -> None:
+        self._inner = inner
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._inner if node.id == HOLE else node

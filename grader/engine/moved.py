@@ -1,0 +1,69 @@
+"""A file with one statement elsewhere: before the one before it, out of the block that it ends, into the one above."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+BLOCKS = (ast.For, ast.While, ast.If, ast.With)
+MOST_LINES = 8  # of a statement that is moved
+
+
+class Moves:
+    """The moves of one file. Args: lines: of the file; tree: of the same."""
+
+    def __init__(self, lines: Sequence[bytes], tree: ast.Module) -> None:
+        self._lines = lines
+        self._siblings: dict[int, tuple[ast.AST, list[ast.stmt], int]] = {}
+        for parent in ast.walk(tree):
+            for _, body in ast.iter_fields(parent):
+                if isinstance(body, list) and not isinstance(parent, (ast.Module, ast.ClassDef)):
+                    for i, one in enumerate(body):
+                        if isinstance(one, ast.stmt):
+                            self._siblings[id(one)] = parent, body, i
+
+    def of(self, node: ast.AST) -> Iterator[str]:
+        """The file with a statement moved. Args: node: what may be a statement."""
+        if id(node) not in self._siblings or not isinstance(node, ast.stmt):
+            return
+        parent, body, i = self._siblings[id(node)]
+        if _span(node)[1] - _span(node)[0] > MOST_LINES:
+            return
+        if i + 1 < len(body):
+            yield from self._exchanged(node, body[i + 1])
+        if i and isinstance(body[i - 1], BLOCKS):
+            inside = body[i - 1].body[-1]  # type: ignore[attr-defined]
+            yield self._put(node, _span(body[i - 1])[1], inside.col_offset)
+        ends = isinstance(parent, BLOCKS) and body is parent.body and 0 < i == len(body) - 1
+        if ends and not getattr(parent, "orelse", []):
+            yield self._put(node, _span(parent)[1], parent.col_offset)  # type: ignore[attr-defined]
+
+    def _exchanged(self, first: ast.stmt, second: ast.stmt) -> Iterator[str]:
+        (a, b), (c, d) = _span(first), _span(second)
+        if b <= c and d - c <= MOST_LINES:
+            lines = self._lines
+            yield _text([*lines[:a], *lines[c:d], *lines[b:c], *lines[a:b], *lines[d:]])
+
+    def _put(self, node: ast.stmt, before: int, column: int) -> str:
+        """The file with a statement before a line, at another depth."""
+        first, last = _span(node)
+        own = [self._shifted(line, column - node.col_offset) for line in self._lines[first:last]]
+        if last <= before:
+            return _text([*self._lines[:first], *self._lines[last:before], *own, *self._lines[before:]])
+        return _text([*self._lines[:before], *own, *self._lines[before:first], *self._lines[last:]])
+
+    @staticmethod
+    def _shifted(line: bytes, by: int) -> bytes:
+        bare = line.lstrip(b" ")
+        return b" " * max(0, len(line) - len(bare) + by) + bare
+
+
+def _span(node: ast.AST) -> tuple[int, int]:
+    """The lines of a statement: the first, and the one after the last."""
+    assert isinstance(node, ast.stmt)
+    return node.lineno - 1, node.end_lineno or node.lineno
+
+
+def _text(lines: Sequence[bytes]) -> str:
+    ended = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+    return b"".join(ended).decode("utf-8", "replace")

@@ -1,0 +1,99 @@
+"""Steps of right code, and statements elsewhere: changes for what was left out, or is in the wrong place."""
+
+from __future__ import annotations
+
+import ast
+
+from grader.engine.edits import Edits
+from grader.engine.fragments import Fragments
+
+TEXT = """import math
+import torch
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.norm = nn.Identity(size)
+
+    def forward(self, x, mask=None):
+        total = 0
+        for row in x:
+            total = total + row
+            return total
+        if mask is None:
+            x = x + 1
+        x = x * 2
+        return x
+"""
+RIGHT = """
+class Right(nn.Module):
+    def __init__(self, size: Tensor | None) -> None:
+        self.norm = nn.LayerNorm(size)
+
+    def forward(self, x, scores):
+        a: Tensor = x.tril() / math.sqrt(x.size(-1))
+        return self.norm(a)[:, None] + scores.exp()
+"""
+
+
+def changed(text: str, line: int, right: str = "") -> set[str]:
+    return {new for at, new in Edits(text, right=right).among([line], []) if at == line}
+
+
+def lines(text: str, line: int, right: str = "") -> set[str]:
+    return {new.splitlines()[line - 1].strip() for new in changed(text, line, right)}
+
+
+def test_a_step_of_right_code_is_put_around_an_expression() -> None:
+    found = lines(TEXT, 19, RIGHT)
+    assert {"return (x.tril())", "return (x / math.sqrt(x.size(-1)))", "return (self.norm(x))"} <= found
+    assert "return (x[:, None])" in found
+
+
+def test_a_step_whose_names_are_not_known_there_is_left_out() -> None:
+    assert not any("scores" in line for line in lines(TEXT, 19, RIGHT))
+    step = Fragments(ast.parse("def f(x, y):\n    return x + y\n"))
+    inner = ast.parse("z", mode="eval").body
+    assert [ast.unparse(one) for one in step.around(inner, ["z", "y"], [])] == ["z + y"]
+
+
+def test_types_are_no_steps() -> None:
+    assert not any("Tensor" in line or "None |" in line for line in lines(TEXT, 19, RIGHT))
+
+
+def test_another_module_of_right_code_is_tried() -> None:
+    assert "self.norm = (nn.LayerNorm(size))" in lines(TEXT, 9, RIGHT)
+
+
+def test_two_statements_are_exchanged() -> None:
+    text = "def f(x):\n    x = x + 1\n    x = [\n        x * 2]\n    return x\n"
+    assert "def f(x):\n    x = [\n        x * 2]\n    x = x + 1\n    return x\n" in changed(text, 2)
+
+
+def test_a_statement_leaves_the_loop_that_it_ends() -> None:
+    out = TEXT.replace("            return total\n", "        return total\n")
+    assert out in changed(TEXT, 15)
+
+
+def test_a_statement_goes_into_the_block_above() -> None:
+    into = TEXT.replace(
+        "            x = x + 1\n        x = x * 2\n", "            x = x + 1\n            x = x * 2\n"
+    )
+    assert into in changed(TEXT, 18)
+
+
+def test_moved_statements_of_several_lines_stay_python() -> None:
+    text = "def f(x):\n    if x:\n        y = 1\n        z = (x +\n             y)\n    return z\n"
+    moved = changed(text, 4)
+    assert "def f(x):\n    if x:\n        y = 1\n    z = (x +\n         y)\n    return z\n" in moved
+    for one in moved:
+        ast.parse(one)
+
+
+def test_the_last_line_may_have_no_end() -> None:
+    assert any(
+        new.startswith("def f(x):\n    return x\n    x = 1")
+        for new in changed("def f(x):\n    x = 1\n    return x", 2)
+    )
