@@ -70,11 +70,15 @@ def _given_results(program: Program, given: str) -> None:
                 return node.with_changes(value=node.value.args[0].value if names else constant(None))
             return node
 
-        program.replace(unit, function, mapped(function, change))
+        changed = mapped(function, change)
+        if names and function.returns is not None:  # no dict of arguments any more, but the one argument
+            text = code(function.returns.annotation).replace("dict[str, Any]", "Any")
+            changed = changed.with_changes(returns=cst.Annotation(cst.parse_expression(text)))
+        program.replace(unit, function, changed)
         for other, caller in list(program.functions()):
-            changed = _unpacked_given(caller, name, place, names)
-            if changed is not caller:
-                program.replace(other, caller, changed)
+            fresh = _unpacked_given(caller, name, place, names)
+            if fresh is not caller:
+                program.replace(other, caller, fresh)
 
 
 def _given_parameters(program: Program, given: str) -> None:
