@@ -20,6 +20,7 @@ from zoo.cli.options import (
     device_option,
     json_option,
     seed_option,
+    tell_unused_sizes,
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Sizes
@@ -78,10 +79,12 @@ def build(
       zoo build --preset reverse --save fresh
       zoo build --encoding=rotary --attention=torch --explain
     """
+    said = [name for name, value in given.items() if value is not None]
     blueprint = blueprint_from(given)
     if explain:
         ctx.exit(_explain(blueprint, save, as_json))
     _check(blueprint)
+    tell_unused_sizes(blueprint, said)
     ctx.exit(_build(blueprint, seed, device, accelerate, save, as_json))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, seed_option
+from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, seed_option, tell_unused_sizes
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.files import reporting_os_errors, write_whole
@@ -73,6 +73,7 @@ def export(
     blueprint = None if directory is not None else blueprint_from(dict(given))
     if blueprint is not None:
         _check(blueprint)
+        tell_unused_sizes(blueprint, [name for name, value in given.items() if value is not None])
     if kind == "python":
         _python(directory, blueprint, output, force, allow_code, given.get("preset"))
     else:
@@ -130,7 +131,6 @@ def _python(
         data = safetensors.torch.save(state)
         title = "A trained Transformer."
     assert blueprint is not None
-    _check_reads_tokens(blueprint)
     made = make(
         blueprint,
         title=title,
@@ -150,7 +150,8 @@ def _check_reads_tokens(blueprint: Blueprint) -> None:
     """Raises ZooError for a model of images."""
     if make_plan(blueprint).reads_images:
         raise ZooError(
-            f"{blueprint['assembly']} reads images, and only models of tokens are exported: use another assembly."
+            f"{blueprint['assembly']} reads images, and graphs are made of models of tokens. A .py file can have any "
+            "model."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, fields
 from functools import wraps
@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from zoo.cli.text import output_alone
 from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Axis, Variant
 
@@ -250,6 +251,14 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
     if preset is None:
         return make_blueprint(**choices, **sizes)
     return preset.blueprint(corrected, choices, sizes)
+
+
+def tell_unused_sizes(blueprint: Blueprint, said: Collection[str]) -> None:
+    """Tell, on the standard error, which sizes of those `said` the model has no use for."""
+    unused = [name for name in make_plan(blueprint).unused_sizes if name in said]
+    if unused:
+        options = ", ".join("--" + name.replace("_", "-") for name in unused)
+        click.echo(f"Not used by assembly={blueprint['assembly'].name}: {options}.", err=True)
 
 
 def sizes_from(given: dict[str, Any]) -> dict[str, Any]:

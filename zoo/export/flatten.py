@@ -260,86 +260,121 @@ def _inlined(node: cst.FunctionDef, base: cst.FunctionDef) -> tuple[cst.Function
     return changed, beside[0] if beside else None
 
 
-def inlined_call(function: cst.FunctionDef, target: cst.FunctionDef, called: str) -> cst.FunctionDef | None:
-    """`function` with the body of `target` in the place of its only call, `called(...)`; None where it does not fit."""
+def inlined_call(
+    function: cst.FunctionDef, target: cst.FunctionDef, called: str, split: bool = False
+) -> cst.FunctionDef | None:
+    """`function` with the body of `target` in the place of its only call, `called(...)`; None where it does not fit.
+
+    With `split`, `x = called(*f())` becomes `a, b = f()` and the body.
+    """
     statements = without_docstring(target.body)
     if any(isinstance(one, cst.FunctionDef) for one in statements) or not statements:
         return None
-    only = statements[0] if len(statements) == 1 else None
-    small = only.body[0] if isinstance(only, cst.SimpleStatementLine) else None
-    comment = isinstance(only, cst.SimpleStatementLine) and only.trailing_whitespace.comment is not None
-    one = small.value if isinstance(small, cst.Return) and not comment else None
-    ends = _ends(statements)
-    returns = "return" in code(cst.Module(statements))
-    clash = assigned_names(statements) & (
-        {p.name.value for p in parameters(function)} | assigned_names(function.body.body)
-    )
-    done: list[str] = []
-    last = ends[-1] if ends else None
-    own = {p.name.value for p in parameters(target)}
-    free = {one.value for one in names_in(function.body)} - own
-    clash_of_results = (assigned_names(statements) | own) & assigned_names(function.body.body) or (
-        assigned_names(statements) - own
-    ) & free
-    results = (
-        last.value
-        if isinstance(last, cst.Return) and code(cst.Module(statements)).count("return") == 1
-        else None
-    )
+    inliner = _CallInliner(function, target, called, statements)
+    inliner.split = split
+    changed = function.with_changes(body=function.body.visit(inliner))
+    return changed if inliner.done else None
 
-    class Inliner(cst.CSTTransformer):
-        def leave_SimpleStatementLine(
-            self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
-        ) -> Any:
-            small = updated_node.body[0]
-            value = small.value if isinstance(small, (cst.Expr, cst.Return, cst.Assign)) else None
-            if (
-                isinstance(value, cst.Call)
-                and len(value.args) == 1
-                and value.args[0].star == "*"
-                and not clash_of_results
-            ):
-                call = value.args[0].value  # f(*self.target(...))
-                if (
-                    isinstance(call, cst.Call)
-                    and code(call.func) == called
-                    and isinstance(results, cst.Tuple)
-                ):
-                    body = _with_arguments(target, call, statements, bind=True)
-                    if body is not None:
-                        done.append(called)
-                        tail = body.pop().body[0].value
-                        given = [
-                            cst.Arg(e.value, star="*" if isinstance(e, cst.StarredElement) else "")
-                            for e in tail.elements
-                        ]
-                        outer = small.with_changes(value=value.with_changes(args=given))
-                        return cst.FlattenSentinel([*body, updated_node.with_changes(body=[outer])])
-                return updated_node
-            if isinstance(small, cst.Assign):
-                return updated_node
-            if not isinstance(value, cst.Call) or code(value.func) != called or one is not None or clash:
-                return updated_node
-            fits = isinstance(small, cst.Return) and ends and isinstance(ends[-1], cst.Return)
-            if not fits and (isinstance(small, cst.Return) or returns):
-                return updated_node
-            body = _with_arguments(target, value, statements)
-            if body is None:
-                return updated_node
-            done.append(called)
-            return cst.FlattenSentinel(body)
 
-        def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-            if code(updated_node.func) != called or one is None:
-                return updated_node
-            body = _with_arguments(target, updated_node, statements)
-            if body is None or len(body) != 1:
-                return updated_node
-            done.append(called)
-            return in_parentheses(body[0].body[0].value)
+class _CallInliner(cst.CSTTransformer):
+    """Puts a function's statements in the place of a call that is a statement, its expression in that of any other."""
 
-    changed = function.with_changes(body=function.body.visit(Inliner()))
-    return changed if done else None
+    def __init__(
+        self, function: cst.FunctionDef, target: cst.FunctionDef, called: str, statements: Sequence[Any]
+    ) -> None:
+        self.target, self.called, self.statements, self.done = target, called, statements, False
+        self.split = False
+        only = statements[0] if len(statements) == 1 else None
+        small = only.body[0] if isinstance(only, cst.SimpleStatementLine) else None
+        comment = isinstance(only, cst.SimpleStatementLine) and only.trailing_whitespace.comment is not None
+        self.expression = small.value if isinstance(small, cst.Return) and not comment else None
+        ends = _ends(statements)
+        self.last = ends[-1] if ends else None
+        self.returns = code(cst.Module(statements)).count("return")
+        inner, outer = assigned_names(statements), assigned_names(function.body.body)
+        own = {p.name.value for p in parameters(target)}
+        free = {one.value for one in names_in(function.body)} - own
+        self.clash = bool(inner & ({p.name.value for p in parameters(function)} | outer))
+        self.clash_of_results = (inner | own) & outer or (inner - own) & free
+        self.bound = [p.name.value for p in parameters(function)] + [
+            name for one in function.body.body for name in assigned_names([one])
+        ]
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> Any:
+        small = updated_node.body[0]
+        value = small.value if isinstance(small, (cst.Expr, cst.Return, cst.Assign)) else None
+        if not isinstance(value, cst.Call):
+            return updated_node
+        if isinstance(small, cst.Assign) and code(value.func) == self.called and self._fits(small):
+            return self._assigned(updated_node, small, value)
+        if len(value.args) == 1 and value.args[0].star == "*" and not self.clash_of_results:
+            return self._results_given(updated_node, small, value)
+        fits = not isinstance(small, cst.Assign) and self.expression is None and not self.clash
+        if code(value.func) != self.called or not fits:
+            return updated_node
+        last = isinstance(small, cst.Return) and isinstance(self.last, cst.Return)
+        if not last and (isinstance(small, cst.Return) or self.returns):
+            return updated_node
+        body = _with_arguments(self.target, value, self.statements)
+        if body is None:
+            return updated_node
+        self.done = True
+        return cst.FlattenSentinel(body)
+
+    def _fits(self, small: cst.Assign) -> bool:
+        """Return whether no name of the statements is another's; that of the result may be theirs."""
+        target = small.targets[0].target
+        name = target.value if isinstance(target, cst.Name) and len(small.targets) == 1 else ""
+        return not self.clash_of_results - ({name} if self.bound.count(name) == 1 else set())
+
+    def _assigned(self, line: cst.SimpleStatementLine, small: cst.Assign, call: cst.Call) -> Any:
+        """`x = called(...)`: the statements, and what they end in as `x`."""
+        results = self.last.value if isinstance(self.last, cst.Return) and self.returns == 1 else None
+        if results is None:
+            return line
+        names = [one.name.value for one in self.target.params.params if one.name.value != "self"]
+        several = len(call.args) == 1 and call.args[0].star == "*" and not self.target.params.kwonly_params
+        if several and not self.split:
+            return line
+        if several and len(names) > 1:
+            first = cst.parse_statement(f"{', '.join(names)} = {code(call.args[0].value)}")
+            body: list[Any] | None = [first, *self.statements]
+        else:
+            body = _with_arguments(self.target, call, self.statements, bind=True)
+        if body is None:
+            return line
+        self.done = True
+        end = body.pop()
+        changed = end.with_changes(body=[small.with_changes(value=end.body[0].value)])
+        return cst.FlattenSentinel([*body, changed])
+
+    def _results_given(self, line: cst.SimpleStatementLine, small: Any, outer: cst.Call) -> Any:
+        """`f(*called(...))`: the statements, and f with what they end in."""
+        call = outer.args[0].value
+        results = self.last.value if isinstance(self.last, cst.Return) and self.returns == 1 else None
+        if not isinstance(call, cst.Call) or code(call.func) != self.called:
+            return line
+        if not isinstance(results, cst.Tuple):
+            return line
+        body = _with_arguments(self.target, call, self.statements, bind=True)
+        if body is None:
+            return line
+        self.done = True
+        elements = body.pop().body[0].value.elements
+        given = [cst.Arg(e.value, star="*" if isinstance(e, cst.StarredElement) else "") for e in elements]
+        changed = small.with_changes(value=outer.with_changes(args=given))
+        return cst.FlattenSentinel([*body, line.with_changes(body=[changed])])
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        if code(updated_node.func) != self.called or self.expression is None:
+            return updated_node
+        body = _with_arguments(self.target, updated_node, self.statements)
+        if body is None or len(body) != 1:
+            return updated_node
+        self.done = True
+        return in_parentheses(body[0].body[0].value)
 
 
 def _ends(statements: Sequence[Any]) -> list[Any]:
@@ -357,9 +392,11 @@ def _with_arguments(
     first: list[Any] = []
     changed = assigned_names(statements)
     used = [one.value for statement in statements for one in names_in(statement)]
+    calls = [n for n, v in values.items() if not (is_pure(v) or isinstance(v, (cst.Integer, cst.Float)))]
+    # in another order, autograd would add up gradients in another order
+    bind = bind or len(statements) > 1 or [name for name in used if name in calls] != calls
     for name, value in list(values.items()):
-        simple = is_pure(value) or isinstance(value, (cst.Name, cst.Integer, cst.Float))
-        if name in changed or (not simple and (bind or used.count(name) > 1)):
+        if name in changed or (name in calls and bind):
             del values[name]
             if code(value) != name:
                 first.append(cst.parse_statement(f"{name} = {code(value)}"))

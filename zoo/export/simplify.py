@@ -249,6 +249,18 @@ class _Simplifier(Tracking):
             return in_place_of(updated_node, updated_node.right)
         return updated_node
 
+    def leave_BinaryOperation(
+        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
+    ) -> cst.BaseExpression:
+        if isinstance(updated_node.operator, cst.Multiply):
+            for one, other in (
+                (updated_node.left, updated_node.right),
+                (updated_node.right, updated_node.left),
+            ):
+                if isinstance(one, cst.Float) and one.value == "1.0":
+                    return in_place_of(updated_node, other)
+        return updated_node
+
     def leave_IfExp(self, original_node: cst.IfExp, updated_node: cst.IfExp) -> cst.BaseExpression:
         value = truth(updated_node.test)
         if value is None:
@@ -261,10 +273,8 @@ class _Simplifier(Tracking):
         if len(updated_node.comparisons) != 1:
             return updated_node
         operator, right = updated_node.comparisons[0].operator, updated_node.comparisons[0].comparator
-        texts = isinstance(updated_node.left, cst.SimpleString) and isinstance(right, cst.SimpleString)
-        if texts and isinstance(operator, (cst.Equal, cst.NotEqual)):
-            alike = updated_node.left.evaluated_value == right.evaluated_value
-            return constant(alike is isinstance(operator, cst.Equal))
+        if (known := _of_literals(updated_node.left, operator, right)) is not None:
+            return constant(known)
         if (
             is_constant(updated_node.left)
             and is_constant(right)
@@ -326,7 +336,7 @@ class _Simplifier(Tracking):
     def leave_IndentedBlock(
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> cst.IndentedBlock:
-        updated_node = _returned_at_once(updated_node)
+        updated_node = _returned_as_it_is(_returned_at_once(updated_node))
         for number, one in enumerate(updated_node.body[:-1], 1):
             if isinstance(one, cst.SimpleStatementLine) and isinstance(one.body[-1], JUMPS):
                 return updated_node.with_changes(body=updated_node.body[:number])
@@ -343,6 +353,26 @@ class _Simplifier(Tracking):
         return updated_node
 
 
+LITERALS = (cst.SimpleString, cst.Integer, cst.Float)
+
+
+def _of_literals(left: Any, operator: Any, right: Any) -> bool | None:
+    """What a comparison of numbers or texts gives; None where it is none."""
+    if isinstance(left, cst.NamedExpr):  # (x := None) is not None
+        known = is_constant(left.value) and code(right) == "None" and isinstance(operator, cst.IsNot)
+        return False if known and code(left.value) == "None" else None
+    if not isinstance(left, LITERALS):
+        return None
+    if isinstance(operator, (cst.Equal, cst.NotEqual)) and isinstance(right, LITERALS):
+        return (left.evaluated_value == right.evaluated_value) is isinstance(operator, cst.Equal)
+    if not isinstance(operator, (cst.In, cst.NotIn)) or not isinstance(right, (cst.Tuple, cst.List, cst.Set)):
+        return None
+    if not all(isinstance(one.value, LITERALS) for one in right.elements):
+        return None
+    among = left.evaluated_value in [one.value.evaluated_value for one in right.elements]
+    return among is isinstance(operator, cst.In)
+
+
 def _returned_at_once(block: cst.IndentedBlock) -> cst.IndentedBlock:
     """`x = f(); return x` as `return f()`."""
     lines = block.body[-2:]
@@ -356,6 +386,20 @@ def _returned_at_once(block: cst.IndentedBlock) -> cst.IndentedBlock:
         return block
     line = lines[0].with_changes(body=[given.with_changes(value=made.value)])
     return block.with_changes(body=[*block.body[:-2], line])
+
+
+def _returned_as_it_is(block: cst.IndentedBlock) -> cst.IndentedBlock:
+    """`if x is None: return None; return x` as `return x`."""
+    if len(block.body) < 2:
+        return block
+    first, last = block.body[-2:]
+    if not isinstance(first, cst.If) or first.orelse or not isinstance(last, cst.SimpleStatementLine):
+        return block
+    name = code(last.body[0]).removeprefix("return ")
+    inner = [code(one).strip() for one in first.body.body]
+    if code(first.test) != f"{name} is None" or inner != ["return None"] or not name.isidentifier():
+        return block
+    return block.with_changes(body=[*block.body[:-2], last])
 
 
 def _harmless(node: cst.BaseExpression) -> bool:

@@ -18,7 +18,7 @@ def generate(model: {model}, src: Tensor, max_new_tokens: int, sos: int = 1, eos
     memory = model.encode(src)  # [B, S, D]
     tokens = src.new_full((src.size(0), 1), sos)
     {caches}for _ in range(max_new_tokens):
-        scores = model.decode(tokens, memory, src{more})[:, -1]  # [B, new, V] -> [B, V]
+        scores = model.decode(tokens, memory{src}{more})[:, -1]  # [B, new, V] -> [B, V]
         scores[:, pad] = -torch.inf  # never chosen
         ended = (tokens == eos).any(dim=1)
         following = scores.argmax(dim=-1).masked_fill(ended, eos)
@@ -75,7 +75,7 @@ if __name__ == "__main__":
     main()'''
 
 MAIN = {
-    (True, True): _MAIN.replace(
+    (True, True, False): _MAIN.replace(
         "{lines}",
         """    src = torch.randint(3, config.src_vocab, (2, 8))
     tgt = torch.randint(3, config.tgt_vocab, (2, 8))
@@ -83,18 +83,24 @@ MAIN = {
     print(f"answers {{generate(model, src, max_new_tokens=8).tolist()}}")
 """,
     ),
-    (False, True): _MAIN.replace(
+    (False, True, False): _MAIN.replace(
         "{lines}",
         """    tokens = torch.randint(config.tgt_vocab, (2, 8))
     print(f"scores {{list(model(tokens).shape)}}")
     print(f"generated {{generate(model, tokens, max_new_tokens=8)[:, 8:].tolist()}}")
 """,
     ),
-    (True, False): _MAIN.replace(
+    (True, False, True): _MAIN.replace(
+        "{lines}",
+        """    images = torch.randn(2, *model.embeddings.shape)
+    print(f"scores {{list(model(images).shape)}}")
+""",
+    ),
+    (True, False, False): _MAIN.replace(
         "{lines}",
         """    tokens = torch.randint(config.src_vocab, (2, 8))
     print(f"scores {{list(model(tokens).shape)}}")
 """,
     ),
 }
-"""By whether the model reads a source, and whether it writes."""
+"""By whether the model reads a source, whether it writes, and whether what it reads are images."""

@@ -72,12 +72,33 @@ def _definitions(body: Any) -> dict[str, Definition]:
         if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
             found[node.name.value] = node
         elif isinstance(node, cst.SimpleStatementLine):
+            if pairs := _paired(node):
+                found |= pairs
+                continue
             for small in node.body:
                 targets = [one.target for one in small.targets] if isinstance(small, cst.Assign) else []
                 targets += [small.target] if isinstance(small, cst.AnnAssign) else []
                 for target in targets:
                     found |= {name.value: node for name in names_in(target)}
     return found
+
+
+def _paired(node: cst.SimpleStatementLine) -> dict[str, Definition]:
+    """`A, B = 1, 2` as a statement for each name."""
+    small = node.body[0]
+    if not isinstance(small, cst.Assign) or len(small.targets) != 1:
+        return {}
+    target, value = small.targets[0].target, small.value
+    if not isinstance(target, cst.Tuple) or not isinstance(value, cst.Tuple):
+        return {}
+    made: dict[str, Definition] = {}
+    for name, one in zip(target.elements, value.elements, strict=True):
+        if not isinstance(name.value, cst.Name):
+            return {}
+        line = cst.parse_statement(f"{code(name.value)} = {code(one.value)}")
+        assert isinstance(line, cst.SimpleStatementLine)
+        made[name.value.value] = line
+    return made
 
 
 class _Reader(cst.CSTVisitor):

@@ -177,8 +177,7 @@ class Model(nn.Module):
 
     def new_caches(self) -> list[LayerCache]:
         """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
-        layers: Any = self.get_submodule("decoder.layers")
-        return [LayerCache() for _ in layers]
+        return [LayerCache() for _ in self.get_submodule("decoder.layers").children()]
 
     def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
         """Return who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.

@@ -72,4 +72,5 @@ def page(svg: bytes, title: str) -> str:
     from zoo.pages.pictures import image
     from zoo.pages.rendering import render
 
-    return render("zoo.pages/picture.html", title=title, picture=image(svg))
+    styles = ["zoo.pages/picture.css"]
+    return render("zoo.pages/picture.html", styles=styles, title=title, picture=image(svg))

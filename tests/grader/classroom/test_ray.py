@@ -161,7 +161,7 @@ def classes(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     attack = ATTACK.format(folder=str(cluster.folder), host=host, port=port)
     put(folder / "c" / "submissions", {"mallory/masks.py": attack})
     put(folder / "attack", {"mallory/masks.py": attack})
-    command = [*ZOO, *GRADE, *WORDS, "--jobs", "2", "--gradebook", "local"]
+    command = [*ZOO, *GRADE, *WORDS, "--jobs", "1", "--gradebook", "local"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
     return folder
@@ -205,7 +205,7 @@ def test_ray_on_this_machine_grades_as_the_local_pool_and_leaves_nothing(classes
     place = Path(tempfile.gettempdir())
     before = set(place.glob("zoo-ray-*"))
     with subprocess.Popen(
-        [*ZOO, *GRADE, *WORDS, "--engine", "ray", "--jobs", "2", "--gradebook", "ray"],
+        [*ZOO, *GRADE, *WORDS, "--engine", "ray", "--jobs", "1", "--gradebook", "ray"],
         cwd=classes,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

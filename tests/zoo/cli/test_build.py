@@ -254,3 +254,17 @@ class TestBlueprintFrom:
         )
         assert blueprint_from({"preset": "reverse"}, default) == get_preset("reverse").blueprint()
         assert blueprint_from({}) == make_blueprint()
+
+
+@pytest.mark.parametrize(
+    ("assembly", "unused"),
+    [
+        ("decoder", "--num-encoder-layers, --src-vocab"),
+        ("encoder", "--num-decoder-layers"),
+        ("encoder-decoder", ""),
+    ],
+)
+def test_sizes_without_use_are_told(zoo: Zoo, assembly: str, unused: str) -> None:
+    done = zoo("build", *SMALL, f"--assembly={assembly}")
+    assert done.code == 0
+    assert done.err == (f"Not used by assembly={assembly}: {unused}.\n" if unused else "")

@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 
 from zoo.core.blueprint import Blueprint
-from zoo.export.exporter import export, samples, small
+from zoo.export.exporter import export
+from zoo.export.trials import samples, small
 from zoo.models.builder import build
 
 HERE = Path(__file__).parent

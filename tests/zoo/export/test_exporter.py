@@ -8,23 +8,40 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests import ROOT
 from tests.zoo.export.support import differences, put
 from tests.zoo.models.test_pairs import ASSEMBLIES, blueprint_of, covering_all_pairs
-from zoo.core.blueprint import get_preset, get_presets, make_blueprint
+from zoo.core.blueprint import Blueprint, get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
-from zoo.export.exporter import export, small
+from zoo.core.plugins import get_registry
+from zoo.export.exporter import export
+from zoo.export.trials import small
 from zoo.models.builder import build
 from zoo.models.external import ExternalPart
 
-LINES = {"gpt2": 430, "vaswani2017": 600}
+LINES = {"gpt2": 350, "vaswani2017": 500}
 """What a reader is asked to read, at most."""
 EVERY = bool(os.environ.get("ZOO_EXPORT_EVERY_PAIR"))
 """All models that cover all pairs of variants; else a few of them."""
+ONE: dict[str, Any] = {"num_heads": 2, "num_encoder_layers": 1, "num_decoder_layers": 1}
+SHAPES: dict[str, Callable[[], Blueprint]] = {
+    "per_layer": lambda: make_blueprint(
+        assembly="decoder",
+        attention="sliding:window=4+eager",
+        encoding="rotary",
+        num_decoder_layers=4,
+        num_heads=2,
+    ),
+    "vision": lambda: get_preset("vit-tiny").blueprint(sizes={"num_encoder_layers": 1}),
+    "two_stacks": lambda: make_blueprint(attention="fused", norm="post", **ONE),
+}
+"""Models that have something that those of all pairs have not."""
 OWN = '''
 import math
 
@@ -74,14 +91,33 @@ def readable(text: str, name: str = "") -> None:
 
 
 @pytest.mark.slow
-def test_a_small_gpt_is_the_same_elsewhere(tmp_path: Path) -> None:
-    text = put(tmp_path, "gpt", get_preset("gpt-tiny").blueprint(sizes={"num_decoder_layers": 1}))
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_model_of_this_shape_is_the_same_elsewhere(name: str, tmp_path: Path) -> None:
+    text = put(tmp_path, name, SHAPES[name]())
     readable(text)
     assert differences(tmp_path) == ""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gpt2", "vaswani2017"] if not EVERY else [*get_presets()])
+@pytest.mark.skipif(not EVERY, reason="only where ZOO_EXPORT_EVERY_PAIR is set")
+@pytest.mark.parametrize("name", [*get_presets()])
+def test_every_preset_is_the_same_elsewhere(name: str, tmp_path: Path) -> None:
+    put(tmp_path, "preset", get_preset(name).blueprint())
+    assert differences(tmp_path) == ""
+
+
+@pytest.mark.slow
+def test_a_part_of_a_plugin_comes_along(tmp_path: Path) -> None:
+    if "sigmoid" not in [one.name for one in get_registry().variants("attention")]:
+        pytest.skip("the example of a plugin is not installed")
+    text = put(tmp_path, "plugin", make_blueprint(assembly="encoder", attention="sigmoid", **ONE))
+    assert "zoo_example" not in text
+    assert "class SigmoidAttention(nn.Module)" in text
+    assert differences(tmp_path) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*LINES])
 def test_a_preset_is_the_same_elsewhere_and_passes_the_linters(name: str, tmp_path: Path) -> None:
     text = put(tmp_path, "preset", get_preset(name).blueprint())
     readable(text, name)
@@ -105,7 +141,7 @@ def test_a_preset_is_the_same_elsewhere_and_passes_the_linters(name: str, tmp_pa
 def test_models_of_all_pairs_are_the_same_elsewhere(tmp_path: Path) -> None:
     """A sample by a fixed seed; all of them where ZOO_EXPORT_EVERY_PAIR is set."""
     models = [choices for assembly in ASSEMBLIES for choices in covering_all_pairs(assembly)]
-    chosen = models if EVERY else random.Random(0).sample(models, 4)
+    chosen = models if EVERY else random.Random(0).sample(models, 3)
     for number, choices in enumerate(chosen):
         try:
             readable(put(tmp_path, f"model_{number}", blueprint_of(choices)))
@@ -132,6 +168,6 @@ def test_a_part_from_a_file_comes_along_with_its_helpers(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_what_does_not_compute_the_same_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.export.exporter._same", lambda one, other: False)
+    monkeypatch.setattr("zoo.export.trials._same", lambda one, other: False)
     with pytest.raises(ZooError, match="was not written, as it does not compute what the model does"):
         export(make_blueprint(assembly="encoder", num_encoder_layers=1, num_heads=1))

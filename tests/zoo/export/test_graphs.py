@@ -10,8 +10,8 @@ import torch
 
 from zoo.core.blueprint import Blueprint, get_preset, make_blueprint
 from zoo.core.errors import ZooError
-from zoo.export.exporter import small
 from zoo.export.graphs import write_onnx, write_program
+from zoo.export.trials import small
 from zoo.models.builder import build
 from zoo.models.transformer import Model
 

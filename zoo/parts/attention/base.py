@@ -21,10 +21,8 @@ def check_heads(d_model: int, num_heads: int) -> int:
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over keys, exactly 0 at masked places; a fully masked row is all 0, with zero gradient.
 
-    Args:
-        scores: [..., Tq, Tk].
-        mask: broadcasts to scores; bool, True = may be attended to, or float, added to the scores,
-            -inf = may not. Other finite values of a float mask are a bias.
+    scores [..., Tq, Tk]; mask broadcasts to them: bool, True = may be attended to, or float, added to them (-inf:
+    may not be attended to, other values are a bias).
     """
     if mask is None:
         return scores.softmax(dim=-1)
@@ -127,7 +125,7 @@ class MultiHeadAttention(nn.Module, ABC):
         """Return what `attend` takes, from what `forward` takes."""
         if cache is not None and cache.complete:
             q = self.project_query(query)
-            return q, *cache.all(), in_type(mask, q.dtype)
+            return q, *cache.held(), in_type(mask, q.dtype)
         return self.place(*self.project(query, key, value), mask, positions=positions, cache=cache)
 
     def place(

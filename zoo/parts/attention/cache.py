@@ -11,15 +11,15 @@ FIRST = 16
 class KeyValueCache:
     """The projected keys and values of one attention, kept from one decoding step to the next.
 
-    In self-attention it grows by what each step adds; in cross-attention it holds the memory's keys and
-    values, and is complete after the first step.
+    In self-attention it grows by what each step adds. In cross-attention (not `grows`) it holds the memory's
+    keys and values, and is complete after the first step.
 
-    For decoding without gradients (`torch.no_grad`): a growing one writes in place, so that a backward pass
-    through two steps of it raises torch's RuntimeError.
+    For decoding without gradients: it writes in place, so that a backward pass through two steps of it raises
+    torch's RuntimeError.
     """
 
     def __init__(self, grows: bool) -> None:
-        """Return whether later steps add to it."""
+        """`grows`: whether later steps add to it."""
         self.grows, self.length = grows, 0
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
@@ -39,9 +39,9 @@ class KeyValueCache:
         self._values = _with_room(self._values, v, start, self.length)
         self._keys[:, :, start : self.length] = k
         self._values[:, :, start : self.length] = v
-        return self.all()
+        return self.held()
 
-    def all(self) -> tuple[Tensor, Tensor]:
+    def held(self) -> tuple[Tensor, Tensor]:
         """Keys and values so far, [B, Hk, Tk, d] each; something has been appended."""
         assert self._keys is not None
         assert self._values is not None
@@ -65,7 +65,7 @@ def _with_room(held: Tensor | None, new: Tensor, used: int, needed: int) -> Tens
 
 
 class LayerCache:
-    """The two caches of a decoder layer."""
+    """What a decoder layer keeps from one decoding step to the next."""
 
     def __init__(self) -> None:
         self.self_attention = KeyValueCache(grows=True)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 def make_table(vocab: int, d_model: int, std: float | None) -> nn.Embedding:
-    """A table [V, D] of normal numbers with standard deviation `std`, or 1/sqrt(D) if it is None."""
+    """A table [V, D] of normal numbers with standard deviation `std`; 1/sqrt(D) if None."""
     table = nn.Embedding(vocab, d_model)
     nn.init.normal_(table.weight, std=d_model**-0.5 if std is None else std)
     return table

@@ -6,7 +6,7 @@ from zoo.parts.embedding.scaled import ScaledEmbeddings
 
 
 class TiedEmbeddings(ScaledEmbeddings):
-    """table[token] * sqrt(D), one table a side; the model's head takes `tgt_table` for its weight.
+    """One table a side; the model's head takes `tgt_table` for its weight. Vectors are `scale` times their row.
 
     Press and Wolf 2017, arXiv:1608.05859. A standard deviation of 1/sqrt(D) suits both uses: embedded vectors
     of size 1, and logits of size 1 for a normed hidden vector.

@@ -23,12 +23,7 @@ class NormPlacement(nn.Module, ABC):
     gain = 1.0
 
     def __init__(self, make_norm: Callable[[], nn.Module], num_sublayers: int, dropout: float = 0.0) -> None:
-        """
-        Args:
-            make_norm: makes one norm over the last dimension.
-            num_sublayers: how many sublayers `forward` will be given: 2 in an encoder layer, 3 in a decoder's.
-            dropout: probability on each sublayer's output, in train mode (Vaswani et al. 2017, section 5.4).
-        """
+        """`make_norm` makes one norm over the last dimension; an encoder layer has 2 sublayers, a decoder's 3."""
         super().__init__()
         self.norms = nn.ModuleList(make_norm() for _ in range(num_sublayers))
         self.dropout = nn.Dropout(dropout)

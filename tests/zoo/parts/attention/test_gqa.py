@@ -115,4 +115,4 @@ def test_a_cache_holds_the_shared_heads_only() -> None:
     attention, cache = GroupedQueryAttention(16, 8, num_kv_heads=2), KeyValueCache(grows=True)
     x = torch.randn(3, 4, 16)
     attention(x, x, x, None, cache=cache)
-    assert [part.shape for part in cache.all()] == [(3, 2, 4, 2)] * 2
+    assert [part.shape for part in cache.held()] == [(3, 2, 4, 2)] * 2
