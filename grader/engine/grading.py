@@ -170,17 +170,9 @@ class Grading:
         """The right answer."""
         return self._key.right(scenario, self.got(scenario).free)
 
-    def ask(
-        self, scenario: Scenario, *, exact: bool = False, seed: int = 0, of: Submission | None = None
-    ) -> Observation:
-        """Ask again, with the weights read as they were settled.
-
-        Args:
-            seed: is added to the grading's.
-            of: an edited copy of the submission.
-        """
-        asked = self.submission if of is None else of
-        return run(scenario, asked, exact=exact, pick=self._pick, seed=self.seed + seed)
+    def ask(self, scenario: Scenario, *, exact: bool = False, seed: int = 0) -> Observation:
+        """Ask again, with the weights read as they were settled. Args: seed: is added to the grading's."""
+        return run(scenario, self.submission, exact=exact, pick=self._pick, seed=self.seed + seed)
 
     def _pick(self, component: str, found: Sequence[Any]) -> Any:
         choice = self._choice[component] = (component, len(found))
