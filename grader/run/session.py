@@ -220,8 +220,10 @@ class Session:
         After the deadline, those that were found already.
         """
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
+        begun = False
         for number, failure in self._unplaced:
-            if self._source and results[number].status == "failed":
+            begun = begun or time.monotonic() < deadline
+            if self._source and results[number].status == "failed" and begun:
                 with contextlib.suppress(
                     Exception
                 ):  # a record may be forged, or too long, or the worker gone
