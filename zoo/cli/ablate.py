@@ -109,14 +109,14 @@ def compare_translate(
         for one in outcomes
         for epoch in one.epochs
     ]
-    if csv_path is not None and flat:
-        write_csv(csv_path, flat)
-    if html is not None:
-        _write_page(html, outcomes, columns, recorders, command, trainers[0][1].device)
     if as_json:
         print_json([_record(one) for one in outcomes])
     else:
         click.echo(_table(outcomes, columns))
+    if csv_path is not None and flat:
+        write_csv(csv_path, flat)
+    if html is not None:
+        _write_page(html, outcomes, columns, recorders, command, trainers[0][1].device)
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:

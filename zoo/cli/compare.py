@@ -151,16 +151,16 @@ def compare(
         conditions = replace(conditions, runs=runs)
     rows = _measure(candidates, conditions)
     flat = records(rows, conditions)
-    if file is not None:
-        write_csv(file, flat)
-    if html is not None:
-        _write_page(html, rows, columns, conditions, ctx.meta[TYPED])
     if as_json:
         print_json(flat)
     elif csv_path == STANDARD_OUTPUT:
         print_alone(csv_text(flat))
     else:
         click.echo(comparison(rows, columns, conditions))
+    if file is not None:
+        write_csv(file, flat)
+    if html is not None:
+        _write_page(html, rows, columns, conditions, ctx.meta[TYPED])
     if not any(row.measured for row in rows):
         ctx.exit(1)
 

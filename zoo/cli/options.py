@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from zoo.cli.text import output_alone
 from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
+from zoo.core.files import check_writable, reporting_os_errors
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Axis, Variant
@@ -46,7 +47,7 @@ def _seed(_ctx: click.Context, _param: click.Parameter, value: int) -> int:
 
 
 def html_option(text: str) -> Callable[[F], F]:
-    """The option --html: a file in a folder that is there, checked before the command runs."""
+    """The option --html: a file that can be written, checked before the command runs."""
 
     def checked(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
         if value is not None and value.is_dir():
@@ -55,6 +56,9 @@ def html_option(text: str) -> Callable[[F], F]:
             )
         if value is not None and not value.parent.is_dir():
             raise click.BadParameter(f"there is no folder '{value.parent}'.")
+        if value is not None:
+            with reporting_os_errors(f"The page cannot be written to '{value}'"):
+                check_writable(value)
         return value
 
     return click.option(

@@ -230,9 +230,9 @@ def train(
     except (DivergedError, KeyboardInterrupt) as error:
         ctx.exit(_end_early(run, model, error, html, folder))
     run.save_model(model, correct=score.correct, total=score.total)
+    print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
     if html is not None and folder is not None:
         write_page(html, folder)
-    print_json(_record(run, score, seconds)) if as_json else _print(run, score, seconds)
 
 
 def _check_outputs(save: Path | None, score_every: int | None, tensorboard: bool, html: Path | None) -> None:

@@ -41,6 +41,17 @@ def write_whole(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
+def check_writable(path: Path) -> None:
+    """Raises OSError if `write_whole` could not begin to write to `path`; leaves no file behind."""
+    if path.is_fifo():
+        return  # opened without a reader, it would wait
+    path = path if _is_stream(path) else path.resolve().with_name(f"{path.resolve().name}.partial")
+    there = path.exists()
+    path.open("ab").close()
+    if not there:
+        path.unlink()
+
+
 def _is_stream(path: Path) -> bool:
     """Return whether there is no file of this name to replace: /dev/stdout is one, whatever it leads to."""
     return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())

@@ -12,6 +12,15 @@ MOST_POSITIONS, LONGEST_SENTENCE = 512, 64
 """That can be drawn."""
 HEADS = 4
 """Of the two models that are compared."""
+DIFFER = frozenset({
+    "attention", "encoding", "norm", "norm-type", "feedforward", "embedding", "head", "masking", "mask", "loss", "schedule",
+})  # fmt: skip
+"""Axes whose variants compute something else with the same parameters, or are curves."""
+INSTEAD = {
+    "assembly": "models of different stacks have no numbers in common. `zoo draw model --assembly=...` shows each.",
+    "decoding": "it decides which answer is taken. `zoo predict --decoding=...` shows answers.",
+}
+"""Of the other axes: why there is nothing to draw, and what shows the difference."""
 
 
 def make_part(axis: str, text: str, *args: Any, **known: Any) -> Any:
@@ -63,13 +72,10 @@ def check_pair(axis: str, a: str, b: str, head: int = 1) -> None:
     registry.axis(axis)
     for name in (a, b):
         registry.resolve(axis, name)
-    if axis == "assembly":
-        raise ZooError(
-            "There is nothing to draw for the axis assembly: models of different stacks have no numbers in common. "
-            "`zoo draw model --assembly=...` shows each."
+    if axis not in DIFFER:
+        instead = INSTEAD.get(
+            axis,
+            "models with equal parameters compute the same with either. "
+            f"`zoo compare --{axis}={a},{b} --train` trains with each.",
         )
-    if axis == "decoding":
-        raise ZooError(
-            "There is nothing to draw for the axis decoding. It decides which answer is taken; "
-            "`zoo predict --decoding` shows answers."
-        )
+        raise ZooError(f"There is nothing to draw for the axis {axis}: {instead}")

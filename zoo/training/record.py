@@ -74,11 +74,11 @@ def read_record(folder: Path, name: str = "") -> Record:
         record.norms = {
             block.removeprefix(PREFIX): [float(row[block] or "nan") for row in rows] for block in blocks
         }
+        if not rows:
+            raise ZooError(f"The training in '{folder}' has no step yet.")
         _read_scores(folder, rows, record)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ZooError(f"The log in '{folder}' is damaged or not written by `zoo train`: {error}.") from error
-    if not record.steps:
-        raise ZooError(f"The training in '{folder}' has no step yet.")
+        raise ZooError(f"The record in '{folder}' is damaged or not written by `zoo train`: {error}.") from error
     return record
 
 

@@ -86,6 +86,8 @@ def test_a_file_that_is_named_is_replaced(zoo: Zoo, saved: Path) -> None:
         (["training", "nowhere"], "there is no such folder"),
         (["diff", "norm", "pre", "pst"], "Did you mean post"),
         (["diff", "decoding", "greedy", "beam"], "nothing to draw for the axis decoding"),
+        (["diff", "init", "xavier", "gpt2"], "`zoo compare --init=xavier,gpt2 --train` trains with each"),
+        (["diff", "optimizer", "adam", "sgd"], "models with equal parameters compute the same with either"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

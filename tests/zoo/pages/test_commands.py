@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
 import re
@@ -75,6 +76,9 @@ def test_every_variant_is_in_the_gallery_with_its_source(monkeypatch: pytest.Mon
         (["list", "--like", "q*q", "--html", "x.html"], "No name matches"),
         (["list", "--html", "."], "'.' is a folder. Name a file in it, such as page.html."),
         (["train", "--html", "no/where.html"], "there is no folder 'no'"),
+        (["train", "--html", "/dev/fd/x.html"], "The page cannot be written to '/dev/fd/x.html'"),
+        (["compare", "--html", f"{'x' * 250}.html"], "The page cannot be written to 'xxx"),
+        (["list", "--html", f"{'x' * 250}.html"], "The page cannot be written to 'xxx"),
     ],
 )
 def test_what_cannot_be_a_page_is_a_sentence(args: list[str], reason: str, zoo: Zoo) -> None:
@@ -94,6 +98,23 @@ def test_a_page_of_a_training_and_how_to_repeat_it(zoo: Zoo, tmp_path: Path) -> 
         assert part in page
     assert page.count("<polyline") >= 3
     assert not list(tmp_path.glob("zoo*"))  # the record was temporary
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_the_score_is_printed_though_the_page_cannot_be_written(
+    more: list[str], zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.html"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("zoo.pages.rendering.write_whole", full)
+    done = zoo(*QUICK, "--html", str(path), *more)
+    assert done.code == 2
+    assert "the disk is full" in one_line(done.err)
+    assert "of 1,000 right" in done.out or json.loads(done.out)["total"] == 1000
+    assert not list(tmp_path.iterdir())  # the check beforehand left nothing
 
 
 def test_a_training_that_diverged_has_a_page_too(zoo: Zoo, tmp_path: Path) -> None:

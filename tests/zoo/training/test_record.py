@@ -112,6 +112,22 @@ def test_a_folder_with_a_record_alone_can_be_trained_into(zoo: Zoo, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("log", "record", "reason"),
+    [
+        ("step,loss\n", {"score": {"share": 0.5}}, "has no step yet"),
+        ("step,loss\n1,2.5\n", {}, "is damaged or not written by `zoo train`: 'lr'"),
+        ("\0\ufffd,\n\n,,,\n", {}, "is damaged or not written by `zoo train`: 'step'"),
+        ("step,loss,lr\n1,2.5,0.1\n", {"score": 5}, "is damaged or not written by `zoo train`"),
+    ],
+)
+def test_a_damaged_log_is_a_sentence(log: str, record: dict[str, object], reason: str, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(log)
+    (tmp_path / "record.json").write_text(json.dumps({"format": 1, **record}))
+    with pytest.raises(ZooError, match=reason):
+        read_record(tmp_path)
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [("{", "is damaged"), ("[]", "is damaged"), ('{"format": 2}', "has format 2; this zoo reads format 1")],
 )
