@@ -40,6 +40,7 @@ VASWANI = Preset(
         "head": "logits:bias=false",
         "loss": "label-smoothing:smoothing=0.1",
         "schedule": "noam",
+        "optimizer": "adam",
         "decoding": "beam:size=4:length_penalty=0.6",
     },
     sizes={"src_vocab": 37000, "tgt_vocab": 37000},

@@ -39,7 +39,7 @@ __all__ = [*HOMES]
 def __getattr__(name: str) -> Any:
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from zoo.draw.needs import require_matplotlib
+    from zoo.draw.needs import import_matplotlib
 
-    require_matplotlib()
+    import_matplotlib()
     return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)

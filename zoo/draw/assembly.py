@@ -25,7 +25,7 @@ LINE, EDGE, ARROW = 0.17, 0.1, 0.42
 WIDTH, LEFT, RIGHT, MIDDLE = 3.5, 2.2, 7.0, 4.7
 """Of a block; the middles of the two columns, and of one alone."""
 LONGEST = 46
-ELSEWHERE = ("masking", "mask", "init", "loss", "schedule", "optimizer", "decoding")
+ELSEWHERE = ("assembly", "masking", "mask", "init", "loss", "schedule", "optimizer", "decoding")
 """Axes that are not blocks of the model."""
 
 

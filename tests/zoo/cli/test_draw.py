@@ -172,6 +172,16 @@ def test_without_matplotlib_it_says_what_to_install(zoo: Zoo, monkeypatch: pytes
     assert "pip install 'transformer-zoo[draw]'" in " ".join(done.err.split())
 
 
+def test_a_matplotlib_that_fails_is_a_sentence_with_the_reason(shell: Zoo, tmp_path: Path) -> None:
+    (tmp_path / "matplotlib").mkdir()
+    (tmp_path / "matplotlib" / "__init__.py").write_text("raise ImportError('numpy is too old')")
+    done = shell("draw", "schedule", "noam")
+    said = " ".join(done.err.split())
+    assert (done.code, done.out) == (2, "")
+    assert "cannot be imported (ImportError: numpy is too old). Install it with" in said
+    assert "Traceback" not in said
+
+
 @pytest.mark.parametrize(
     "command", ["attention", "mask", "positions", "schedule", "model", "training", "diff"]
 )

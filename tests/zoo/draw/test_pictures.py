@@ -16,6 +16,7 @@ from zoo.core.blueprint import get_presets, make_blueprint
 from zoo.core.errors import UnknownNameError, ZooError
 from zoo.core.plugins import get_registry
 from zoo.draw.assembly import differences
+from zoo.draw.pieces import DIFFER
 from zoo.parts.encoding.alibi import alibi_slopes
 from zoo.parts.encoding.sinusoidal import SinusoidalPositions
 from zoo.training.record import Record, read_record
@@ -192,6 +193,11 @@ class TestModel:
         assert not [axis for axis, one in differences(paper.with_choices(**same)).items() if one.paper]
         assert differences(paper.with_choices(attention="fused"))["attention"].paper == "eager:dropout=0"
 
+    def test_one_stack_and_another_optimizer_differ_from_the_paper(self) -> None:
+        texts = [text.get_text() for text in zoo.draw.model("gpt2").axes[0].texts]
+        for block, paper in {"assembly = decoder": "encoder-decoder", "optimizer = adamw": "adam"}.items():
+            assert texts[texts.index(block) + 1] == f"paper: {paper}"
+
     def test_shapes_and_sizes_are_on_it(self) -> None:
         figure = zoo.draw.model(make_blueprint(d_model=64, num_heads=4, d_ff=96, tgt_vocab=77, norm="pre"))
         texts = [text.get_text() for text in figure.axes[0].texts]
@@ -300,7 +306,6 @@ PAIRS = [
     ("head", "logits", "softmax"),
     ("masking", "full", "blank-rows"),
     ("mask", "bool", "additive"),
-    ("init", "xavier", "gpt2"),
     ("loss", "cross-entropy", "kl"),
     ("schedule", "noam", "cosine"),
 ]
@@ -323,8 +328,7 @@ class TestDiff:
             np.testing.assert_allclose(gap, right - left, atol=1e-6)
 
     def test_a_pair_for_every_axis_that_can_be_drawn(self) -> None:
-        axes = {axis.name for axis in get_registry().axes}
-        assert {pair[0] for pair in PAIRS} == axes - {"decoding", "assembly", "optimizer"}
+        assert {pair[0] for pair in PAIRS} == DIFFER
 
     def test_variants_that_compute_the_same_are_equal(self) -> None:
         figure = zoo.draw.diff("attention", "eager", "fused")
@@ -344,6 +348,7 @@ class TestDiff:
             (("attention", "eager", "fusd"), "Did you mean fused"),
             (("decoding", "greedy", "beam"), "There is nothing to draw for the axis decoding"),
             (("assembly", "decoder", "encoder"), "There is nothing to draw for the axis assembly"),
+            (("optimizer", "adam", "sgd"), "`zoo compare --optimizer=adam,sgd --train` trains with each"),
         ],
     )
     def test_what_cannot_be_drawn(self, given: tuple[str, str, str], reason: str) -> None:
