@@ -59,7 +59,13 @@ def overview(folder: Folder) -> str:
     where = "this folder" if folder.path == Path() else str(folder.path)
     head = wrapped(f"{solved} of {len(exercises)} exercises in {where} solved.")
     header = ("", "exercise", "state", "points", "mistakes in the last grade")
-    return f"{bold(head)}\n\n{columns([header, *rows])}"
+    table = f"{bold(head)}\n\n{columns([header, *rows])}"
+    if not any(
+        record.entry(one.name).state == "tried" and not record.entry(one.name).points for one in exercises
+    ):
+        return table
+    note = "Tried without points: graded with --quick, --only or --skip. Only a grade with all tests counts."
+    return f"{table}\n\n{wrapped(note)}"
 
 
 def remember(file: Path, exercise: Exercise, grade: Grade) -> None:

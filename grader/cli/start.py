@@ -9,6 +9,7 @@ import click
 
 from grader.catalog import get_exercises
 from grader.learner.folder import Folder, short
+from grader.learner.notebooks import notebook_name
 from grader.learner.record import FILE_NAME
 from grader.learner.start import README
 from grader.learner.start import start as begin
@@ -54,7 +55,7 @@ def start(ctx: click.Context, directory: Path, notebooks: bool) -> None:
             f"{folder.path / FILE_NAME} is not a progress file of zoo, so your progress will not be saved. "
         )
         click.echo(wrapped(f"{text}Rename it and run this command again."), err=True)
-    _next(folder)
+    _next(folder, notebooks)
     for sentence in done.missing:
         click.echo(wrapped(f"Not copied: {sentence}"), err=True)
     ctx.exit(1 if done.missing else 0)
@@ -64,7 +65,7 @@ def _in_words(folder: Folder) -> str:
     return "this folder" if folder.path == Path() else f"{folder.path}"
 
 
-def _next(folder: Folder) -> None:
+def _next(folder: Folder, notebooks: bool) -> None:
     """Print what to do next."""
     try:
         current = folder.current()
@@ -73,6 +74,11 @@ def _next(folder: Folder) -> None:
         return
     click.echo(bold("Next"))
     steps = [] if folder.path == Path() else [(f"cd {shlex.quote(str(folder.path))}", "")]
+    if notebooks:
+        steps.append((f"jupyter lab {notebook_name(current)}", "# or open it in another editor of notebooks"))
+        click.echo(columns(steps))
+        click.echo("Run its cells from the top; the cell with `%%zoo` grades your code.")
+        return
     steps.append(("zoo watch", f"# grades {current.file} each time you save it"))
     click.echo(columns(steps))
     click.echo(f"Then open {current.file} in your editor; it begins with an explanation.")

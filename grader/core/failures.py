@@ -39,6 +39,7 @@ class Matrices:
         right, got: rows of numbers, or of True and False; both of one size.
         first: row and column of the whole matrix where they begin.
         size: rows and columns of the whole matrix.
+        axes: what a row and a column are of, "query" and "key"; "" where it is not known.
     """
 
     title: str
@@ -47,6 +48,7 @@ class Matrices:
     got: tuple[tuple[float, ...], ...]
     first: tuple[int, int] = (0, 0)
     size: tuple[int, int] = (0, 0)
+    axes: tuple[str, str] = ("", "")
 
 
 def with_care(named: Named) -> Named:

@@ -121,6 +121,11 @@ class Grade:
         return bool(self.results) and all(result.status == "passed" for result in self.results)
 
     @property
+    def unloaded(self) -> bool:
+        """Return whether the file could not be loaded, so that nothing of it was graded."""
+        return any(result.name == "load" and result.status == "failed" for result in self.results)
+
+    @property
     def points(self) -> float:
         return sum(result.points for result in self.results)
 

@@ -13,6 +13,13 @@ from grader.engine.wording import worst
 
 LARGEST = 24  # rows and columns of a matrix; of a larger one, those around the largest difference
 MOST = 3
+AXES = {
+    "influence": ("output position", "input position"),
+    "looks": ("query", "key"),
+    "keys": ("sentence", "key"),
+    "weights": ("query", "key"),
+}
+"""What a row and a column are of, by how the names of values begin."""
 
 
 def matrices_of(scenario: Scenario, right: Observation, got: Observation) -> Sequence[Matrices]:
@@ -43,6 +50,7 @@ def _matrices(scenario: Scenario, name: str, right: Observation, got: Observatio
         _rows(b[top : top + LARGEST, left : left + LARGEST]),
         (top, left),
         (a.size(0), a.size(1)),
+        next((axes for start, axes in AXES.items() if name.startswith(start)), ("", "")),
     )
 
 

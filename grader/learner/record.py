@@ -37,8 +37,8 @@ class Entry:
     """The recorded progress in one exercise.
 
     Attributes:
-        state: "new" (never graded as a whole), "tried" or "solved".
-        points: of the last whole grade, or of the one that solved it: "12/50", or "".
+        state: "new" (never graded), "tried" or "solved".
+        points: of the last whole grade, or of the one that solved it: "12/50"; "" if all left tests out.
         mistakes: ids of the mistakes named last.
         component: the function or class that failed first in the last grade, or "".
         hints: how many hints were shown, by component, by the id of a mistake, and under "place".

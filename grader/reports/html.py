@@ -67,6 +67,7 @@ class Picture:
             ("expected", heat_map(right, low=low, high=high)),
             ("yours", heat_map(got, low=low, high=high, other=right)),
         ]
+        self.axes = "Rows: {}; columns: {}.".format(*matrices.axes) if all(matrices.axes) else ""
         self.colours = (
             "Dark is False, bright is True." if booleans else f"Dark is {low:.3g}, bright is {high:.3g}."
         )

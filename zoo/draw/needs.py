@@ -6,7 +6,6 @@ from importlib.util import find_spec
 
 from zoo.core.errors import ZooError
 
-
 INSTALL = "Install it with `pip install 'transformer-zoo[draw]'`."
 
 

@@ -13,7 +13,8 @@ MOST_POSITIONS, LONGEST_SENTENCE = 512, 64
 HEADS = 4
 """Of the two models that are compared."""
 DIFFER = frozenset({
-    "attention", "encoding", "norm", "norm-type", "feedforward", "embedding", "head", "masking", "mask", "loss", "schedule",
+    "attention", "encoding", "norm", "norm-type", "feedforward", "embedding", "head", "masking", "mask", "loss",
+    "schedule",
 })  # fmt: skip
 """Axes whose variants compute something else with the same parameters, or are curves."""
 INSTEAD = {

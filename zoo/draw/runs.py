@@ -74,13 +74,18 @@ def training(*runs: str | os.PathLike[str] | Record) -> Figure:
 
 
 def _names(runs: Sequence[str | os.PathLike[str]]) -> dict[str, str]:
-    """A label for each folder: its name, and that of the folder it is in where two have the same."""
+    """A label for each folder: its name, after the nearest folder above it that tells it from the others."""
     paths = {os.fspath(run): Path(run).resolve() for run in runs}
-    names = [path.name for path in paths.values()]
-    return {
-        run: path.name if names.count(path.name) == 1 else f"{path.parent.name[-12:]}/{path.name}"
-        for run, path in paths.items()
-    }
+    return {run: _name(path, {*paths.values()} - {path}) for run, path in paths.items()}
+
+
+def _name(path: Path, others: set[Path]) -> str:
+    parts = path.parts
+    ends = range(1, len(parts) + 1)
+    count = next(n for n in ends if all(other.parts[-n:] != parts[-n:] for other in others))
+    if count == 1:
+        return path.name
+    return f"{parts[-count][-12:]}/{'…/' if count > 2 else ''}{path.name}"
 
 
 def _draw_losses(axes: Axes, record: Record, look: Mapping[str, Any]) -> None:

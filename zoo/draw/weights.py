@@ -48,6 +48,9 @@ ALONE = ("token (query)", "token (key)")
 PATCHES = ("patch: row, column (query)", "patch: row, column (key)")
 """The names of axes; of a model of one stack, which reads tokens or the patches of an image."""
 
+AGAIN = "weights by eager, with the same parameters"
+"""Said of variants that never form theirs."""
+
 
 class Block(NamedTuple):
     """The weights [H, Tq, Tk] of one attention, masked where its mask hides a key, with their labels."""
@@ -115,6 +118,12 @@ def attention(
         for block in _blocks_of(model, src, tgt, source, target)
         if stack in (None, block.stack) and layer in (None, block.layer)
     ]
+    modules = attentions(model)
+    if any(
+        shower_of(modules[block.stack, block.layer]) is not modules[block.stack, block.layer]
+        for block in found
+    ):
+        title = f"{title}\n{AGAIN}".lstrip()
     if head is not None:
         found = [block._replace(weights=block.weights[head - 1 : head]) for block in found]
     return _picture(found, head, title)

@@ -78,7 +78,9 @@ def read_record(folder: Path, name: str = "") -> Record:
             raise ZooError(f"The training in '{folder}' has no step yet.")
         _read_scores(folder, rows, record)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ZooError(f"The record in '{folder}' is damaged or not written by `zoo train`: {error}.") from error
+        raise ZooError(
+            f"The record in '{folder}' is damaged or not written by `zoo train`: {error}."
+        ) from error
     return record
 
 

@@ -85,6 +85,22 @@ def test_without_exercises_there_is_a_sentence_and_a_command(words: tuple[str, .
 # start
 
 
+def test_start_with_notebooks_ends_with_the_first_notebook(run: Run) -> None:
+    done = run("start", "mine", "--notebooks")
+    assert (done.code, done.stderr) == (0, "")
+    first = next(iter(get_exercises().values())).file.removesuffix(".py")
+    assert f"jupyter lab {first}.ipynb" in done.out.partition("Next")[2]
+    assert "zoo watch" not in done.out
+
+
+def test_progress_says_why_there_are_no_points(run: Run, tmp_path: Path) -> None:
+    run("start", "mine")
+    update(tmp_path / "mine", "masks", lambda entry: replace(entry, state="tried"))
+    assert "Tried without points: graded with --quick, --only or --skip." in run("progress", "mine").out
+    update(tmp_path / "mine", "masks", lambda entry: replace(entry, points="5/20"))
+    assert "Tried without points" not in run("progress", "mine").out
+
+
 def test_start_copies_all_exercises_and_says_what_to_do(run: Run, tmp_path: Path) -> None:
     done = run("start", "deep/mine")
     assert (done.code, done.stderr) == (0, "")

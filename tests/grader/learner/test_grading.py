@@ -39,9 +39,10 @@ def test_a_failed_grade_is_tried_with_what_it_named() -> None:
 def test_only_a_whole_grade_solves() -> None:
     assert after(Entry(), graded(PASSED)).state == "solved"
     for selection in (" --only shape", " --skip training", " --quick"):
-        assert after(Entry(), graded(PASSED, selection=selection)) == Entry()
+        assert after(Entry(), graded(PASSED, selection=selection)) == Entry("tried")
+        assert after(Entry("solved", "2/2"), graded(PASSED, selection=selection)) == Entry("solved", "2/2")
         found = after(Entry(), graded(FAILED, selection=selection))
-        assert (found.state, found.points, found.mistakes) == ("new", "", ("missing-scale",))
+        assert (found.state, found.points, found.mistakes) == ("tried", "", ("missing-scale",))
 
 
 def test_what_is_solved_stays_solved_and_the_mistakes_are_those_of_the_last_grade() -> None:
@@ -122,21 +123,22 @@ def test_partial_grades_other_names_and_other_folders_solve_nothing(
     run: Run, three: list[Exercise], graders: list[Result], tmp_path: Path
 ) -> None:
     run("start", "mine")
-    before = (tmp_path / "mine" / FILE_NAME).read_bytes()
+    progress = tmp_path / "mine" / FILE_NAME
+    before = progress.read_bytes()
     (tmp_path / "mine" / "anna.py").touch()
     (tmp_path / "package").mkdir()
     for name in ("__init__.py", "attention.py"):
         (tmp_path / "package" / name).touch()
     for words in (
-        ("mine/attention.py", "--quick"),
-        ("mine/attention.py", "--only", "shape"),
-        ("mine/attention.py", "--skip", "shape"),
         ("mine/anna.py", "--exercise", "attention"),
         ("mine/feedforward.py", "--exercise", "attention"),
         ("package/attention.py",),
     ):
         assert run("grade", *words).code == 0
-    assert (tmp_path / "mine" / FILE_NAME).read_bytes() == before
+    assert progress.read_bytes() == before
+    for some in (("--quick",), ("--only", "shape"), ("--skip", "shape")):
+        assert run("grade", "mine/attention.py", *some).code == 0
+    assert progress.read_bytes() == before + b"attention: tried\n"
     assert not (tmp_path / "package" / FILE_NAME).exists()
 
 

@@ -33,7 +33,12 @@ TAKEN = "</title></script></style></pre><script>document.title = 'taken'</script
 HOSTILE = f"{TAKEN}\u202e\x00\x1b[31m{{{{ 7 * 7 }}}}"
 SOURCE = "import torch\n\ndef f(x):\n    return x.tan()  # wrong\n"
 WEIGHTS = Matrices(
-    "weights[0]", "f, a case", ((0.5, 0.5), (1.0, 0.0)), ((0.5, 0.5), (0.0, math.nan)), size=(2, 2)
+    "weights[0]",
+    "f, a case",
+    ((0.5, 0.5), (1.0, 0.0)),
+    ((0.5, 0.5), (0.0, math.nan)),
+    size=(2, 2),
+    axes=("query", "key"),
 )
 MASK = Matrices("keys", "True where seen", ((True, False),), ((False, False),), (4, 0), (9, 2))
 
@@ -166,6 +171,16 @@ def test_what_is_hostile_stays_text() -> None:
 
 def scenario() -> Scenario:
     return Scenario("a case", "f", "group", lambda _: {})
+
+
+def test_rows_and_columns_are_named_where_they_are_known() -> None:
+    right = Observation({name: torch.zeros(2, 3, 4) for name in ("output", "weights")})
+    got = Observation({name: torch.ones(2, 3, 4) for name in right.values})
+    assert {one.title: one.axes for one in matrices_of(scenario(), right, got)} == {
+        "output[0]": ("", ""),
+        "weights[0]": ("query", "key"),
+    }
+    assert page([make(WRONG, source=SOURCE)]).count("Rows: query; columns: key.") == 1
 
 
 def test_maps_come_first_and_errors_and_other_shapes_have_none() -> None:

@@ -59,6 +59,9 @@ def printed(name: str, *grades: Grade, color: bool = False, **options: bool) -> 
 
 def test_the_first_line_says_which_file_and_what_of_it_was_graded() -> None:
     assert printed("terminal", make(PASSED)).splitlines()[0] == "Graded my file.py: f, MHA"
+    unloaded = make(replace(FAILED, name="load"))
+    assert printed("terminal", unloaded).splitlines()[0] == "Graded my file.py: it cannot be loaded"
+    assert "nothing: the file cannot be loaded" in printed("html", unloaded)
 
 
 def test_the_page_names_the_mistake_with_formula_hint_proof_and_picture() -> None:

@@ -278,6 +278,16 @@ class TestTraining:
         assert len({text.get_text() for text in legend.get_texts()}) == 2
         assert zoo.draw.training(other).axes[2].texts[0].get_text() == "no score yet"
 
+    def test_folders_that_differ_far_above_are_told_apart(self, tmp_path: Path) -> None:
+        runs = [tmp_path / one for one in ("one/pre/run", "two/pre/run", "two/post/run", "two/other")]
+        for run in runs:
+            run.mkdir(parents=True)
+            (run / "log.csv").write_text("step,loss,lr\n1,2.5,0.1\n")
+        legend = zoo.draw.training(*runs).axes[0].get_legend()
+        assert legend is not None
+        shown = [text.get_text() for text in legend.get_texts()]
+        assert shown == ["one/…/run", "two/…/run", "post/run", "other"]
+
     @pytest.mark.parametrize(
         ("log", "reason"),
         [

@@ -198,6 +198,8 @@ def test_layers_of_different_kinds_are_each_shown_by_their_own() -> None:
     )
     window, fused, grouped = (matrices(zoo.draw.attention(model, SRC, layer=n, head=1))[0] for n in (1, 2, 3))
     assert np.ma.filled(window, 0)[3].tolist()[:2] == [0.0, 0.0]  # two before are out of the window
+    titles = [zoo.draw.attention(model, SRC, layer=n).get_suptitle() for n in (1, 2)]
+    assert titles == ["", "weights by eager, with the same parameters"]
     for weights in (fused, grouped):
         assert (np.ma.filled(weights, 0)[3] > 0).all()
 

@@ -120,7 +120,9 @@ def test_a_folder_with_a_record_alone_can_be_trained_into(zoo: Zoo, tmp_path: Pa
         ("step,loss,lr\n1,2.5,0.1\n", {"score": 5}, "is damaged or not written by `zoo train`"),
     ],
 )
-def test_a_damaged_log_is_a_sentence(log: str, record: dict[str, object], reason: str, tmp_path: Path) -> None:
+def test_a_damaged_log_is_a_sentence(
+    log: str, record: dict[str, object], reason: str, tmp_path: Path
+) -> None:
     (tmp_path / "log.csv").write_text(log)
     (tmp_path / "record.json").write_text(json.dumps({"format": 1, **record}))
     with pytest.raises(ZooError, match=reason):
