@@ -164,7 +164,7 @@ class Locator:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
             if best.why == "in place":
                 return best
-        lines = [line for one in found for line in one.lines]
+        lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         proofs = self._undone(wrong, lines, most)
