@@ -171,11 +171,12 @@ class Locator:
         if not proofs:  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
-        if best is None or best.place.line not in proofs:
+        between = None if best is None else self._explanations.left_out(best.place)
+        if best is None or not {best.place.line, between} & {*proofs}:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
-            best = Where(Place(proofs[0], proofs[0]), why, other, event=None)
-        second = next((line for line in proofs if line != best.place.line), best.other)
+            best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
+        second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
     def _late(self) -> bool:
