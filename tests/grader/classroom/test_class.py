@@ -86,6 +86,9 @@ def test_an_interrupted_run_continues(
     assert [len(run) for run in fake.runs] == [6, 4]
     status = json.loads(zoo("class", "status", "--json").stdout)
     assert (status["gradings"], status["waiting"], status["exercises"][0]["passed"]) == (6, 0, 6)
+    monkeypatch.setattr(fake, "dies_after", 2)
+    done = zoo("class", "regrade", *GRADE[3:], "--force")
+    assert "with --force, the same command grades all its files again" in " ".join(done.stderr.split())
 
 
 def test_a_broken_grader_is_told_apart_and_tried_again(
