@@ -14,6 +14,7 @@ from grader.core.results import Result, clean
 from grader.core.spots import Spot
 
 BEFORE, AFTER = 3, 2  # lines of the file around the one of an example
+_BEFORE_COMMENT = re.compile(r"""(?:[^#'"]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|['"])*""")
 _VARIABLE = re.compile(r"(?<![.\w])[^\W\d]\w*(?![\w(]|\s*\()")
 
 
@@ -131,12 +132,18 @@ class _Groups:
         return [*self._found]
 
 
+def without_comment(line: str) -> str:
+    """A line of code without the comment at its end; a # in a string begins none."""
+    found = _BEFORE_COMMENT.match(line)
+    return found[0] if found else line
+
+
 def _code(source: str, spot: Spot) -> str:
     """What is wrong there: the marked part of the first line, or the line."""
     lines = source.split("\n")
-    line = lines[spot.line - 1] if spot.line <= len(lines) else spot.source
+    line = without_comment(lines[spot.line - 1] if spot.line <= len(lines) else spot.source)
     if spot.column is None or spot.end_column is None or spot.why == "omitted":
-        return line.partition("#")[0]
+        return line
     return line[spot.column - 1 : spot.end_column - 1 if spot.end_line == spot.line else None]
 
 

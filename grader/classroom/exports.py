@@ -158,7 +158,7 @@ def _fill_canvas(
     columns = {one: place for one in exercises if (place := _column(header, one, choice)) is not None}
     if not columns:
         raise ZooError(
-            f"'{choice.template}' has no column called {' or '.join(exercises)}. Its columns: "
+            f"'{choice.template}' has no column called {choice.column or ' or '.join(exercises)}. Its columns: "
             f"{', '.join(clean(cell, 40) for cell in header[5:20])}. Name one with --column."
         )
     match = _finder(book)

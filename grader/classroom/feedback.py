@@ -1,4 +1,7 @@
-"""Feedback: one self-contained page per student, with the points, the attempts, and the report of each graded file."""
+"""Feedback: one self-contained page per student, with the points, the attempts, and the report of each graded file.
+
+Students get these pages, so they leave out what a learner may not see: `grader.reports.for_learners`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def feedback_page(book: Gradebook, names: Names, student: int, exercise: str = "
         )
         file = None
         if row is not None and row["report"] is not None:
-            file = html.File(_grade(row, names), f"exercise-{number}-")
+            file = html.File(_grade(row, names), f"exercise-{number}-", hidden=True)
             versions[f"grader {row['grader']}, torch {row['torch']}"] = None
         graded.append((one, file))
     return render(

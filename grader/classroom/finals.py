@@ -39,7 +39,7 @@ def compute(book: Gradebook) -> int:
     order = sorted(
         set(attempts) | set(overrides), key=lambda pair: (pair[0], _due(rules, pair[1]) or math.inf, pair[1])
     )
-    totals = _totals(book)
+    worth = totals(book)
     for student, exercise in order:
         rule = rules.get(exercise, rules.get(""))
         final = _final(attempts.get((student, exercise), []), gradings, rule, policy, grace.get(student, 0))
@@ -49,7 +49,7 @@ def compute(book: Gradebook) -> int:
             note = f"set to {override['points']:g} by {override['who']}: {override['reason']}"
             final.update(points=override["points"], penalty=0.0, note=note, state="override")
         if final["max_points"] is None:
-            final["max_points"] = totals.get(exercise)
+            final["max_points"] = worth.get(exercise)
         columns = (
             "submission",
             "grading",
@@ -69,7 +69,7 @@ def compute(book: Gradebook) -> int:
     return len(finals)
 
 
-def _totals(book: Gradebook) -> dict[str, float]:
+def totals(book: Gradebook) -> dict[str, float]:
     """Return what each exercise is worth, as far as a grading says so."""
     rows = book.all(
         "SELECT exercise, max(max_points) AS total FROM gradings WHERE state = 'graded' GROUP BY exercise"

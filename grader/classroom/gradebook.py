@@ -7,6 +7,7 @@ program and of the machine: the write-ahead log is synchronised at each commit.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import secrets
@@ -210,6 +211,8 @@ class Gradebook:
         try:
             self._stack.enter_context(lock)
         except Timeout as error:
+            if not Path(lock.lock_file).exists():  # the library waits also where no file can be made
+                raise GradebookError(f"'{self.path}' cannot be written there. Name another place.") from error
             raise GradebookError(
                 f"Another `zoo class` command is writing to '{self.path}'. Wait for it to end. `zoo class status` "
                 "shows how far it is."
@@ -475,6 +478,11 @@ class Gradebook:
         if len(near) == 1:
             return near[0]
         if not near:
-            raise ZooError(f"No student is called '{text}'. `zoo class status` lists all.")
+            labels = {(row["name"] or row["key"]).casefold(): row["name"] or row["key"] for row in rows}
+            nearest = [labels[one] for one in difflib.get_close_matches(wanted, labels, cutoff=0.0)]
+            advice = f" The nearest names are {', '.join(nearest)}." if nearest else ""
+            raise ZooError(
+                f"No student is called '{text}'.{advice} `zoo class export grades` lists all students."
+            )
         listed = ", ".join(row["key"] for row in near[:5]) + (", ..." if len(near) > 5 else "")
         raise ZooError(f"'{text}' can mean {len(near)} students: {listed}. Name one of these.")

@@ -52,6 +52,12 @@ class Settings:
         """Return what a grade depends on beside the file, the grader and the device."""
         return ",".join([*(one for one in CATEGORIES if one in self.categories), *["strict"] * self.strict])
 
+    def selecting(self, selection: str) -> Settings:
+        """The same with the tests of a `selection`; those that no longer exist are left out."""
+        named = selection.split(",")
+        left = tuple(one for one in CATEGORIES if one in named)
+        return replace(self, categories=left or CATEGORIES, strict="strict" in named)
+
 
 @dataclass
 class Tally:
@@ -120,6 +126,20 @@ def record(book: Gradebook, found: Discovery, roster: Roster | None) -> Tally:
     return tally
 
 
+def last_selection(book: Gradebook) -> str:
+    """The `Settings.selection` that the class is graded with; "" before the first run."""
+    row = book.one("SELECT selection FROM gradings ORDER BY id DESC LIMIT 1")  # from before it was remembered
+    return book.setting("selection") or ("" if row is None else str(row["selection"]))
+
+
+def describe_selection(selection: str) -> str:
+    """For people: "all tests", "all tests but training", with the rule that is checked."""
+    named = selection.split(",")
+    skipped = ", ".join(one for one in CATEGORIES if one not in named)
+    rule = ", no library attention" if "strict" in named else ""
+    return f"all tests{f' but {skipped}' if skipped else ''}{rule}"
+
+
 Progress = Callable[[Outcome, int, int], None]
 
 
@@ -130,6 +150,7 @@ def grade(
     seed: int | None = None,
     again: Iterable[tuple[str, str]] | None = None,
     force: bool = False,
+    remember: bool = True,
     tally: Tally | None = None,
     progress: Progress = lambda _outcome, _done, _total: None,
 ) -> Tally:
@@ -138,10 +159,11 @@ def grade(
     Args:
         book: open for writing.
         settings: see there.
-        seed: of the tests' draws; None: that of the gradebook, drawn once for the whole class.
+        seed: of the tests' draws; None: that of the last run, drawn once for the whole class.
         again: (exercise, hash) of files that are graded again unless this very version has graded them; None: files
             that no version has graded.
         force: grade those of `again` even if this very version has graded them.
+        remember: the selection and the seed are those of the class from now on.
         tally: to be continued.
         progress: called after each grade, with how many are done and how many there are.
 
@@ -160,6 +182,10 @@ def grade(
         "seed": _seed(book, seed),
         "selection": settings.selection,
     }
+    if remember:
+        with book.transaction():
+            book.set("selection", settings.selection)
+            book.set("seed", str(key["seed"]))
     work, tally.before, tally.other_version = _work(book, key, again, force)
     costs = {
         one: expected_cost(book, one, settings.selection)[0] for one in {row["exercise"] for row in work}
@@ -215,13 +241,12 @@ def _device(name: str) -> str:
 
 
 def _seed(book: Gradebook, seed: int | None) -> int:
-    """The seed, or that of the gradebook, drawn when it is first needed."""
+    """The seed, or that of the gradebook, or of its last grade; drawn where there is none."""
     if seed is not None:
         return seed
-    if not book.setting("seed"):
-        with book.transaction():
-            book.set("seed", str(secrets.randbelow(2**31)))
-    return int(book.setting("seed"))
+    row = book.one("SELECT seed FROM gradings ORDER BY id DESC LIMIT 1")
+    last = secrets.randbelow(2**31) if row is None else row["seed"]
+    return int(book.setting("seed") or last)
 
 
 def _work(
@@ -232,21 +257,22 @@ def _work(
         "SELECT DISTINCT s.exercise, s.sha256, f.bytes, f.content FROM submissions s JOIN sources f USING (sha256) "
         "ORDER BY s.exercise, s.sha256"
     )
-    gradings: dict[tuple[str, str], list[Row]] = {}
+    gradings: dict[tuple[str, str], Row] = {}
     for row in book.all(
         "SELECT exercise, sha256, grader, torch, device, sandbox, seed, selection FROM gradings "
-        f"WHERE state IN ({', '.join('?' * len(FINISHED))})",
+        f"WHERE state IN ({', '.join('?' * len(FINISHED))}) ORDER BY id",
         FINISHED,
     ):
-        gradings.setdefault((row["exercise"], row["sha256"]), []).append(row)
+        gradings[row["exercise"], row["sha256"]] = row  # the last one counts
     wanted = None if again is None else set(again)
     work, before, other = [], 0, 0
     for file in files:
-        found = gradings.get((file["exercise"], file["sha256"]), [])
-        mine = [row for row in found if row["selection"] == key["selection"]]
-        same = any(
-            row["grader"] == fingerprint(file["exercise"]) and all(row[name] == key[name] for name in key)
-            for row in mine
+        last = gradings.get((file["exercise"], file["sha256"]))
+        mine = last is not None and last["selection"] == key["selection"]
+        same = (
+            last is not None
+            and last["grader"] == fingerprint(file["exercise"])
+            and all(last[name] == key[name] for name in key)
         )
         if wanted is not None:
             needed = (file["exercise"], file["sha256"]) in wanted and (force or not same)

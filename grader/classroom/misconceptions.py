@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -167,6 +167,22 @@ class Findings:
     def as_object(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+
+_TABLES = {
+    "misconceptions": Misconception,
+    "exercises": Difficulty,
+    "tests": TestUse,
+    "moves": Move,
+    "pairs": Pair,
+    "unnamed": Unnamed,
+}
+_ATTEMPTS = ("exercise", "attempt", "students", "passed", "mean")
+
+
+def fields_of(table: str) -> Sequence[str]:
+    """What each row of a table of `Findings` has, also of one without rows."""
+    return _ATTEMPTS if table == "attempts" else [one.name for one in fields(_TABLES[table])]
 
 
 @dataclass(frozen=True)

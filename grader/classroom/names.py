@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
@@ -29,14 +30,17 @@ class Names:
         self.people = {number: _masked(book, one) for number, one in real.items()} if anonymous else real
         if anonymous:
             self.people = dict(sorted(self.people.items(), key=lambda pair: pair[1].key))
+        self._called = Counter(one.name for one in self.people.values())
         self._hidden = _hidden(real, self.people) if anonymous else []
 
     def __getitem__(self, student: int) -> Person:
         return self.people[student]
 
     def label(self, student: int) -> str:
-        """The name, or what identifies a student without one."""
+        """The name, with the key where several are called so; the key of a student without a name."""
         person = self.people[student]
+        if person.name and self._called[person.name] > 1:
+            return f"{person.name} ({person.key})"
         return person.name or person.key
 
     def path(self, path: str) -> str:

@@ -45,9 +45,13 @@ def summarize(book: Gradebook, names: Names) -> dict[str, Any]:
     ]
     waiting = _count(
         book,
-        "SELECT count(*) FROM (SELECT DISTINCT exercise, sha256 FROM submissions EXCEPT "
-        "SELECT exercise, sha256 FROM gradings)",
+        "SELECT count(*) FROM submissions WHERE (exercise, sha256) NOT IN (SELECT exercise, sha256 FROM gradings)",
     )
+    selections: dict[str, list[str]] = {}
+    for row in book.all(
+        "SELECT DISTINCT f.exercise, g.selection FROM finals f JOIN gradings g ON g.id = f.grading ORDER BY 1, 2"
+    ):
+        selections.setdefault(row["exercise"], []).append(row["selection"])
     return {
         "students": _count(book, "SELECT count(*) FROM students"),
         "in_roster": _count(book, "SELECT count(*) FROM students WHERE in_roster"),
@@ -62,6 +66,7 @@ def summarize(book: Gradebook, names: Names) -> dict[str, Any]:
         "gradings": _count(book, "SELECT count(*) FROM gradings"),
         "cpu_hours": _count(book, "SELECT coalesce(sum(cpu_s), 0) FROM gradings") / 3_600,
         "exercises": [_exercise(name, rows) for name, rows in exercises.items()],
+        "mixed": {name: found for name, found in selections.items() if len(found) > 1},
         "needs_a_person": needs,
         "unplaced": [
             {"path": names.path(row["path"]), "reason": row["reason"]}

@@ -92,7 +92,8 @@ def preview(book: Gradebook | None, found: Discovery, selection: str, slots: int
     if book is not None:
         files |= {(row[0], row[1]) for row in book.all("SELECT exercise, sha256 FROM submissions")}
         marks = ", ".join("?" * len(FINISHED))
-        query = f"SELECT exercise, sha256 FROM gradings WHERE state IN ({marks}) AND selection = ?"
+        last = f"SELECT max(id) FROM gradings WHERE state IN ({marks}) GROUP BY exercise, sha256"
+        query = f"SELECT exercise, sha256 FROM gradings WHERE id IN ({last}) AND selection = ?"
         graded = {(row[0], row[1]) for row in book.all(query, (*FINISHED, selection))}
     counts = Counter(exercise for exercise, _sha256 in files - graded)
     expected = tuple(

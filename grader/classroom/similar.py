@@ -61,7 +61,7 @@ class Side:
     """One file of a pair.
 
     Attributes:
-        student: number in the gradebook; `key` and `name` as they are shown.
+        student: number in the gradebook; `key` and `name` as they are shown (`Names.label`).
         path: of the submission; "" where names are hidden.
         share: how much of the file's own code is also in the other file, 0 to 1.
         lines: of the file, from 1, that are in common.
@@ -306,7 +306,7 @@ class _Prints:
             Side(
                 file.student,
                 names[file.student].key,
-                names[file.student].name,
+                names.label(file.student),
                 names.path(file.path),
                 share,
                 _lines(file.text, where),

@@ -14,6 +14,7 @@ from grader.core.failures import Matrices, Named
 from grader.core.results import Grade, Result
 from grader.core.spots import Spot
 from grader.learner.grading import failed_component
+from grader.reports.for_learners import for_learners
 from grader.reports.next_steps import counts, next_steps, out_of
 from grader.reports.places import heading, sentences
 from zoo.core.errors import PluginError
@@ -140,12 +141,15 @@ class File:
     Args:
         grade: its grade.
         prefix: of the ids of its elements.
+        hidden: leave out what a learner may not see on a platform, and the hints, the last of which say all.
     """
 
-    def __init__(self, grade: Grade, prefix: str) -> None:
-        self.grade, self.prefix = grade, prefix
+    def __init__(self, grade: Grade, prefix: str, *, hidden: bool = False) -> None:
+        grade = for_learners(grade) if hidden else grade
+        self.grade, self.prefix, self.hidden = grade, prefix, hidden
         self.verdict = "passed" if grade.passed else "failed"
-        self.counts, self.steps = counts(grade), [*next_steps(grade)]
+        self.counts = counts(grade)
+        self.steps = [one for one in next_steps(grade) if not (hidden and "--seed" in one[1])]
         self.failures: list[Failure] = []
         explained: set[str] = set()
         for result in grade.results:
@@ -160,7 +164,7 @@ class File:
         self.lines: list[Line] = listing(
             grade.source, [mark for _, spot, _ in places for mark in _marks(spot)]
         )
-        self.hints = [] if grade.passed else _hints(grade)
+        self.hints = [] if grade.passed or hidden else _hints(grade)
 
     def failure_of(self, result: Result) -> Failure | None:
         """Where a failed test is explained."""

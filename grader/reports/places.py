@@ -12,7 +12,7 @@ WIDTH = 80
 INDENT = "  "
 BEFORE = 12  # columns shown before the spot where a line is too long
 CUT = "..."
-_NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
+NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
 _NAME = re.compile(r"^([\w ^]+): ")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
@@ -85,7 +85,7 @@ def plain(spot: Spot, *, explained: bool = False, hidden: bool = False) -> str:
     """
     where = heading(spot)
     head = f"{where[0].upper()}{where[1:]}: {_cut(spot.source.strip(), 200)}"
-    said = [] if explained else [one for one in sentences(spot) if not (hidden and _NUMBERS.search(one))]
+    said = [] if explained else [one for one in sentences(spot) if not (hidden and NUMBERS.search(one))]
     return "\n".join([head, *said])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def grade(
         _print_notes(people.notes if people else ())
         show_unplaced(found.unplaced)
     if dry_run:
-        _preview(found, settings, path, as_json)
+        _preview(found, settings, options, path, as_json)
         return
     if not found.submissions:
         raise ZooError(f"'{folder}' has no submission that can be graded.")
@@ -92,10 +92,13 @@ def grade(
             tally.notes[:0] = people.notes if people else ()
         else:
             _print_notes(tally.notes)
-        _run(ctx, book, settings, options["seed"], None, False, as_json, tally)
+        settings = _as_before(book, settings, options, as_json)
+        _run(ctx, book, settings, Run(options["seed"]), as_json, tally)
 
 
-def _preview(found: Discovery, settings: Settings, path: Path, as_json: bool) -> None:
+def _preview(
+    found: Discovery, settings: Settings, options: dict[str, Any], path: Path, as_json: bool
+) -> None:
     """Print what would be graded, and how long that would take."""
     from grader.classroom.engines import cores
     from grader.classroom.gradebook import Gradebook
@@ -103,6 +106,8 @@ def _preview(found: Discovery, settings: Settings, path: Path, as_json: bool) ->
 
     slots = settings.terms.jobs or cores()
     with Gradebook(path) if path.exists() else nullcontext() as book:
+        if book is not None:
+            settings = _as_before(book, settings, options, as_json)
         plan = preview(book, found, settings.selection, slots)
     if as_json:
         submissions = [
@@ -187,9 +192,10 @@ def regrade(
 ) -> None:
     """Grade the files in the gradebook again, after a change of tests, torch or sandbox.
 
-    Only files are graded whose exercise, grader, torch, device, sandbox, seed or selection of tests differ from those
-    of their last grade. The gradebook contains the files, so the submissions folder is not needed. Earlier grades are
-    kept.
+    The tests and the seed are those of the last run, unless --skip or --seed name others; with --only, these others
+    are for this run alone. Only files are graded whose exercise, grader, torch, device, sandbox, seed or selection of
+    tests differ from those of their last grade. The gradebook contains the files, so the submissions folder is not
+    needed. Earlier grades are kept.
 
     \b
     Examples:
@@ -212,7 +218,8 @@ def regrade(
         if only and not again:
             wanted = ", ".join(f"{name}={value}".rstrip("=") for name, value in only.items())
             raise ZooError(f"No file in '{path}' matches --only {wanted}.")
-        _run(ctx, book, settings, options["seed"], again, force, as_json, None)
+        settings = _as_before(book, settings, options, as_json)
+        _run(ctx, book, settings, Run(options["seed"], again, force, remember=not only), as_json, None)
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -221,7 +228,7 @@ def _settings(options: dict[str, Any]) -> Settings:
     from grader.classroom.grading import Settings
     from grader.classroom.pool import Limits
 
-    skipped = set(options["skip"].split(",")) if options["skip"] else set()
+    skipped = set((options["skip"] or "none").split(","))
     left = tuple(one for one in CATEGORIES if one not in skipped)
     if not left:
         raise ZooError("--skip leaves no test to run.")
@@ -242,13 +249,34 @@ def _settings(options: dict[str, Any]) -> Settings:
     return settings
 
 
+def _as_before(book: Gradebook, settings: Settings, options: dict[str, Any], as_json: bool) -> Settings:
+    """Settings with the tests of the last run, if none are named; says so if these are not all."""
+    from grader.classroom.grading import describe_selection, last_selection
+
+    last = last_selection(book)
+    if options["skip"] is not None or settings.strict or not last:
+        return settings
+    found = settings.selecting(last)
+    if not as_json and found.selection != settings.selection:
+        click.echo(wrapped(f"As in the last run: {describe_selection(found.selection)}."))
+    return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """What `grader.classroom.grading.grade` is given beside the settings; see there."""
+
+    seed: int | None
+    again: Iterable[tuple[str, str]] | None = None
+    force: bool = False
+    remember: bool = True
+
+
 def _run(
     ctx: click.Context,
     book: Gradebook,
     settings: Settings,
-    seed: int | None,
-    again: Iterable[tuple[str, str]] | None,
-    force: bool,
+    run: Run,
     as_json: bool,
     tally: Tally | None,
 ) -> None:
@@ -266,12 +294,22 @@ def _run(
     try:
         with bar:
             tally = grade_class(
-                book, settings, seed=seed, again=again, force=force, tally=tally, progress=progress
+                book,
+                settings,
+                seed=run.seed,
+                again=run.again,
+                force=run.force,
+                remember=run.remember,
+                tally=tally,
+                progress=progress,
             )
     except KeyboardInterrupt:
-        click.echo(
-            "\nInterrupted. Finished grades are in the gradebook; run the same command to continue.", err=True
+        advice = (
+            "with --force, the same command grades all its files again"
+            if run.force
+            else "run the same command to continue"
         )
+        click.echo(wrapped(f"\nInterrupted. Finished grades are in the gradebook; {advice}."), err=True)
         ctx.exit(INTERRUPTED)
     except GraderBrokenError as error:
         click.echo(wrapped(f"Internal error of the grader, not of the files: {error}"), err=True)

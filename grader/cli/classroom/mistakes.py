@@ -80,20 +80,21 @@ def misconceptions(
     if as_json:
         print_json(data if what is None else data[what])
     elif as_csv:
-        click.echo(_csv(data[what or "misconceptions"]), nl=False)
+        click.echo(_csv(what or "misconceptions", data), nl=False)
     elif found.exercises:
         _print(found, data, what)
     else:
         click.echo("No grades yet.")
 
 
-def _csv(rows: Sequence[dict[str, Any]]) -> str:
+def _csv(table: str, data: dict[str, Any]) -> str:
     from grader.classroom.exports import safe, write_table
+    from grader.classroom.misconceptions import fields_of
 
-    header = [name for name in rows[0] if name not in ("places", "example")] if rows else []
+    header = [name for name in fields_of(table) if name not in ("places", "example")]
     cells = (
         [safe("; ".join(row[name]) if isinstance(row[name], list) else row[name]) for name in header]
-        for row in rows
+        for row in data[table]
     )
     return write_table([header, *cells])
 
@@ -131,8 +132,10 @@ def _explain(one: Misconception) -> None:
 
 
 def _marked(place: Example) -> str:
-    """The code at fault: the marked part of the line, or the line."""
-    line = "".join(place.lines[place.line - place.before :][:1])
+    """The code at fault, without comments: the marked part of the line, or the line."""
+    from grader.classroom.examples import without_comment
+
+    line = without_comment("".join(place.lines[place.line - place.before :][:1]))
     if place.column is None or place.end_column is None or place.end_line != place.line:
         return line.strip()
     return line[place.column - 1 : place.end_column - 1].strip() or line.strip()

@@ -30,6 +30,7 @@ def status(anonymous: bool, path: Path, as_json: bool) -> None:
       zoo class status
     """
     from grader.classroom.gradebook import Gradebook
+    from grader.classroom.grading import describe_selection
     from grader.classroom.names import Names
     from grader.classroom.overview import STATES, summarize
 
@@ -45,6 +46,14 @@ def status(anonymous: bool, path: Path, as_json: bool) -> None:
             f"{found['cpu_hours'] * 60:.1f} CPU minutes."
         )
     )
+    if found["waiting"]:
+        graded = found["submissions"] - found["waiting"]
+        click.echo(
+            wrapped(
+                f"{graded:,} of {counted(found['submissions'], 'submission')} graded; {found['waiting']:,} "
+                f"{'wait' if found['waiting'] > 1 else 'waits'}: run the same `zoo class grade` again."
+            )
+        )
     if found["exercises"]:
         rows = [("exercise", "students", "passed", "median", "of", "late", "states")]
         for one in found["exercises"]:
@@ -65,6 +74,14 @@ def status(anonymous: bool, path: Path, as_json: bool) -> None:
                 )
             )
         click.echo(columns(rows))
+    for exercise, selections in found["mixed"].items():
+        tests = "; ".join(map(describe_selection, selections))
+        click.echo(
+            wrapped(
+                f"{exercise}: students were graded with different tests ({tests}), so their points cannot be "
+                "compared. `zoo class regrade` grades all alike."
+            )
+        )
     if found["needs_a_person"]:
         click.echo(bold("\nNeeds a decision"))
         listed = found["needs_a_person"]
@@ -111,6 +128,8 @@ def show(student: str, anonymous: bool, path: Path, as_json: bool) -> None:
                 f"  attempt {attempt['attempt']}: {format_number(attempt['points'])} points, "
                 f"{STATES.get(attempt['state'], attempt['state'])}, {clean(attempt['path'], 200)}{counts}"
             )
+            if attempt["reason"]:
+                click.echo(wrapped(clean(attempt["reason"], 300), "    "))
             for mistake in attempt["mistakes"]:
                 place = f"line {mistake['line']}: " if mistake["line"] else ""
                 click.echo(wrapped(f"{mistake['id']}: {place}{mistake['text']}", "    "))

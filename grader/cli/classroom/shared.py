@@ -21,6 +21,10 @@ def _categories() -> Iterable[str]:
     return CATEGORIES
 
 
+def _skippable() -> Iterable[str]:
+    return (*_categories(), "none")
+
+
 def _engines() -> Iterable[str]:
     from grader.classroom.engines import get_engines
 
@@ -70,14 +74,15 @@ def grading_options(command: Any) -> Any:
             ),
             click.option(
                 "--skip",
-                type=SomeOf("category", _categories),
+                type=SomeOf("category", _skippable),
                 metavar="CATEGORIES",
-                help="Skip these test categories (comma-separated), such as training.",
+                help="Skip these test categories (comma-separated), such as training; none runs all tests. Without it "
+                "and --no-library-attention, a gradebook's last run is followed.",
             ),
             click.option(
                 "--seed",
                 type=click.IntRange(0, 2**31 - 1),
-                help="Random seed of the tests (default: the same for the whole class).",
+                help="Random seed of the tests (default: that of the last run, the same for the whole class).",
             ),
             click.option(
                 "--device",

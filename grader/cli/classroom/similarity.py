@@ -133,9 +133,9 @@ def _print(found: Similarity, html: Path | None) -> None:
             rows.append(
                 (
                     one.exercise,
-                    clean(one.first.name or one.first.key, 40),
+                    clean(one.first.name, 80),
                     f"{one.first.share:.0%}",
-                    clean(one.second.name or one.second.key, 40),
+                    clean(one.second.name, 80),
                     f"{one.second.share:.0%}",
                     "same text" if one.same else "",
                 )

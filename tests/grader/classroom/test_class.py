@@ -80,11 +80,15 @@ def test_an_interrupted_run_continues(
     monkeypatch.setattr(fake, "dies_after", 2)
     done = zoo(*GRADE)
     assert (done.exit_code, "run the same command to continue" in done.stderr) == (130, True)
+    assert "2 of 6 submissions graded; 4 wait: run the same" in zoo("class", "status").stdout
     monkeypatch.setattr(fake, "dies_after", -1)
     assert zoo(*GRADE).exit_code == 0
     assert [len(run) for run in fake.runs] == [6, 4]
     status = json.loads(zoo("class", "status", "--json").stdout)
     assert (status["gradings"], status["waiting"], status["exercises"][0]["passed"]) == (6, 0, 6)
+    monkeypatch.setattr(fake, "dies_after", 2)
+    done = zoo("class", "regrade", *GRADE[3:], "--force")
+    assert "with --force, the same command grades all its files again" in " ".join(done.stderr.split())
 
 
 def test_a_broken_grader_is_told_apart_and_tried_again(
@@ -120,6 +124,37 @@ def test_regrading_after_a_changed_test(
     zoo(*again, "--only", "student=b", "--only", "failed", "--force")
     zoo(*again, "--only", "since=2020-01-01", "--only", "exercise=masks", "--force")
     assert [sorted(run) for run in fake.runs[3:]] == [["right norm"], ["wrong"], ["right", "wrong"]]
+
+
+def test_the_tests_and_the_seed_of_the_last_run_are_remembered(
+    zoo: Zoo, fake: type[FakePool], tmp_path: Path
+) -> None:
+    put(tmp_path / "in", {"a/masks.py": "right", "b/masks.py": "wrong"})
+    grade, again = (
+        ("class", "grade", "in", "--sandbox", "process"),
+        ("class", "regrade", "--sandbox", "process"),
+    )
+
+    def keys() -> list[tuple[int, str]]:
+        with Gradebook(tmp_path / "gradebook.sqlite") as book:
+            return [(row["seed"], row["selection"]) for row in book.all("SELECT * FROM gradings ORDER BY id")]
+
+    zoo(*grade, "--skip", "training", "--seed", 3)
+    first = keys()
+    assert first == [(3, "shape,masking,numerics,gradients,parameters,behaviour")] * 2
+    done = zoo(*again, "--only", "student=a", "--force")
+    assert "As in the last run: all tests but training." in done.stdout
+    put(tmp_path / "in", {"c/masks.py": "right too"})
+    assert "Would grade 1 file (2 graded before)." in zoo(*grade, "--dry-run").stdout
+    zoo(*grade)
+    assert keys() == first * 2
+    zoo(*again, "--only", "student=a", "--skip", "none", "--seed", 4)  # for this run alone
+    assert keys()[4:] == [(4, first[0][1] + ",training")]
+    words = " ".join(zoo("class", "status").stdout.split())
+    assert "different tests (all tests but training; all tests)" in words
+    assert zoo(*again).exit_code == 0
+    assert keys()[5:] == first[:1]
+    assert "different tests" not in zoo("class", "status").stdout
 
 
 @pytest.mark.parametrize(

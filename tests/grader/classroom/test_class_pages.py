@@ -208,6 +208,30 @@ def test_a_page_of_feedback_has_the_source_with_the_place(a_class: Gradebook) ->
     assert "Set by hand" in found[students["anna"]][1] or "set by hand" in found[students["anna"]][1]
 
 
+def test_feedback_leaves_out_what_a_learner_may_not_see(book: Gradebook, tmp_path: Path) -> None:
+    secret = "6.28"
+    named = {**failing("t.one", "inverted", "ben_x == pad"), "picture": secret}
+    named["message"] = f"expected {secret}, got 3.14"
+    named["mistakes"][0]["where"]["value"] = f"tensor([{secret}])"
+    unnamed = {**a_test("t.two", "failed"), "message": f"For 3 rows: expected {secret}, got 3.14"}
+    unnamed["where"] = {**UNNAMED_RESULT["where"], "value": secret, "expected": "the mean"}
+    broken = {**a_test("t.three", "error"), "message": f"ValueError: {secret}"}
+    enter(book, put(tmp_path / "in", {"ben/masks.py": WRONG["ben"]}))
+    fill(book, {WRONG["ben"]: {**graded("masks", named, unnamed, broken), "seed": 31_337}})
+    ((_, page),) = feedback_pages(book, Names(book)).values()
+    for hidden in (secret, "3.14", "31337", "Reproduce", "Seed", "Hint 1 of"):
+        assert hidden not in page, hidden
+    text = unescape(page)
+    for said in (
+        "It is inverted",
+        "Look.",
+        "line 7",
+        "Wrong result. Run `zoo grade`",
+        "Internal error of the grader",
+    ):
+        assert said in text, said
+
+
 def test_on_the_command_line(zoo: Zoo, a_class: Gradebook, tmp_path: Path) -> None:
     a_class.close()
     done = zoo("class", "report", "--no-similar", "-o", "out")

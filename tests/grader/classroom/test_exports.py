@@ -67,6 +67,8 @@ def test_a_template_of_canvas_keeps_what_is_not_ours(graded: Gradebook, tmp_path
     assert made == expected
     named = FORMATS["canvas"](graded, Choice("masks", path, "HW 1"))
     assert named == CANVAS.removeprefix("\ufeff").replace("A,9,,90", "A,4.0,,90")
+    with pytest.raises(ZooError, match=r"no column called HW 9\. Its columns"):
+        FORMATS["canvas"](graded, Choice("masks", path, "HW 9"))
     with pytest.raises(ZooError, match="no column called norm"):
         FORMATS["canvas"](graded, Choice("norm", path))
     with pytest.raises(ZooError, match="exclude each other"):

@@ -216,4 +216,13 @@ def test_overrides_and_late_on_the_command_line(zoo: Zoo, tmp_path: Path) -> Non
     shown = json.loads(zoo("class", "show", "anna", "--json").stdout)["exercises"][0]
     assert (shown["points"], [one["reason"] for one in shown["overrides"]]) == (2, ["ill", "well"])
     assert zoo("class", "override", "nobody", "masks", "1", "--reason", "x").exit_code == 2
+    for words, sentence in (
+        (("5",), "5 points are more than masks is worth; expected at most 4."),
+        (("inf",), "inf is not a number of points"),
+        (("nan",), "nan is not a number of points"),
+        (("--remove",), "There is no override of anna's points for masks to remove."),
+    ):
+        done = zoo("class", "override", "anna", "masks", *words, "--reason", "x")
+        assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True), done.output
+    assert json.loads(zoo("class", "show", "anna", "--json").stdout)["exercises"][0] == shown
     assert zoo("class", "override", "anna", "masks", "1", "--reason", " ").exit_code == 2

@@ -33,6 +33,12 @@ def test_one_writes_at_a_time(book: Gradebook) -> None:
         Gradebook(book.path, write=True)
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder in which nobody can make files")
+def test_a_place_where_no_file_can_be_made() -> None:
+    with pytest.raises(GradebookError, match=r"cannot be (written|created)"):
+        Gradebook(Path("/proc/x.sqlite"), write=True)
+
+
 def test_locked_by_another_program(book: Gradebook) -> None:
     other = sqlite3.connect(book.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

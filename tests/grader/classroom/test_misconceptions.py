@@ -8,8 +8,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from grader.classroom.examples import without_comment
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.misconceptions import Move, find
+from grader.classroom.names import Names
+from grader.classroom.pages import report_page
 from tests.grader.classroom.conftest import REPORTS, Zoo, a_test, enter, fill, put, report
 
 CLASS = {
@@ -145,6 +150,59 @@ def test_the_terminal_shows_how_a_mistake_is_written(zoo: Zoo, book: Gradebook, 
         csv.DictReader(io.StringIO(zoo("class", "misconceptions", "--what", "unnamed", "--csv").stdout))
     )
     assert [(row["test"], row["students"]) for row in rows] == [("t.two", "3")]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("centred = wide  # [batch, size]", "centred = wide  "),
+        ("text = 'a # b' + \"it's #\"  # it's \"odd\"", "text = 'a # b' + \"it's #\"  "),
+        ("'an open string # is cut", "'an open string "),
+        ("x = 1", "x = 1"),
+    ],
+)
+def test_comments_are_cut_off_whole(line: str, code: str) -> None:
+    assert without_comment(line) == code
+
+
+def test_a_table_without_rows_has_a_header(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
+    enter(book, put(tmp_path / "in", {"a/masks.py": "right"}))
+    fill(book, REPORTS)
+    book.close()
+    empty = zoo("class", "misconceptions", "--csv").stdout.splitlines()
+    assert [line.split(",")[:3] for line in empty] == [["exercise", "mistake", "text"]]
+    for table in ("exercises", "attempts", "tests", "moves", "pairs", "unnamed"):
+        header, *rows = csv.reader(
+            io.StringIO(zoo("class", "misconceptions", "--csv", "--what", table).stdout)
+        )
+        assert header, table
+        assert all(len(row) == len(header) for row in rows), table
+
+
+def test_students_with_one_name_are_told_apart(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
+    enter(book, put(tmp_path / "in", {"a/masks.py": "right", "b/masks.py": "wrong", "c/masks.py": "right"}))
+    with book.transaction():
+        book.execute("UPDATE students SET name = 'Kofi Okafor' WHERE name IN ('a', 'b')")
+    fill(book, REPORTS)
+    names = Names(book)
+    assert [names.label(number) for number in names.people] == [
+        "Kofi Okafor (name:a)",
+        "Kofi Okafor (name:b)",
+        "c",
+    ]
+    page = report_page(book, names)
+    assert page.count("Kofi Okafor (name:a)") == page.count("Kofi Okafor") - page.count(
+        "Kofi Okafor (name:b)"
+    )
+    book.close()
+    done = zoo("class", "show", "Kofi Okafo")
+    assert (done.exit_code, "can mean 2 students: name:a, name:b" in " ".join(done.stderr.split())) == (
+        2,
+        True,
+    )
+    done = zoo("class", "show", "Kafi")
+    said = " ".join(done.stderr.split())
+    assert (done.exit_code, "The nearest names are Kofi Okafor, c." in said) == (2, True), said
 
 
 def test_on_the_command_line(zoo: Zoo, book: Gradebook, tmp_path: Path) -> None:
