@@ -59,7 +59,7 @@ def after(entry: Entry, grade: Grade) -> Entry:
             if of in ids or of in grade.components or (of == PLACE and place == entry.place)
         },
     )
-    if grade.selection:  # of the tests, so that there are no points for the whole
+    if grade.selection:
         return replace(found, state="tried") if entry.state == "new" else found
     if grade.passed:
         return replace(found, state="solved", points=f"{grade.points:g}/{grade.max_points:g}")
