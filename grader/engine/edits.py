@@ -83,6 +83,7 @@ class Edits:
         changed: tuple[Change, ...] = (self._changed,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted)
         rarer: tuple[Change, ...] = (self._rarer,)
+        parts: tuple[Change, ...] = (self._through_a_part,)
         more: tuple[Change, ...] = (self._one_step_more,)
         moved: tuple[Change, ...] = (self._moves.of,)
         for lines, changes in (
@@ -93,6 +94,7 @@ class Edits:
             (conditions, renamed),
             (first, moved),
             (first, rarer),
+            (first, parts),
             (rest, changed),
             (second, renamed),
             (second, moved),
@@ -310,6 +312,15 @@ class Edits:
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             for new in by_one(node.comparators[0]):
                 yield ast.Compare(node.left, node.ops, [new])
+
+    def _through_a_part(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A value that goes through a part or a helper of the class first."""
+        values = (ast.Name, ast.Call, ast.BinOp, ast.Subscript)
+        if not isinstance(node, values) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        if not isinstance(node, ast.Name) or node.id in self._names(node.lineno):
+            for function in self._functions(node.lineno)[:MOST_WRAPPED]:
+                yield ast.Call(function, [node], [])
 
     def _one_step_more(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression in a step that the file has elsewhere, or that right code has."""

@@ -104,7 +104,9 @@ def _is_path(node: ast.expr) -> bool:
 
 
 def _small(nodes: list[ast.expr]) -> bool:
-    inner = [one for node in nodes for one in ast.walk(node)]
+    inner = [
+        one for node in nodes for one in ast.walk(node) if isinstance(one, (ast.expr, ast.comprehension))
+    ]
     return len(inner) <= MOST_NODES and not any(
         isinstance(one, (ast.Lambda, ast.Starred, ast.NamedExpr, ast.comprehension)) for one in inner
     )

@@ -48,7 +48,7 @@ MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
 MOST_EDITS = 2000
-MOST_SURE = 200  # where values prove the place already
+MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
@@ -164,18 +164,19 @@ class Locator:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
             if best.why == "in place":
                 return best
-        lines = [line for one in found for line in one.lines]
+        lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         proofs = self._undone(wrong, lines, most)
         if not proofs:  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
-        if best is None or best.place.line not in proofs:
+        between = None if best is None else self._explanations.left_out(best.place)
+        if best is None or not {best.place.line, between} & {*proofs}:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
-            best = Where(Place(proofs[0], proofs[0]), why, other, event=None)
-        second = next((line for line in proofs if line != best.place.line), best.other)
+            best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
+        second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
     def _late(self) -> bool:
