@@ -100,6 +100,7 @@ def test_a_broken_grader_is_told_apart_and_tried_again(
     status = zoo("class", "status").stdout
     assert "Needs a decision" in status
     assert "KeyError: 'x'" in status
+    assert "KeyError: 'x'" in zoo("class", "show", "a").stdout
     zoo(*GRADE)
     assert fake.runs[1:] == [["broken"]]
 
