@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -87,11 +88,21 @@ def gallery(variants: Sequence[Variant], on_variant: Callable[[], object] = lamb
     )
 
 
+def _shown_file(variant: Variant, file: str) -> str:
+    """The file of a variant; of a package's, from the package on: that is the same on every machine."""
+    if variant.is_file:
+        return file
+    parts = variant.path.partition(":")[0].split(".")
+    if Path(file).name != "__init__.py":
+        parts.pop()
+    return "/".join([*parts, Path(file).name])
+
+
 def _entry(variant: Variant, axis: Axis, drawing: bool) -> Entry:
     file, source, problem = "", list[Line](), ""
     try:
         found = find_source(variant)
-        file, source = f"{found.file}:{found.line}", listing(found.text)
+        file, source = f"{_shown_file(variant, found.file)}:{found.line}", listing(found.text)
     except ZooError as error:
         problem = str(error)
     picture = _picture(variant) if drawing else ""
