@@ -293,14 +293,16 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
 def _unfit(flow: Flow, index: int, message: str) -> int | None:
     """The line where a name got a value of the type that an exception speaks of: "'int' object is not callable"."""
     said = re.search(r"'(\w+)' object", message)
+    if said is None:
+        return None
     event = flow.events[index]
-    names = flow.source.used(event.place.line) if said else set()
+    names = flow.source.used(event.place.line)
     for before in reversed(flow.events[:index]):
         if before.frame == event.frame and before.kind == "line":
-            for name in names & set(before.names):
-                if _type_name(before.names[name]) == said[1]:  # type: ignore[index]
-                    return before.place.line
-            names -= set(before.names)
+            latest = names & set(before.names)
+            if any(_type_name(before.names[name]) == said[1] for name in latest):
+                return before.place.line
+            names -= latest
     return None
 
 
