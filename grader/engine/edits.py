@@ -292,6 +292,9 @@ class Edits:
             yield from self._with_more(node)
         elif isinstance(node, ast.Return) and node.value is not None:
             yield from map(ast.Return, self._more(node.value))
+        elif isinstance(node, ast.IfExp):
+            yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
+            yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
             yield from rarer_of_call(node, self._names(node.lineno)[:MOST_NAMES])
             for i, one in enumerate(node.args):

@@ -22,7 +22,7 @@ from grader.engine.contrast import differing, same
 from grader.engine.edits import Edits, ending
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
-from grader.engine.grading import AnswerKey, Grading, Subject, answer_key, grading_of, run
+from grader.engine.grading import AnswerKey, Choice, Grading, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Where,
@@ -53,6 +53,7 @@ MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 EDITING_S = 3.5  # of CPU, ...
+READINGS_S = 1.0  # ... while weights are read in all ways, where none is known to be right, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well, ...
 TRACING_S = 1.5  # ... and before that
 NARROW = 3  # lines with wrong lists and numbers
@@ -107,11 +108,12 @@ class Locator:
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
-        self._end = math.inf
+        self._end = self._readings_end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
         self._explanations = Explanations(subject, seed, source, solution_text)
+        self._readings: Mapping[Choice, int] = {}
         self.cure: str | None = None  # the text that made wrong results right, of the last place
 
     def wrong(self, component: str) -> list[Wrong]:
@@ -179,6 +181,9 @@ class Locator:
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
+    def _most_readings(self) -> int | None:
+        return 1 if time.process_time() > self._readings_end else None
+
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
 
@@ -192,7 +197,9 @@ class Locator:
         everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
         asked += [one for one in everything if one not in asked and self._was_right(one)]
         self._end = time.process_time() + EDITING_S
+        self._readings_end = time.process_time() + READINGS_S
         component = wrong[0].scenario.component
+        self._readings = self._grading.settled(component)
         edits = Edits(self._text, self._needed or (), solution_text(component))
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
         for line, text in islice(tried, most):
@@ -227,7 +234,9 @@ class Locator:
             copy = self.submission.edited(ending(text))
             if copy is None:
                 return False
-            grading = Grading(copy, self.subject, self.seed)  # its weights may read otherwise
+            grading = Grading(
+                copy, self.subject, self.seed, readings=self._readings, most_readings=self._most_readings()
+            )
             return all(same(scenario, grading.right(scenario), grading.got(scenario)) for scenario in asked)
         except (
             SubmissionError,
