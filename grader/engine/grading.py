@@ -148,8 +148,8 @@ class Grading:
         submission: the code under test.
         subject: the exercise.
         seed: every random draw derives from it.
-        readings: of weights that can be read in several ways, where the way is known, see `settled`.
-        most_readings: how many ways are tried where it is not; all for None.
+        readings: of weights that can be read in several ways, where the way is known, see `Grading.readings`.
+        most_readings: how many ways are tried where it is not, unless it raises; all for None.
     """
 
     def __init__(
@@ -197,6 +197,8 @@ class Grading:
         choice = self._chosen[scenario] = self._choice.get(scenario.component, ("", 1))
         if choice in self._reading or choice[1] < 2:
             return
+        if first.error is not None and self._most_readings is not None:  # it would raise the same again
+            return
         self._reading[choice] = 0
         if same(scenario, self.right(scenario), first):
             return
@@ -208,13 +210,13 @@ class Grading:
         self._reading[choice] = 0
         self._got[scenario] = first
 
-    def settled(self, component: str) -> dict[Choice, int]:
-        """How weights are read, as far as something came out right like that, in all that was asked so far."""
+    def readings(self, component: str, *, proved: bool) -> dict[Choice, int]:
+        """How weights are read. Args: proved: only as far as something came out right like that."""
         return {
             choice: self._reading[choice]
             for scenario, choice in self._chosen.items()
             if scenario.component == component and choice in self._reading
-            if same(scenario, self.right(scenario), self._got[scenario])
+            if not proved or same(scenario, self.right(scenario), self._got[scenario])
         }
 
     def check(

@@ -22,7 +22,7 @@ from grader.engine.contrast import differing, same
 from grader.engine.edits import Edits, ending
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
-from grader.engine.grading import AnswerKey, Choice, Grading, Subject, answer_key, grading_of, run
+from grader.engine.grading import AnswerKey, Grading, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Where,
@@ -47,13 +47,14 @@ from grader.engine.source_tree import Source
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 2000
+MOST_EDITS = 5000
 MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 EDITING_S = 3.5  # of CPU, ...
-READINGS_S = 1.0  # ... while weights are read in all ways, where none is known to be right, ...
+MOST_READINGS = 100
+READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well, ...
 TRACING_S = 1.5  # ... and before that
 NARROW = 3  # lines with wrong lists and numbers
@@ -113,7 +114,6 @@ class Locator:
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
         self._explanations = Explanations(subject, seed, source, solution_text)
-        self._readings: Mapping[Choice, int] = {}
         self.cure: str | None = None  # the text that made wrong results right, of the last place
 
     def wrong(self, component: str) -> list[Wrong]:
@@ -181,9 +181,6 @@ class Locator:
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
-    def _most_readings(self) -> int | None:
-        return 1 if time.process_time() > self._readings_end else None
-
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
 
@@ -199,7 +196,6 @@ class Locator:
         self._end = time.process_time() + EDITING_S
         self._readings_end = time.process_time() + READINGS_S
         component = wrong[0].scenario.component
-        self._readings = self._grading.settled(component)
         edits = Edits(self._text, self._needed or (), solution_text(component))
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
         for line, text in islice(tried, most):
@@ -234,8 +230,13 @@ class Locator:
             copy = self.submission.edited(ending(text))
             if copy is None:
                 return False
+            hurried = time.process_time() > self._readings_end
             grading = Grading(
-                copy, self.subject, self.seed, readings=self._readings, most_readings=self._most_readings()
+                copy,
+                self.subject,
+                self.seed,
+                readings=self._grading.readings(asked[0].component, proved=not hurried),
+                most_readings=1 if hurried else MOST_READINGS,
             )
             return all(same(scenario, grading.right(scenario), grading.got(scenario)) for scenario in asked)
         except (

@@ -286,3 +286,28 @@ def test_memory_that_is_never_filled_is_found() -> None:
     found = place("norm", text.replace("nn.Parameter(torch.ones(", "nn.Parameter(torch.empty("))
     assert found is not None
     assert line_of(text, "nn.Parameter(torch.ones(") in found.lines
+
+
+@pytest.mark.parametrize("ends", ["with torch.no_grad():", "try:"])
+def test_a_wrong_result_that_leaves_a_block_is_found_where_it_leaves(ends: str) -> None:
+    after = "    finally:\n        torch.is_grad_enabled()\n" if ends == "try:" else ""
+    text = f"""import torch
+
+def greedy_decode(model, src, max_len, sos=1, eos=2, pad=0):
+    {ends}
+        memory = model.encode(src)
+        return model
+{after}"""
+    found = place("decoding", text)
+    assert found is not None
+    assert found.place.line == 6
+
+
+def test_weights_are_read_as_they_were_where_something_is_right() -> None:
+    """A decoder's layer has three norms alike: they are not read in all orders again for each small change."""
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    old = "self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))"
+    assert old in text
+    found = place("decoder", text.replace(old, old.removeprefix("self.norm2")))
+    assert found is not None
+    assert (found.place.line, found.evidence) == (line_of(text, old), "edited")
