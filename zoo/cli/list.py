@@ -22,7 +22,6 @@ from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.registry import Axis, Variant
 from zoo.core.tasks import get_tasks
 
-
 MOST_JOBS = 4
 """Processes that draw the pictures of a page; each takes some 400 MB."""
 

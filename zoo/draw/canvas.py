@@ -130,8 +130,9 @@ def small_png(figure: Figure) -> bytes:
     with drawing():
         canvas = FigureCanvasAgg(figure)
         figure.set_dpi(DPI)
-        canvas.draw()  # once: `savefig` does it twice, and writes a large file that would be read again
-        drawn = np.asarray(canvas.buffer_rgba())[:, :, :3]
+        # Once: `savefig` does it twice, and writes a large file that would be read again.
+        canvas.draw()  # type: ignore[no-untyped-call]
+        drawn = np.asarray(canvas.buffer_rgba())[:, :, :3]  # type: ignore[no-untyped-call]
     data = io.BytesIO()
     image = Image.fromarray(np.ascontiguousarray(drawn))
     image.quantize(SMALL_COLOURS, dither=Image.Dither.NONE).save(data, "png", optimize=True)
