@@ -32,6 +32,7 @@ from grader.engine.settings import changed_setting
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
+TELLING = 16  # numbers in which only one way of reading the weights comes out right
 BY_CHANCE = {"train mode", "dropout in train mode"}
 
 Choice = tuple[str, int]  # a component, and in how many ways the weights of one size can be read
@@ -179,22 +180,25 @@ class Grading:
         return found[min(self._reading.get(choice, 0), len(found) - 1)]
 
     def _settle(self, scenario: Scenario) -> None:
-        """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right."""
+        """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right.
+
+        An error says nothing of the weights, and in few numbers several ways may come out right.
+        """
         self._choice.pop(scenario.component, None)
         first = self._got[scenario] = self.ask(scenario)
         choice = self._choice.get(scenario.component, ("", 1))
-        if choice in self._reading or choice[1] < 2:
+        if choice in self._reading or choice[1] < 2 or first.error is not None:
             return
-        self._reading[choice] = 0
-        if same(scenario, self.right(scenario), first):
-            return
-        for number in range(1, choice[1]):
+        for number in range(choice[1]):
             self._reading[choice] = number
-            self._got[scenario] = self.ask(scenario)
+            if number:
+                self._got[scenario] = self.ask(scenario)
             if same(scenario, self.right(scenario), self._got[scenario]):
-                return
-        self._reading[choice] = 0
-        self._got[scenario] = first
+                break
+        else:
+            self._reading[choice], self._got[scenario] = 0, first
+        if sum(value.numel() for value in self.right(scenario).values.values()) < TELLING:
+            del self._reading[choice]
 
     def check(
         self,

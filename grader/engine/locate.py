@@ -61,6 +61,7 @@ MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
 CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
+SURE = ("patched", "alike")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
 SOLUTION = "solution.py"
 
@@ -382,7 +383,7 @@ class Locator:
         index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
-            if found.evidence or error is None or not error.line:
+            if found.evidence in SURE or error is None or not error.line:
                 return completed(flow, found, error.line if error is not None else None)
         if error is not None and error.line:
             at = exception(flow, error.line)

@@ -231,11 +231,15 @@ class Source:
 
     @cached_property
     def statements(self) -> list[int]:
-        """Lines in which the statements of functions begin."""
+        """Lines in which the statements of functions begin, then those of what else a file computes."""
         functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
-        return sorted({
-            node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)
-        })  # fmt: skip
+        inside = {node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)}
+        others = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr))
+        }
+        return [*sorted(inside), *sorted(others - inside)]
 
     @cached_property
     def constants(self) -> Mapping[str, int]:
