@@ -396,15 +396,19 @@ class Edits:
         yield from (method(value, name) for name in WRAPPERS)
 
     def _functions(self, line: int) -> list[ast.expr]:
-        """What the class around a line calls with one value: its parts, its helpers."""
-        found: dict[str, ast.expr] = {}
+        """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""
+        made: dict[str, ast.expr] = {}
+        used: dict[str, ast.expr] = {}
         for scope in self._around(line, (ast.ClassDef,))[:1]:
             for node in ast.walk(scope):
-                own = isinstance(node, ast.Attribute) and called(node.value) == "self"
-                if own and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    found.setdefault(node.attr, ast.Attribute(node.value, node.attr, ast.Load()))
+                if isinstance(node, ast.Attribute) and called(node.value) == "self":
+                    own = ast.Attribute(node.value, node.attr, ast.Load())
+                    (used if isinstance(node.ctx, ast.Load) else made).setdefault(node.attr, own)
         calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        return [one for name, one in found.items() if name in calls or "norm" in name or "drop" in name]
+        unused = [own for name, own in made.items() if name not in used]
+        return unused + [
+            one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
+        ]
 
     def _around(self, line: int, kinds: tuple[type[ast.AST], ...]) -> Sequence[ast.AST]:
         found = [

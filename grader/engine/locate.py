@@ -27,6 +27,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Where,
     at_the_end,
+    behind,
     chain,
     completed,
     cut_off,
@@ -109,6 +110,7 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
+        self._behind: list[int] = []  # lines behind an exception
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
         self._end = self._readings_end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
@@ -150,6 +152,7 @@ class Locator:
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self._odd.clear()
+        self._behind.clear()
         self._ran.clear()
         self._needed = self.cure = None
         self._end = time.process_time() + TRACING_S
@@ -170,7 +173,7 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        proofs = self._undone(wrong, lines, most)
+        proofs = self._undone(wrong, [*lines, *self._behind], most)
         if not proofs:  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
@@ -197,7 +200,8 @@ class Locator:
         self._end = time.process_time() + EDITING_S
         self._readings_end = time.process_time() + READINGS_S
         component = wrong[0].scenario.component
-        edits = Edits(self._text, self._needed or (), solution_text(component))
+        needed = () if self.source.compiled else self._needed or ()
+        edits = Edits(self._text, needed, solution_text(component))
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
         for line, text in islice(tried, most):
             if self._late() or len(found) == 2:
@@ -396,6 +400,7 @@ class Locator:
             if found.evidence in SURE or error is None or not error.line:
                 return completed(flow, found, error.line if error is not None else None)
         if error is not None and error.line:
+            self._behind += behind(flow, error.line)
             at = exception(flow, error.line)
             failed = None if at is None else flow.failed(at)
             found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)

@@ -104,6 +104,15 @@ class Source:
                 found.add(of.id)
         return found
 
+    @cached_property
+    def compiled(self) -> bool:
+        """Whether something is compiled by TorchScript, so that what it runs is not seen."""
+        return any(
+            "script" in (node.attr if isinstance(node, ast.Attribute) else node.id)
+            for nodes in self._reads.values()
+            for node in nodes
+        )
+
     def made_around(self, place: Place) -> int | None:
         """The line where the attribute was made that is called with the value of an expression."""
         calls = [
@@ -215,12 +224,18 @@ class Source:
         ]
         return max(found, key=lambda node: node.lineno, default=None)
 
+    def constructor_begin(self, line: int) -> int | None:
+        """The first statement of the constructor of the class that a line belongs to."""
+        found = self._constructor(line)
+        body = [] if found is None else found.body[ast.get_docstring(found) is not None :]
+        return body[0].lineno if body else None
+
     def constructor_end(self, line: int) -> int | None:
         """The last line of the constructor of the class that a line belongs to."""
         found = self._constructor(line)
         return None if found is None else found.body[-1].lineno
 
-    def local_in_constructor(self, line: int, name: str | None) -> int | None:
+    def local_in_constructor(self, line: int, name: str) -> int | None:
         """The line in which that constructor gives a value to a local of this name."""
         found = self._constructor(line)
         stored = [

@@ -332,3 +332,12 @@ def test_an_error_before_a_value_is_needed_is_shown_where_it_is_raised() -> None
     found = place("positions", wrong)
     assert found is not None
     assert line_of(wrong, "= nm") in found.lines
+
+
+def test_a_constructor_without_that_of_its_base_is_shown_where_it_begins() -> None:
+    text = (
+        solution_file("feedforward").read_text(encoding="utf-8").replace("super().__init__()", "width = d_ff")
+    )
+    found = place("feedforward", text)
+    assert found is not None
+    assert set(found.lines) == {line_of(text, "width = d_ff"), line_of(text, "self.up = ")}
