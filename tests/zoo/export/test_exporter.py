@@ -91,63 +91,43 @@ def readable(text: str, name: str = "") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_model_of_this_shape_is_the_same_elsewhere(name: str, tmp_path: Path) -> None:
-    text = put(tmp_path, name, SHAPES[name]())
-    readable(text)
+def test_models_are_the_same_elsewhere_and_presets_pass_the_linters(tmp_path: Path) -> None:
+    """Shapes, presets, a plugin's part, and models of all pairs: of these a sample, all where the variable is set.
+
+    One process without zoo runs all files, and names those that differ.
+    """
+    models = {name: make() for name, make in SHAPES.items()}
+    models |= {f"preset_{name}": get_preset(name).blueprint() for name in (get_presets() if EVERY else LINES)}
+    pairs = [choices for assembly in ASSEMBLIES for choices in covering_all_pairs(assembly)]
+    pairs = pairs if EVERY else random.Random(0).sample(pairs, 3)
+    models |= {f"pairs_{number}": blueprint_of(choices) for number, choices in enumerate(pairs)}
+    plugged = "sigmoid" in [one.name for one in get_registry().variants("attention")]
+    if plugged:  # the example of a plugin is installed
+        models["plugin"] = make_blueprint(assembly="encoder", attention="sigmoid", **ONE)
+    texts = {}
+    for name, blueprint in models.items():
+        try:
+            texts[name] = put(tmp_path, name, blueprint)
+            if not name.startswith("preset_") or name.removeprefix("preset_") in LINES:
+                readable(texts[name], name.removeprefix("preset_"))
+        except Exception as error:
+            raise AssertionError(f"{name}: {blueprint}") from error
     assert differences(tmp_path) == ""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not EVERY, reason="only where ZOO_EXPORT_EVERY_PAIR is set")
-@pytest.mark.parametrize("name", [*get_presets()])
-def test_every_preset_is_the_same_elsewhere(name: str, tmp_path: Path) -> None:
-    put(tmp_path, "preset", get_preset(name).blueprint())
-    assert differences(tmp_path) == ""
-
-
-@pytest.mark.slow
-def test_a_part_of_a_plugin_comes_along(tmp_path: Path) -> None:
-    if "sigmoid" not in [one.name for one in get_registry().variants("attention")]:
-        pytest.skip("the example of a plugin is not installed")
-    text = put(tmp_path, "plugin", make_blueprint(assembly="encoder", attention="sigmoid", **ONE))
-    assert "zoo_example" not in text
-    assert "class SigmoidAttention(nn.Module)" in text
-    assert differences(tmp_path) == ""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*LINES])
-def test_a_preset_is_the_same_elsewhere_and_passes_the_linters(name: str, tmp_path: Path) -> None:
-    text = put(tmp_path, "preset", get_preset(name).blueprint())
-    readable(text, name)
-    assert differences(tmp_path) == ""
+    assert not plugged or "class SigmoidAttention(nn.Module)" in texts["plugin"]
+    assert "zoo_example" not in texts.get("plugin", "")
     for tool in (
         ["ruff", "check", "--config", str(ROOT / "pyproject.toml")],
         ["ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml")],
         ["mypy", "--python-version=3.10", "--disallow-untyped-defs", "--config-file="],
     ):
         done = subprocess.run(
-            [sys.executable, "-m", *tool, "preset.py"],
+            [sys.executable, "-m", *tool, *(f"preset_{name}.py" for name in LINES)],
             cwd=tmp_path,
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_models_of_all_pairs_are_the_same_elsewhere(tmp_path: Path) -> None:
-    """A sample by a fixed seed; all of them where ZOO_EXPORT_EVERY_PAIR is set."""
-    models = [choices for assembly in ASSEMBLIES for choices in covering_all_pairs(assembly)]
-    chosen = models if EVERY else random.Random(0).sample(models, 3)
-    for number, choices in enumerate(chosen):
-        try:
-            readable(put(tmp_path, f"model_{number}", blueprint_of(choices)))
-        except Exception as error:
-            raise AssertionError(str(choices)) from error
-    assert differences(tmp_path) == ""
 
 
 @pytest.mark.slow
