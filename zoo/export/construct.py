@@ -73,7 +73,7 @@ class Constructor:
             return Made(type(value).__name__, ())
         raise ZooError(
             f"An argument '{name}' of class {type(value).__name__} cannot be written into a file. Parts can be "
-            "exported that are made from numbers, texts, and other parts."
+            "exported that are made from numbers, texts, and other parts, in an `__init__` of their own."
         )
 
     def _object(self, value: Any, hint: str) -> Made:

@@ -25,8 +25,8 @@ from zoo.export.trials import small
 from zoo.models.builder import build
 from zoo.models.external import ExternalPart
 
-LINES = {"gpt2": 350, "vaswani2017": 500}
-"""What a reader is asked to read, at most."""
+LINES = {"gpt2": 350, "vaswani2017": 500, "pairs": 1300}
+"""What a reader is asked to read, at most; three attentions and three networks for pairs."""
 EVERY = bool(os.environ.get("ZOO_EXPORT_EVERY_PAIR"))
 """All models that cover all pairs of variants; else a few of them."""
 ONE: dict[str, Any] = {"num_heads": 2, "num_encoder_layers": 1, "num_decoder_layers": 1}
@@ -124,7 +124,7 @@ def test_a_part_of_a_plugin_comes_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*LINES])
+@pytest.mark.parametrize("name", ["gpt2", "vaswani2017"])
 def test_a_preset_is_the_same_elsewhere_and_passes_the_linters(name: str, tmp_path: Path) -> None:
     text = put(tmp_path, "preset", get_preset(name).blueprint())
     readable(text, name)
@@ -151,7 +151,7 @@ def test_models_of_all_pairs_are_the_same_elsewhere(tmp_path: Path) -> None:
     chosen = models if EVERY else random.Random(0).sample(models, 3)
     for number, choices in enumerate(chosen):
         try:
-            readable(put(tmp_path, f"model_{number}", blueprint_of(choices)))
+            readable(put(tmp_path, f"model_{number}", blueprint_of(choices)), "pairs")
         except Exception as error:
             raise AssertionError(str(choices)) from error
     assert differences(tmp_path) == ""
@@ -177,14 +177,16 @@ def test_a_part_from_a_file_comes_along_with_its_helpers(tmp_path: Path) -> None
 def test_every_wrapper_of_an_own_part_is_left_behind_and_lambdas_keep_their_names(tmp_path: Path) -> None:
     """Norms are made by a lambda; flex attention gives torch a lambda that has arguments q and k of its own."""
     file = tmp_path / "own.py"
-    file.write_text("from torch import nn\n\n\nclass Own(nn.LayerNorm):\n    pass\n")
+    file.write_text(
+        "from torch import nn\n\n\nclass Own(nn.LayerNorm):\n"
+        "    def __init__(self, d_model):\n        super().__init__(d_model, eps=1e-3)\n"
+    )
     own = make_blueprint(assembly="decoder", norm_type=f"{file}:Own", attention="flex", **ONE)
     folder = tmp_path / "out"
     text = put(folder, "mine", own)
     assert "ExternalPart" not in text
     assert "ZooError" not in text
-    with_masks = text.replace("torch.is_grad_enabled()", "False")
-    assert with_masks.count("score_mod=None") == 0
+    assert "score_mod=None" not in text
     assert differences(folder) == ""
 
 
