@@ -32,6 +32,7 @@ from grader.engine.settings import changed_setting
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
+TELLING = 16  # numbers in which only one way of reading the weights comes out right
 BY_CHANCE = {"train mode", "dropout in train mode"}
 
 Choice = tuple[str, int]  # a component, and in how many ways the weights of one size can be read
@@ -148,15 +149,27 @@ class Grading:
         submission: the code under test.
         subject: the exercise.
         seed: every random draw derives from it.
+        readings: of weights that can be read in several ways, where the way is known, see `Grading.readings`.
+        most_readings: how many ways are tried where it is not; all for None.
     """
 
-    def __init__(self, submission: Submission, subject: Subject, seed: int) -> None:
+    def __init__(
+        self,
+        submission: Submission,
+        subject: Subject,
+        seed: int,
+        *,
+        readings: Mapping[Choice, int] | None = None,
+        most_readings: int | None = None,
+    ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._key = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Observation] = {}
-        self._reading: dict[Choice, int] = {}
+        self._reading: dict[Choice, int] = dict(readings or {})
+        self._most_readings = most_readings
         self._choice: dict[str, Choice] = {}
+        self._chosen: dict[Scenario, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
         self._places: dict[str, Spots] = {}
 
@@ -179,22 +192,34 @@ class Grading:
         return found[min(self._reading.get(choice, 0), len(found) - 1)]
 
     def _settle(self, scenario: Scenario) -> None:
-        """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right."""
+        """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right.
+
+        An error says nothing of the weights, and in few numbers several ways may come out right.
+        """
         self._choice.pop(scenario.component, None)
         first = self._got[scenario] = self.ask(scenario)
-        choice = self._choice.get(scenario.component, ("", 1))
-        if choice in self._reading or choice[1] < 2:
+        choice = self._chosen[scenario] = self._choice.get(scenario.component, ("", 1))
+        if choice in self._reading or choice[1] < 2 or first.error is not None:
             return
-        self._reading[choice] = 0
-        if same(scenario, self.right(scenario), first):
-            return
-        for number in range(1, choice[1]):
+        for number in range(min(choice[1], self._most_readings or choice[1])):
             self._reading[choice] = number
-            self._got[scenario] = self.ask(scenario)
+            if number:
+                self._got[scenario] = self.ask(scenario)
             if same(scenario, self.right(scenario), self._got[scenario]):
-                return
-        self._reading[choice] = 0
-        self._got[scenario] = first
+                break
+        else:
+            self._reading[choice], self._got[scenario] = 0, first
+        if sum(value.numel() for value in self.right(scenario).values.values()) < TELLING:
+            del self._reading[choice]
+
+    def readings(self, component: str, *, proved: bool) -> dict[Choice, int]:
+        """How weights are read. Args: proved: only as far as something came out right like that."""
+        return {
+            choice: self._reading[choice]
+            for scenario, choice in self._chosen.items()
+            if scenario.component == component and choice in self._reading
+            if not proved or same(scenario, self.right(scenario), self._got[scenario])
+        }
 
     def check(
         self,

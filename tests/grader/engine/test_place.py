@@ -143,6 +143,7 @@ def test_a_value_put_right_proves_the_place() -> None:
         ("positions", "self.table = nn", "table = nn", "edited"),
         ("norm", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance + self.eps).pow(3)", "edited"),
         ("positions", "10000 **", "1000 **", "edited"),  # a constant of right code
+        ("attention", "heads.transpose(1, 2).flatten(2)", "heads.flatten(2).transpose(1, 2)", "edited"),
         ("positions", "angle.sin()", "angle.tan()", "patched"),
     ],
 )
@@ -286,3 +287,57 @@ def test_memory_that_is_never_filled_is_found() -> None:
     found = place("norm", text.replace("nn.Parameter(torch.ones(", "nn.Parameter(torch.empty("))
     assert found is not None
     assert line_of(text, "nn.Parameter(torch.ones(") in found.lines
+
+
+@pytest.mark.parametrize("ends", ["with torch.no_grad():", "try:"])
+def test_a_wrong_result_that_leaves_a_block_is_found_where_it_leaves(ends: str) -> None:
+    after = "    finally:\n        torch.is_grad_enabled()\n" if ends == "try:" else ""
+    text = f"""import torch
+
+def greedy_decode(model, src, max_len, sos=1, eos=2, pad=0):
+    {ends}
+        memory = model.encode(src)
+        return model
+{after}"""
+    found = place("decoding", text)
+    assert found is not None
+    assert found.place.line == 6
+
+
+def test_weights_are_read_as_they_were_where_something_is_right() -> None:
+    """A decoder's layer has three norms alike: they are not read in all orders again for each small change."""
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    old = "self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))"
+    assert old in text
+    found = place("decoder", text.replace(old, old.removeprefix("self.norm2")))
+    assert found is not None
+    assert (found.place.line, found.evidence) == (line_of(text, old), "edited")
+
+
+def test_a_line_outside_of_functions_is_found() -> None:
+    text = solution_file("masks").read_text(encoding="utf-8")
+    last = "padding_mask, causal_mask = causal_mask, padding_mask"
+    found = place("masks", f"{text}\n\n{last}\n")
+    assert found is not None
+    assert found.proved
+    assert line_of(f"{text}\n\n{last}\n", last) in found.lines
+
+
+def test_an_error_before_a_value_is_needed_is_shown_where_it_is_raised() -> None:
+    """Memory that is not filled yet when a constructor raises is none of its causes."""
+    text = solution_file("positions").read_text(encoding="utf-8")
+    wrong = text.replace(
+        "        self.table = nn", "        spare = torch.empty(max_len)\n        self.table = nm"
+    )
+    found = place("positions", wrong)
+    assert found is not None
+    assert line_of(wrong, "= nm") in found.lines
+
+
+def test_a_constructor_without_that_of_its_base_is_shown_where_it_begins() -> None:
+    text = (
+        solution_file("feedforward").read_text(encoding="utf-8").replace("super().__init__()", "width = d_ff")
+    )
+    found = place("feedforward", text)
+    assert found is not None
+    assert set(found.lines) == {line_of(text, "width = d_ff"), line_of(text, "self.up = ")}
