@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,9 @@ from zoo.core.errors import ZooError, unknown_name
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.registry import Axis, Variant
 from zoo.core.tasks import get_tasks
+
+MOST_JOBS = 4
+"""Processes that draw the pictures of a page; each takes some 400 MB."""
 
 
 class _Named(Protocol):
@@ -119,7 +123,7 @@ def _page(path: Path, variants: Sequence[Variant]) -> None:
     from zoo.pages.rendering import write
 
     with tqdm(total=len(variants), leave=False, disable=not sys.stderr.isatty(), unit="") as bar:
-        page = gallery(variants, bar.update)
+        page = gallery(variants, bar.update, jobs=min(MOST_JOBS, os.cpu_count() or 1))
     write(path, page)
     click.echo(wrapped(f"Wrote {path}."))
 

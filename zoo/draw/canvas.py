@@ -124,10 +124,17 @@ def rendered(figure: Figure, form: str, dpi: float = DPI) -> bytes:
 
 def small_png(figure: Figure) -> bytes:
     """The figure as a PNG of few colours, for a page with many pictures."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image  # matplotlib brings it
 
-    image = Image.open(io.BytesIO(rendered(figure, "png"))).convert("RGB")
+    with drawing():
+        canvas = FigureCanvasAgg(figure)
+        figure.set_dpi(DPI)
+        # Once: `savefig` does it twice, and writes a large file that would be read again.
+        canvas.draw()  # type: ignore[no-untyped-call]
+        drawn = np.asarray(canvas.buffer_rgba())[:, :, :3]  # type: ignore[no-untyped-call]
     data = io.BytesIO()
+    image = Image.fromarray(np.ascontiguousarray(drawn))
     image.quantize(SMALL_COLOURS, dither=Image.Dither.NONE).save(data, "png", optimize=True)
     return data.getvalue()
 

@@ -142,7 +142,7 @@ def charts(records: Sequence[Record]) -> list[Chart]:
         losses.append(Curve(one.name, one.steps, smoothed(one.losses), colour))
     names = dict.fromkeys(one.score_name for one in records if one.scores)
     found = [
-        chart("Loss", "loss (nats a token)", losses),
+        chart("Loss", "nats per token", losses),
         chart(
             "Score",
             " or ".join(names),
@@ -173,7 +173,7 @@ def norms_chart(record: Record) -> tuple[Chart, list[str]] | None:
         blocks = [blocks[round(i * (len(blocks) - 1) / (COLOURS - 1))] for i in range(COLOURS)]
     found = chart(
         "Gradient norms",
-        "norm of the gradient",
+        "by block",
         [Curve(name, record.steps, smoothed(record.norms[name]), n) for n, name in enumerate(blocks)],
         log=True,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from zoo.analysis.workers import Call, Result, Workers
 from zoo.core.describe import in_words, typed
 from zoo.core.errors import ZooError
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
@@ -64,21 +65,33 @@ class Entry:
         return f"{one.axis} {one.name} {one.summary} {one.formula} {one.paper} {self.origin} {options} {able}"
 
 
-def gallery(variants: Sequence[Variant], on_variant: Callable[[], object] = lambda: None) -> str:
+def gallery(
+    variants: Sequence[Variant], on_variant: Callable[[], object] = lambda: None, jobs: int = 1
+) -> str:
     """A page with these variants, by axis. `on_variant` is called after each.
 
-    Pictures need matplotlib; without it the page has none, and says so.
+    Pictures need matplotlib; without it the page has none, and says so. With `jobs` above 1, so many processes draw.
     """
     registry, drawing = get_registry(), find_spec("matplotlib") is not None
+    entries: dict[int, Entry] = {}
+
+    def add(number: int, drawn: Result) -> None:
+        variant = variants[number]
+        # Without a picture where it cannot be drawn: a part may be anybody's code, and the page says the rest about it.
+        entries[number] = _entry(variant, registry.axis(variant.axis), drawn.value or "")
+        on_variant()
+
+    if drawing:
+        with Workers(jobs) as workers:
+            workers.run([Call(_picture, (one.axis, one.name)) for one in variants], add)
+    else:
+        for number in range(len(variants)):
+            add(number, Result())
     groups: list[tuple[Axis, list[Entry]]] = []
     for axis in registry.axes:
-        entries = []
-        for variant in variants:
-            if variant.axis == axis.name:
-                entries.append(_entry(variant, axis, drawing))
-                on_variant()
-        if entries:
-            groups.append((axis, entries))
+        found = [entries[number] for number, one in enumerate(variants) if one.axis == axis.name]
+        if found:
+            groups.append((axis, found))
     return render(
         "zoo.pages/gallery.html",
         styles=["zoo.pages/gallery.css"],
@@ -98,14 +111,13 @@ def _shown_file(variant: Variant, file: str) -> str:
     return "/".join([*parts, Path(file).name])
 
 
-def _entry(variant: Variant, axis: Axis, drawing: bool) -> Entry:
+def _entry(variant: Variant, axis: Axis, picture: str) -> Entry:
     file, source, problem = "", list[Line](), ""
     try:
         found = find_source(variant)
         file, source = f"{_shown_file(variant, found.file)}:{found.line}", listing(found.text)
     except ZooError as error:
         problem = str(error)
-    picture = _picture(variant) if drawing else ""
     return Entry(
         variant=variant,
         default=variant.name == axis.default,
@@ -132,14 +144,11 @@ def _entry(variant: Variant, axis: Axis, drawing: bool) -> Entry:
     )
 
 
-def _picture(variant: Variant) -> str:
-    """The picture of a variant, "" where its axis has none, or it cannot be drawn: a plugin's may fail as it likes."""
-    if variant.axis not in PICTURES:
+def _picture(axis: str, name: str) -> str:
+    """The picture of a variant, "" where its axis has none."""
+    if axis not in PICTURES:
         return ""
     import zoo.draw
     from zoo.draw.canvas import small_png
 
-    try:
-        return image(small_png(zoo.draw.part(variant.axis, variant.name)))
-    except (Exception, SystemExit):  # noqa: BLE001 - a part may be anybody's code; the page says the rest about it
-        return ""
+    return image(small_png(zoo.draw.part(axis, name)))

@@ -53,8 +53,11 @@ def listing(source: str, marks: Iterable[Mark] = ()) -> list[Line]:
     for mark in marks:
         if 1 <= mark.line <= len(lines):
             text = lines[mark.line - 1]
+            start = max(
+                mark.start, len(text) - len(text.lstrip())
+            )  # of a place of several lines: not the indent
             marked.setdefault(mark.line, set()).update(
-                range(mark.start, len(text) if mark.end is None else mark.end)
+                range(start, len(text) if mark.end is None else mark.end)
             )
     kinds = _kinds(lines)
     return [

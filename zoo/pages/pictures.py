@@ -60,7 +60,8 @@ def heat_map(
         for j, x in enumerate(row[:MOST_CELLS]):
             differs = other is not None and not _near(float(x), float(other[i][j]), span)
             share = min(1.0, max(0.0, (float(x) - low) / span)) if math.isfinite(x) else None
-            cells[-1].append(Cell(_word(x), colour(share), share is not None and share > 0.5, differs))
+            text = _word(x, float(other[i][j]) if differs and other is not None else None)
+            cells[-1].append(Cell(text, colour(share), share is not None and share > 0.47, differs))
     return cells
 
 
@@ -68,10 +69,13 @@ def _near(a: float, b: float, span: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 1e-4 * abs(span)
 
 
-def _word(x: float) -> str:
+def _word(x: float, other: float | None) -> str:
+    """A number in at most seven characters; with a digit or two more where it would look like the `other` otherwise."""
     if isinstance(x, bool):
         return str(x)
     text = f"{x:.3g}"
+    if other is not None and text == f"{other:.3g}":
+        text = next((longer for n in (4, 5) if (longer := f"{x:.{n}g}") != f"{other:.{n}g}"), text)
     return text if len(text) <= 7 else f"{x:.1e}".replace("e-0", "e-").replace("e+0", "e")
 
 

@@ -7,19 +7,23 @@ import json
 import math
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import torch
 from click.testing import CliRunner
 
+from grader.catalog import get_exercises
 from grader.core.failures import Matrices
 from grader.core.results import Grade
 from grader.core.spots import Lines, Spot
 from grader.core.submission import SubmissionError
+from grader.engine.grading import AnswerKey
 from grader.engine.local import LocalSubmission
-from grader.engine.matrices import LARGEST, MOST, matrices_of
+from grader.engine.matrices import AXES, LARGEST, MOST, matrices_of
 from grader.engine.scenario import Observation, Scenario
+from grader.reports.axes import axes_of
 from grader.reports.html import page
 from grader.reports.json import as_object
 from tests import solution_file
@@ -126,7 +130,9 @@ def test_pictures_show_expected_and_got_and_frame_what_differs() -> None:
     shown = page([make(WRONG, source=SOURCE)])
     assert shown.count("<figure") == 4
     assert shown.count('class="differs"') == 3
-    assert "weights[0], yours: row 1: 0.5, 0.5. row 2: 0, nan. " in shown
+    assert "weights[0], yours: query 0: 0.5, 0.5. query 1: 0, nan. " in shown
+    assert "<title>query 1, key 0: 0</title>" in shown
+    assert "<title>row 4, column 1: False</title>" in shown
     assert "Rows 4 to 4 of 9, columns 0 to 1 of 2." in shown
     assert WRONG.picture not in shown  # drawn in place of the one in text
     assert "<pre>x .\n. x</pre>" in page([make(UNNAMED, source=SOURCE)])
@@ -181,6 +187,28 @@ def test_rows_and_columns_are_named_where_they_are_known() -> None:
         "weights[0]": ("query", "key"),
     }
     assert page([make(WRONG, source=SOURCE)]).count("Rows: query; columns: key.") == 1
+    output = replace(
+        WEIGHTS, title="output[1, 0]", legend="scaled_dot_product_attention, a case", axes=("", "")
+    )
+    known = make(replace(WRONG, matrices=(output,)), source=SOURCE, exercise="attention")
+    assert "Rows: query; columns: feature. This is sentence 1, head 0, counted from 0." in text_of(
+        page([known])
+    )
+    assert "Rows:" not in page([replace(known, exercise="another")])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(get_exercises()))
+def test_every_value_of_an_exercise_has_named_columns(name: str) -> None:
+    key = AnswerKey(import_module(f"grader.exercises.{name}.suite.scenarios").SUBJECT, 1)
+    unnamed = {
+        (one.title, value)
+        for one in key.scenarios
+        for value, x in key.right(one, ()).values.items()
+        if x.dim() and not value.startswith(tuple(AXES))
+        if not axes_of(name, Matrices(value, f"{one.component}, {one.title}", ((0.0,),), ((0.0,),)))[1]
+    }
+    assert unnamed <= {("two sequences in turns", "output")}
 
 
 def test_maps_come_first_and_errors_and_other_shapes_have_none() -> None:

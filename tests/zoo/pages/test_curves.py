@@ -79,7 +79,7 @@ def test_charts_of_records() -> None:
         "BLEU",
     )
     assert [(each.title, each.unit) for each in charts([one, Record("two", [1], [1.0], [0.0])])] == [
-        ("Loss", "loss (nats a token)"),
+        ("Loss", "nats per token"),
         ("Score", "BLEU"),
         ("Learning rate", "learning rate"),
     ]

@@ -127,6 +127,8 @@ def test_a_mark_covers_its_characters_and_no_others() -> None:
     lines = listing("def f(x):\n\treturn x\n", [Mark(2, 1, 7), Mark(1, 4), Mark(9, 0, 3)])
     assert [line.marked for line in lines] == [True, True]
     assert ["".join(p.text for p in line.pieces if p.marked) for line in lines] == ["f(x):", "return"]
+    over_two = listing("x = f(\n    1)", [Mark(1, 4), Mark(2, 0, 6)])[1]
+    assert [p.text for p in over_two.pieces if p.marked] == ["1", ")"]
     assert ("return", "k", True) in [(p.text, p.kind, p.marked) for p in lines[1].pieces]
 
 
@@ -146,6 +148,8 @@ def test_cells_have_the_value_its_colour_and_whether_it_is_another() -> None:
     assert cells[0][0].colour == colour(0.0) != cells[0][1].colour == colour(1.0)
     assert cells[1][0].colour == colour(None)
     assert (cells[0][0].light, cells[0][1].light) == (False, True)
+    ((near, _),) = heat_map([[0.9996, 0.0]], other=[[1.0, 0.0]])
+    assert (near.text, near.differs) == ("0.9996", True)  # not "1", framed beside "1"
 
 
 def test_an_image_is_a_png_or_an_svg() -> None:
