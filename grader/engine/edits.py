@@ -25,8 +25,8 @@ from grader.engine.edit_kinds import (
     near,
     of_call,
     of_two,
-    parameter,
     rarer_of_call,
+    registered,
     regrouped,
     transposed,
     unwrapped,
@@ -256,6 +256,9 @@ class Edits:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
+            names = self._names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
+            for name in (ast.Name(one, ast.Load()) for one in names):
+                yield from (name, ast.UnaryOp(ast.Not(), name))
 
     def _renamed(self, node: ast.AST) -> Iterator[ast.AST]:
         """Another name of the same function, another attribute of the same class."""
@@ -292,6 +295,9 @@ class Edits:
             yield from self._with_more(node)
         elif isinstance(node, ast.Return) and node.value is not None:
             yield from map(ast.Return, self._more(node.value))
+        elif isinstance(node, ast.IfExp):
+            yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
+            yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
             yield from rarer_of_call(node, self._names(node.lineno)[:MOST_NAMES])
             for i, one in enumerate(node.args):
@@ -347,7 +353,7 @@ class Edits:
     def _of_own(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
         """What `self` gets: a parameter in place of a buffer, a module of its own in place of another's."""
         if self._nn is not None:
-            yield from parameter(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
+            yield from registered(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             shared = ast.dump(node.value)
             for other in ast.walk(self._tree):
@@ -390,15 +396,19 @@ class Edits:
         yield from (method(value, name) for name in WRAPPERS)
 
     def _functions(self, line: int) -> list[ast.expr]:
-        """What the class around a line calls with one value: its parts, its helpers."""
-        found: dict[str, ast.expr] = {}
+        """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""
+        made: dict[str, ast.expr] = {}
+        used: dict[str, ast.expr] = {}
         for scope in self._around(line, (ast.ClassDef,))[:1]:
             for node in ast.walk(scope):
-                own = isinstance(node, ast.Attribute) and called(node.value) == "self"
-                if own and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    found.setdefault(node.attr, ast.Attribute(node.value, node.attr, ast.Load()))
+                if isinstance(node, ast.Attribute) and called(node.value) == "self":
+                    own = ast.Attribute(node.value, node.attr, ast.Load())
+                    (used if isinstance(node.ctx, ast.Load) else made).setdefault(node.attr, own)
         calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        return [one for name, one in found.items() if name in calls or "norm" in name or "drop" in name]
+        unused = [own for name, own in made.items() if name not in used]
+        return unused + [
+            one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
+        ]
 
     def _around(self, line: int, kinds: tuple[type[ast.AST], ...]) -> Sequence[ast.AST]:
         found = [

@@ -27,6 +27,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Where,
     at_the_end,
+    behind,
     chain,
     completed,
     cut_off,
@@ -47,12 +48,14 @@ from grader.engine.source_tree import Source
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_PATCHES = 6
-MOST_EDITS = 2000
+MOST_EDITS = 5000
 MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 EDITING_S = 3.5  # of CPU, ...
+MOST_READINGS = 100
+READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well, ...
 TRACING_S = 1.5  # ... and before that
 NARROW = 3  # lines with wrong lists and numbers
@@ -107,8 +110,9 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
+        self._behind: list[int] = []  # lines behind an exception
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
-        self._end = math.inf
+        self._end = self._readings_end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
@@ -148,6 +152,7 @@ class Locator:
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self._odd.clear()
+        self._behind.clear()
         self._ran.clear()
         self._needed = self.cure = None
         self._end = time.process_time() + TRACING_S
@@ -168,7 +173,7 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        proofs = self._undone(wrong, lines, most)
+        proofs = self._undone(wrong, [*lines, *self._behind], most)
         if not proofs:  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
@@ -193,8 +198,10 @@ class Locator:
         everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
         asked += [one for one in everything if one not in asked and self._was_right(one)]
         self._end = time.process_time() + EDITING_S
+        self._readings_end = time.process_time() + READINGS_S
         component = wrong[0].scenario.component
-        edits = Edits(self._text, self._needed or (), solution_text(component))
+        needed = () if self.source.compiled else self._needed or ()
+        edits = Edits(self._text, needed, solution_text(component))
         tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
         for line, text in islice(tried, most):
             if self._late() or len(found) == 2:
@@ -228,7 +235,14 @@ class Locator:
             copy = self.submission.edited(ending(text))
             if copy is None:
                 return False
-            grading = Grading(copy, self.subject, self.seed)  # its weights may read otherwise
+            hurried = time.process_time() > self._readings_end
+            grading = Grading(
+                copy,
+                self.subject,
+                self.seed,
+                readings=self._grading.readings(asked[0].component, proved=not hurried),
+                most_readings=1 if hurried else MOST_READINGS,
+            )
             return all(same(scenario, grading.right(scenario), grading.got(scenario)) for scenario in asked)
         except (
             SubmissionError,
@@ -386,6 +400,7 @@ class Locator:
             if found.evidence in SURE or error is None or not error.line:
                 return completed(flow, found, error.line if error is not None else None)
         if error is not None and error.line:
+            self._behind += behind(flow, error.line)
             at = exception(flow, error.line)
             failed = None if at is None else flow.failed(at)
             found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)

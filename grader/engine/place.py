@@ -18,6 +18,7 @@ from grader.engine.flow import Flow, refs
 from grader.engine.source_tree import Source
 
 MOST_BACK = 4
+MOST_BEHIND = 6  # lines behind an exception
 
 
 @dataclass(frozen=True)
@@ -290,6 +291,30 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
     return Where(event.place, "error", other, event.callers)
 
 
+def behind(flow: Flow, line: int) -> list[int]:
+    """Lines where what an exception was raised with was made, the nearest first."""
+    at = exception(flow, line)
+    if at is None:
+        return []
+    failed = flow.failed(at)
+    left = [at if failed is None else failed]
+    names = {node.id for node in flow.source.reads(flow.events[at].place) if isinstance(node, ast.Name)}
+    left += [
+        before
+        for before in range(at - 1, -1, -1)
+        if flow.events[before].frame == flow.events[at].frame and names & set(flow.events[before].names)
+    ]
+    seen, found = set(left), [line]
+    while left and len(found) < MOST_BEHIND:
+        one = left.pop(0)
+        found.append(flow.events[one].place.line)
+        more = sorted({*flow.inputs[one]} - seen, reverse=True)
+        seen.update(more)
+        left += more
+    made = [at for one in found for at in flow.source.made(one)]
+    return list(dict.fromkeys([*found, *made]))[:MOST_BEHIND]
+
+
 def _unfit(flow: Flow, index: int, message: str) -> int | None:
     """The line where a name got a value of the type that an exception speaks of: "'int' object is not callable"."""
     said = re.search(r"'(\w+)' object", message)
@@ -321,8 +346,10 @@ def _condition(source: Source, line: int, names: set[str]) -> int | None:
 
 
 def _unmade(source: Source, line: int, message: str) -> int | None:
-    """The end of a constructor that did not make an attribute."""
-    found = re.search(r"has no attribute '(\w+)'|before Module.__init__", message)
+    """Where a constructor should have called that of its base first, or the end of one that made no attribute."""
+    if "before Module.__init__" in message:
+        return source.constructor_begin(line)
+    found = re.search(r"has no attribute '(\w+)'", message)
     if found is None or found[1] in source.attributes:
         return None
     return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
@@ -388,6 +415,9 @@ def at_the_end(flow: Flow) -> Where | None:
         return not_returned(flow)
     at = _innermost(flow, ends[-1])
     end, outermost = flow.events[at], flow.events[ends[-1]]
+    left = flow.source.left_by(end.place.line, flow.trace.ran)
+    if left is not None:
+        return Where(Place(left, left), "omitted", _other(flow, at), event=at)
     lines = [i for i in range(at) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
     if end is not outermost or not lines:
         other = outermost.place.line if end is not outermost else _other(flow, at)

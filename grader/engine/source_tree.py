@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from grader.core.value_trace import Place
@@ -79,13 +79,8 @@ class Source:
         """Lines of the same function in which the names that a statement reads got their values, the last one first."""
         span = self.span(line)
         names = {n.id for at in span for n in self._reads.get(at, ()) if isinstance(n, ast.Name)}
-        around = [
-            node
-            for node in ast.walk(self._tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and node.lineno <= line <= (node.end_lineno or line)
-        ]
-        inner = [node for one in sorted(around, key=lambda node: node.lineno)[-1:] for node in ast.walk(one)]
+        function = self._function(line)
+        inner = [] if function is None else list(ast.walk(function))
         rounds = {id(n) for one in inner if isinstance(one, ast.For) for n in ast.walk(one.target)}
         stored = {
             (id(node) not in rounds, node.lineno)  # what a loop counts with comes last
@@ -108,6 +103,15 @@ class Source:
             if isinstance(of, ast.Name) and of.lineno in span:
                 found.add(of.id)
         return found
+
+    @cached_property
+    def compiled(self) -> bool:
+        """Whether something is compiled by TorchScript, so that what it runs is not seen."""
+        return any(
+            "script" in (node.attr if isinstance(node, ast.Attribute) else node.id)
+            for nodes in self._reads.values()
+            for node in nodes
+        )
 
     def made_around(self, place: Place) -> int | None:
         """The line where the attribute was made that is called with the value of an expression."""
@@ -198,20 +202,40 @@ class Source:
 
     def last_line(self, line: int) -> int | None:
         """The last statement of the function that a line belongs to."""
+        function = self._function(line)
+        return None if function is None else function.body[-1].lineno
+
+    def left_by(self, line: int, ran: Collection[int]) -> int | None:
+        """The `return` that a function ended with, where another line of it ran last: of a `with`, or `finally`."""
+        function = self._function(line)
+        nodes = ast.walk(function) if function is not None else ()
+        found = [node for node in nodes if isinstance(node, ast.Return) and node.lineno in ran]
+        if len(found) != 1 or found[0].lineno <= line <= (found[0].end_lineno or line):
+            return None
+        return found[0].lineno
+
+    def _function(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The innermost function that a line belongs to."""
         found = [
             node
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             and node.lineno <= line <= (node.end_lineno or line)
         ]
-        return max(found, key=lambda node: node.lineno).body[-1].lineno if found else None
+        return max(found, key=lambda node: node.lineno, default=None)
+
+    def constructor_begin(self, line: int) -> int | None:
+        """The first statement of the constructor of the class that a line belongs to."""
+        found = self._constructor(line)
+        body = [] if found is None else found.body[ast.get_docstring(found) is not None :]
+        return body[0].lineno if body else None
 
     def constructor_end(self, line: int) -> int | None:
         """The last line of the constructor of the class that a line belongs to."""
         found = self._constructor(line)
         return None if found is None else found.body[-1].lineno
 
-    def local_in_constructor(self, line: int, name: str | None) -> int | None:
+    def local_in_constructor(self, line: int, name: str) -> int | None:
         """The line in which that constructor gives a value to a local of this name."""
         found = self._constructor(line)
         stored = [

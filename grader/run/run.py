@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,9 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
         seed=request.seed,
         progress=progress,
         breach=lambda: library_attention_seen(uses),
+        open_changed=lambda text: _submission(
+            sandbox, device, replace(request, source=text.encode("utf-8", "replace")), uses
+        ),
     )
     results = session.run(request.categories, refusal=refusal)
     return Grade(

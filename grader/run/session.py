@@ -58,6 +58,8 @@ class Session:
         naming_budget_s: for how long, after all tests, the mistakes behind the failures are looked for.
         locating_budget_s: for how long, after that, their places are looked for.
         breach: why what the code has done so far is against the rules, or "". Asked after each test.
+        open_changed: loads the submission with another text; None: the place of an error that is raised while the
+            file is loaded is not looked for beyond its line.
     """
 
     def __init__(
@@ -73,12 +75,13 @@ class Session:
         naming_budget_s: float = NAMING_BUDGET_S,
         locating_budget_s: float = LOCATING_BUDGET_S,
         breach: Callable[[], str] = str,
+        open_changed: Callable[[str], Submission] | None = None,
     ) -> None:
         self.exercise, self.device, self.seed, self.progress = exercise, device, seed, progress
         self.reference: ModuleType = importlib.import_module(exercise.reference)
         self._source, self._lines = source, Lines(source)
         self.verdicts = Verdicts(find_stubs(source), find_names(source), self._lines)
-        self._open, self._breach = open_submission, breach
+        self._open, self._open_changed, self._breach = open_submission, open_changed, breach
         self._submission: Submission | None = None
         self._ends: dict[tuple[object, ...], int] = {}
         self._budget, self._naming_budget = time_budget_s, naming_budget_s
@@ -90,6 +93,7 @@ class Session:
         self._ran: list[tuple[HiddenTest, _Verdict]] = []
         self._unpassed: list[HiddenTest] = []
         self._unplaced: list[tuple[int, Unexplained]] = []  # number of the result, and what was raised
+        self._unloaded: SubmissionError | None = None
 
     def run(self, categories: Collection[str] = CATEGORIES, *, refusal: str = "") -> list[Result]:
         """Run the tests of these categories, in the suite's order, training last; then name what is wrong.
@@ -137,9 +141,17 @@ class Session:
     def component(self) -> Submission:
         """The submission, loaded; a fresh one if the last one is gone. Raises SubmissionError."""
         if self._submission is None:
-            self._submission = self._open()
-            self._submission.first_calls = getattr(self.reference, "FIRST_CALLS", {})
+            self._submission = self._prepared(self._open())
         return self._submission
+
+    def _changed(self, text: str) -> Submission:
+        """The submission with another text, loaded. Raises SubmissionError."""
+        assert self._open_changed is not None
+        return self._prepared(self._open_changed(text))
+
+    def _prepared(self, submission: Submission) -> Submission:
+        submission.first_calls = getattr(self.reference, "FIRST_CALLS", {})
+        return submission
 
     def before(self, test: HiddenTest) -> str:
         """Why this test is not to be run, or ""."""
@@ -221,6 +233,14 @@ class Session:
         """
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
         begun = False
+        if self._unloaded is not None and self._open_changed is not None and self._locating_budget:
+            from grader.engine.loading import loading_places
+
+            with contextlib.suppress(Exception):
+                spots = loading_places(
+                    self.exercise, self._source, self._unloaded, self._changed, self.seed, deadline
+                )
+                results[0] = results[0].placed(spots, self._lines)
         for number, failure in self._unplaced:
             begun = begun or time.monotonic() < deadline
             if self._source and results[number].status == "failed" and begun:
@@ -253,6 +273,7 @@ class Session:
             self.component()
         except SubmissionError as error:
             self.verdicts.load_failed(error)
+            self._unloaded = error
             self._stopped = lambda: "not run: the file cannot be loaded"
         if reason := self._breach():
             self._refuse(reason)

@@ -155,6 +155,7 @@ def graded(exercise: str, text: str, seed: int, budgets: Mapping[str, float]) ->
         lambda: submission_of(exercise, text),
         source=text,
         seed=seed,
+        open_changed=lambda changed: submission_of(exercise, changed),
         **budgets,  # type: ignore[arg-type]
     )
     return session.run(WITHOUT_TRAINING)

@@ -289,6 +289,31 @@ def test_memory_that_is_never_filled_is_found() -> None:
     assert line_of(text, "nn.Parameter(torch.ones(") in found.lines
 
 
+@pytest.mark.parametrize("ends", ["with torch.no_grad():", "try:"])
+def test_a_wrong_result_that_leaves_a_block_is_found_where_it_leaves(ends: str) -> None:
+    after = "    finally:\n        torch.is_grad_enabled()\n" if ends == "try:" else ""
+    text = f"""import torch
+
+def greedy_decode(model, src, max_len, sos=1, eos=2, pad=0):
+    {ends}
+        memory = model.encode(src)
+        return model
+{after}"""
+    found = place("decoding", text)
+    assert found is not None
+    assert found.place.line == 6
+
+
+def test_weights_are_read_as_they_were_where_something_is_right() -> None:
+    """A decoder's layer has three norms alike: they are not read in all orders again for each small change."""
+    text = solution_file("decoder").read_text(encoding="utf-8")
+    old = "self.norm2(x + self.dropout(self.cross_attention(x, memory, memory, src_mask)))"
+    assert old in text
+    found = place("decoder", text.replace(old, old.removeprefix("self.norm2")))
+    assert found is not None
+    assert (found.place.line, found.evidence) == (line_of(text, old), "edited")
+
+
 def test_a_line_outside_of_functions_is_found() -> None:
     text = solution_file("masks").read_text(encoding="utf-8")
     last = "padding_mask, causal_mask = causal_mask, padding_mask"
@@ -307,3 +332,12 @@ def test_an_error_before_a_value_is_needed_is_shown_where_it_is_raised() -> None
     found = place("positions", wrong)
     assert found is not None
     assert line_of(wrong, "= nm") in found.lines
+
+
+def test_a_constructor_without_that_of_its_base_is_shown_where_it_begins() -> None:
+    text = (
+        solution_file("feedforward").read_text(encoding="utf-8").replace("super().__init__()", "width = d_ff")
+    )
+    found = place("feedforward", text)
+    assert found is not None
+    assert set(found.lines) == {line_of(text, "width = d_ff"), line_of(text, "self.up = ")}

@@ -166,6 +166,11 @@ LOADING = {
     "raises": ("x = 1\ny = 1 / 0\n", "ZeroDivisionError"),
     "sys.exit": ("import sys\nsys.exit(0)\n", "SystemExit"),
     "os._exit": ("import os\nos._exit(0)\n", "ended"),
+    "a test of its own": (
+        SOLUTION.read_text(encoding="utf-8").replace("return weights @", "return 0 * weights @")
+        + "\none = torch.ones(1, 1)\nassert scaled_dot_product_attention(one, one, one)[0] == one, 'it is 0'\n",
+        "it is 0",
+    ),
     "imports the solution": ("from grader.exercises.attention.solution import *\n", "grader"),
 }
 
@@ -184,6 +189,8 @@ def graded_together(folder: Path, texts: dict[str, str | bytes], exercise: str) 
 
 def test_a_file_that_cannot_be_loaded_is_a_failed_grade(tmp_path: Path) -> None:
     found = graded_together(tmp_path, {name: text for name, (text, _) in LOADING.items()}, "attention")
+    where = found["a test of its own"]["tests"][0]["where"]
+    assert "return 0 * weights @ value" in where["source"]
     for name, (_, said) in LOADING.items():
         first, *rest = found[name]["tests"]
         assert (found[name]["passed"], found[name]["points"]) == (False, 0), name
