@@ -150,11 +150,8 @@ class Locator:
     def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
-        self._odd.clear()
-        self._behind.clear()
-        self._ran.clear()
-        self._needed = self.cure = None
-        self._end = time.process_time() + TRACING_S
+        self._forget()
+        self.cure = None
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
@@ -174,7 +171,7 @@ class Locator:
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, [*lines, *self._behind], most)
         if not cures:
-            partly = self._in_part(wrong, best, [*lines, *self._behind])
+            partly = self._in_part(wrong, best)
             if partly is not None:
                 return partly  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
@@ -189,6 +186,13 @@ class Locator:
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _forget(self) -> None:
+        """What earlier records said, before others."""
+        for lines in (self._odd, self._behind, self._ran):
+            lines.clear()
+        self._needed = None
+        self._end = time.process_time() + TRACING_S
 
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
@@ -215,7 +219,13 @@ class Locator:
             scenarios, islice(tried, most), islice(edits.forced(), MOST_FORCED), **limits
         )
 
-    def _in_part(self, wrong: Sequence[Wrong], best: Where | None, suspected: Sequence[int]) -> Where | None:
+    def _suspected(self, wrong: Sequence[Wrong]) -> list[int]:
+        """The most likely lines, by one wrong result."""
+        self._forget()
+        found = self._one(wrong[0])
+        return [] if found is None else [*found.lines, *found.called_from, *self._behind]
+
+    def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
         """The line behind some of the wrong results, where no one change makes all of them right.
 
         It is believed where it makes most of them right and none wrong, where the values say the same, or where a
@@ -226,7 +236,7 @@ class Locator:
             rest = [each for each in wrong if each.scenario not in one.cured]
             others = []
             if one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
-                others = self._undone(rest, suspected, MOST_EDITS, one.text, seconds=REST_S)
+                others = self._undone(rest, self._suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
             agreed = best is not None and one.line in best.lines
             if others or agreed or (one.harmless and len(one.cured) > len(rest)):
                 self._explanations.edited(one.line, one.text)
