@@ -161,6 +161,7 @@ MUCH = {
 }
 
 
+@pytest.mark.parametrize("worker", ["process"], indirect=True)  # no level bounds it
 @pytest.mark.parametrize("case", MUCH)
 def test_a_record_is_bounded(worker: Worker, case: str) -> None:
     submission = RemoteSubmission(worker, (WORK + MUCH[case]).encode(), "part.py")
