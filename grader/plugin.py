@@ -36,10 +36,10 @@ def zoo_commands(cli: click.Group) -> None:
 
 @hookimpl
 def zoo_extend_command(name: str, command: click.Command) -> None:
-    if name == "build":
-        from grader.cli.mine import add_to
+    if name in ("build", "train", "export"):
+        from grader.cli.mine import add_mine
 
-        add_to(command)
+        add_mine(name, command)
 
 
 @hookimpl

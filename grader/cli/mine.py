@@ -1,8 +1,10 @@
-"""`zoo build --mine`: a Transformer of the learner's own parts."""
+"""`--mine`: a Transformer of the learner's own parts, for `zoo build`, `zoo train` and `zoo export`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,21 +16,30 @@ from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
+    from grader.learner.folder import Folder
     from zoo.models.transformer import Transformer
     from zoo.training.trainer import Score
 
 HERE, ASKED, BOTH = ".", "grader.mine", "encoder-decoder"
 PASSED = 0.99  # share of unseen words
 SHOWN = 4
+OF_BUILD = (
+    "Build from the exercises you have solved (in DIR, default: here) and the zoo's parts for the rest. Once all are "
+    "solved, also train the model to spell words backwards. --assembly=decoder makes a GPT of them, "
+    "--assembly=encoder a BERT."
+)
+OF_OTHERS = (
+    "Take the attention, positions, feedforward and norm that you have solved (in DIR, default: here) for what no "
+    "other option names."
+)
 
 
-def add_to(build: click.Command) -> None:
-    """Give `zoo build` the option, once: a program may make its command line several times."""
-    if any(param.name == "mine" for param in build.params):
+def add_mine(name: str, command: click.Command) -> None:
+    """Give a command the option, once: a program may make its command line several times."""
+    run, text = (build_mine, OF_BUILD) if name == "build" else (with_mine, OF_OTHERS)
+    if any("--mine" in param.opts for param in command.params):
         return
-    if any("--mine" in param.opts for param in build.params):
-        return
-    build.params.append(
+    command.params.append(
         click.Option(
             ["--mine"],
             is_flag=False,
@@ -36,12 +47,20 @@ def add_to(build: click.Command) -> None:
             metavar="[DIR]",
             expose_value=False,
             callback=_note,
-            help="Build from the exercises you have solved (in DIR, default: here) and the zoo's parts for the "
-            "rest. Once all are solved, also train the model to spell words backwards. --assembly=decoder makes a GPT "
-            "of them, --assembly=encoder a BERT.",
+            help=text,
         )
     )
-    build.callback = _instead_of(build.callback)
+    before = command.callback
+    assert before is not None
+
+    @wraps(before)
+    def called(*args: Any, **given: Any) -> Any:
+        asked = click.get_current_context().meta.get(ASKED)
+        if asked is None:
+            return before(*args, **given)
+        return run(None if asked == HERE else Path(asked), before, *args, **given)
+
+    command.callback = called
 
 
 def _note(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
@@ -49,18 +68,41 @@ def _note(ctx: click.Context, _param: click.Parameter, value: str | None) -> Non
         ctx.meta[ASKED] = value
 
 
-def _instead_of(build: Callable[..., Any] | None) -> Callable[..., Any]:
-    """The command, which makes a model of the learner's own parts where that is asked for, and else runs as `build`."""
+def build_mine(start: Path | None, _build: Callable[..., Any], assembly: str | None = None, **_: Any) -> None:
+    """Run `zoo build --mine`."""
+    click.get_current_context().exit(0 if mine(start, assembly=assembly or BOTH) else 1)
 
-    def called(*args: Any, **given: Any) -> Any:
-        ctx = click.get_current_context()
-        if ASKED in ctx.meta:
-            folder, assembly = ctx.meta[ASKED], given.get("assembly")
-            ctx.exit(0 if mine(None if folder == HERE else Path(folder), assembly=assembly or BOTH) else 1)
-        assert build is not None
-        return build(*args, **given)
 
-    return called
+def with_mine(start: Path | None, command: Callable[..., Any], *args: Any, **given: Any) -> Any:
+    """Run a command with the learner's parts on all axes on which nothing else is asked for."""
+    from grader.learner.assembly import AXES
+
+    folder, solved = _solved(start, AXES)
+    if not solved:
+        raise ZooError(
+            f"You have not solved any exercise whose part can be chosen: {', '.join(AXES)}. Grade the next one with "
+            "`zoo grade`."
+        )
+    own = {AXES[name][0].replace("-", "_"): name for name in solved}
+    own = {axis: name for axis, name in own.items() if given[axis] is None}
+    for axis, name in own.items():
+        given[axis] = f"{os.path.relpath(folder.path / solved[name])}:{AXES[name][1]}"
+    yours, rest = [*own.values()], [name for name in AXES if name not in own.values()]
+    text = f"Your parts: {', '.join(yours) or 'none'}." + (f" Not yours: {', '.join(rest)}." * bool(rest))
+    click.echo(wrapped(text), err=True)
+    return command(*args, **given)
+
+
+def _solved(start: Path | None, among: Collection[str]) -> tuple[Folder, dict[str, str]]:
+    """The learner's folder, and the files of the exercises that are solved in it."""
+    from grader.catalog import get_exercises
+    from grader.learner.folder import need_folder
+
+    folder = need_folder(start)
+    record, known = folder.record(), {n: e for n, e in get_exercises().items() if n in among}
+    return folder, {
+        n: e.file for n, e in known.items() if record.entry(n).state == "solved" and folder.has(e)
+    }
 
 
 def mine(start: Path | None, seed: int = 0, assembly: str = BOTH) -> bool:
@@ -71,13 +113,11 @@ def mine(start: Path | None, seed: int = 0, assembly: str = BOTH) -> bool:
     """
     from grader.catalog import get_exercises
     from grader.learner.assembly import places
-    from grader.learner.folder import need_folder
 
     where = places(assembly)
-    folder = need_folder(start)
-    record, known = folder.record(), {n: e for n, e in get_exercises().items() if n in where}
-    solved = {n: e.file for n, e in known.items() if record.entry(n).state == "solved" and folder.has(e)}
-    _table(solved, {name: where[name] for name in where if name in known})
+    known = [name for name in where if name in get_exercises()]
+    folder, solved = _solved(start, known)
+    _table(solved, {name: where[name] for name in known})
     if not solved:
         which = "exercise" if assembly == BOTH else "exercise of these"
         raise ZooError(f"You have not solved any {which} yet. Grade the next one with `zoo grade`.")

@@ -186,8 +186,13 @@ def laid_out(node: ast.Call) -> Iterator[ast.AST]:
             yield method(viewed, "transpose", constant(1), constant(2))
 
 
-def parameter(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
-    """A buffer, or a plain tensor, that is made a parameter. Args: kind: `nn.Parameter`, as the file calls it."""
+def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
+    """A buffer, or a plain tensor, that is made a parameter; a plain tensor that is made a buffer.
+
+    Args:
+        kind: `nn.Parameter`, as the file calls it.
+    """
+    own = ast.Name("self", ast.Load())
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         args = node.value.args
         if (
@@ -195,10 +200,12 @@ def parameter(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
             and len(args) > 1
             and isinstance(args[0], ast.Constant)
         ):
-            own = ast.Attribute(ast.Name("self", ast.Load()), str(args[0].value), ast.Store())
-            yield ast.Assign([own], ast.Call(kind, [args[1]], []))
+            target = ast.Attribute(own, str(args[0].value), ast.Store())
+            yield ast.Assign([target], ast.Call(kind, [args[1]], []))
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
         yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
+        name = ast.Constant(node.targets[0].attr)
+        yield ast.Expr(method(own, "register_buffer", name, node.value))
 
 
 def transposed(value: ast.expr) -> Iterator[ast.expr]:

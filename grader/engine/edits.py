@@ -25,8 +25,8 @@ from grader.engine.edit_kinds import (
     near,
     of_call,
     of_two,
-    parameter,
     rarer_of_call,
+    registered,
     regrouped,
     transposed,
     unwrapped,
@@ -256,6 +256,9 @@ class Edits:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
+            names = self._names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
+            for name in (ast.Name(one, ast.Load()) for one in names):
+                yield from (name, ast.UnaryOp(ast.Not(), name))
 
     def _renamed(self, node: ast.AST) -> Iterator[ast.AST]:
         """Another name of the same function, another attribute of the same class."""
@@ -292,6 +295,9 @@ class Edits:
             yield from self._with_more(node)
         elif isinstance(node, ast.Return) and node.value is not None:
             yield from map(ast.Return, self._more(node.value))
+        elif isinstance(node, ast.IfExp):
+            yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
+            yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
             yield from rarer_of_call(node, self._names(node.lineno)[:MOST_NAMES])
             for i, one in enumerate(node.args):
@@ -347,7 +353,7 @@ class Edits:
     def _of_own(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
         """What `self` gets: a parameter in place of a buffer, a module of its own in place of another's."""
         if self._nn is not None:
-            yield from parameter(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
+            yield from registered(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             shared = ast.dump(node.value)
             for other in ast.walk(self._tree):

@@ -149,15 +149,27 @@ class Grading:
         submission: the code under test.
         subject: the exercise.
         seed: every random draw derives from it.
+        readings: of weights that can be read in several ways, where the way is known, see `Grading.readings`.
+        most_readings: how many ways are tried where it is not; all for None.
     """
 
-    def __init__(self, submission: Submission, subject: Subject, seed: int) -> None:
+    def __init__(
+        self,
+        submission: Submission,
+        subject: Subject,
+        seed: int,
+        *,
+        readings: Mapping[Choice, int] | None = None,
+        most_readings: int | None = None,
+    ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._key = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Observation] = {}
-        self._reading: dict[Choice, int] = {}
+        self._reading: dict[Choice, int] = dict(readings or {})
+        self._most_readings = most_readings
         self._choice: dict[str, Choice] = {}
+        self._chosen: dict[Scenario, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
         self._places: dict[str, Spots] = {}
 
@@ -186,10 +198,10 @@ class Grading:
         """
         self._choice.pop(scenario.component, None)
         first = self._got[scenario] = self.ask(scenario)
-        choice = self._choice.get(scenario.component, ("", 1))
+        choice = self._chosen[scenario] = self._choice.get(scenario.component, ("", 1))
         if choice in self._reading or choice[1] < 2 or first.error is not None:
             return
-        for number in range(choice[1]):
+        for number in range(min(choice[1], self._most_readings or choice[1])):
             self._reading[choice] = number
             if number:
                 self._got[scenario] = self.ask(scenario)
@@ -199,6 +211,15 @@ class Grading:
             self._reading[choice], self._got[scenario] = 0, first
         if sum(value.numel() for value in self.right(scenario).values.values()) < TELLING:
             del self._reading[choice]
+
+    def readings(self, component: str, *, proved: bool) -> dict[Choice, int]:
+        """How weights are read. Args: proved: only as far as something came out right like that."""
+        return {
+            choice: self._reading[choice]
+            for scenario, choice in self._chosen.items()
+            if scenario.component == component and choice in self._reading
+            if not proved or same(scenario, self.right(scenario), self._got[scenario])
+        }
 
     def check(
         self,

@@ -109,7 +109,8 @@ class LocalSubmission:
 
     def record(self, patches: Mapping[int, Tensor] | None = None) -> None:
         """Begin to record what the submission does, see `grader.worker.value_trace.Recorder`."""
-        self._tracing.recorder = value_trace.Recorder(self._filename or "", patches)
+        own = self._namespace if isinstance(self._namespace, dict) else None
+        self._tracing.recorder = value_trace.Recorder(self._filename or "", patches, own)
 
     def beside(self, context: contextlib.AbstractContextManager[Any]) -> None:
         """Enter a context whenever code of the submission runs."""

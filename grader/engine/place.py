@@ -415,6 +415,9 @@ def at_the_end(flow: Flow) -> Where | None:
         return not_returned(flow)
     at = _innermost(flow, ends[-1])
     end, outermost = flow.events[at], flow.events[ends[-1]]
+    left = flow.source.left_by(end.place.line, flow.trace.ran)
+    if left is not None:
+        return Where(Place(left, left), "omitted", _other(flow, at), event=at)
     lines = [i for i in range(at) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
     if end is not outermost or not lines:
         other = outermost.place.line if end is not outermost else _other(flow, at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from grader.core.value_trace import Place
@@ -79,13 +79,8 @@ class Source:
         """Lines of the same function in which the names that a statement reads got their values, the last one first."""
         span = self.span(line)
         names = {n.id for at in span for n in self._reads.get(at, ()) if isinstance(n, ast.Name)}
-        around = [
-            node
-            for node in ast.walk(self._tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and node.lineno <= line <= (node.end_lineno or line)
-        ]
-        inner = [node for one in sorted(around, key=lambda node: node.lineno)[-1:] for node in ast.walk(one)]
+        function = self._function(line)
+        inner = [] if function is None else list(ast.walk(function))
         rounds = {id(n) for one in inner if isinstance(one, ast.For) for n in ast.walk(one.target)}
         stored = {
             (id(node) not in rounds, node.lineno)  # what a loop counts with comes last
@@ -207,13 +202,27 @@ class Source:
 
     def last_line(self, line: int) -> int | None:
         """The last statement of the function that a line belongs to."""
+        function = self._function(line)
+        return None if function is None else function.body[-1].lineno
+
+    def left_by(self, line: int, ran: Collection[int]) -> int | None:
+        """The `return` that a function ended with, where another line of it ran last: of a `with`, or `finally`."""
+        function = self._function(line)
+        nodes = ast.walk(function) if function is not None else ()
+        found = [node for node in nodes if isinstance(node, ast.Return) and node.lineno in ran]
+        if len(found) != 1 or found[0].lineno <= line <= (found[0].end_lineno or line):
+            return None
+        return found[0].lineno
+
+    def _function(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The innermost function that a line belongs to."""
         found = [
             node
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             and node.lineno <= line <= (node.end_lineno or line)
         ]
-        return max(found, key=lambda node: node.lineno).body[-1].lineno if found else None
+        return max(found, key=lambda node: node.lineno, default=None)
 
     def constructor_begin(self, line: int) -> int | None:
         """The first statement of the constructor of the class that a line belongs to."""

@@ -102,7 +102,8 @@ class SuitePlugin:
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "grade(category, points, title, needs): a hidden test")
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        config.option.tbstyle = "no"  # nobody reads a test's traceback, and to format it takes long
         try:
             self._tests = {item.nodeid: hidden_test(item) for item in items}
         except (SuiteError, TypeError) as error:

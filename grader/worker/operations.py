@@ -189,9 +189,8 @@ class Operations:
     def _record(self, request: _Request, packer: Packer) -> _Answer:
         if request["on"]:
             numbers = self._unpack(request["numbers"])
-            self._recorder = Recorder(
-                self.filename, dict(zip(numbers, self._unpack(request["values"]), strict=True))
-            )
+            patches = dict(zip(numbers, self._unpack(request["values"]), strict=True))
+            self._recorder = Recorder(self.filename, patches, self._namespace)
             return {}
         recorder, self._recorder = self._recorder or Recorder(self.filename), None
         text, numbers = recorder.log()

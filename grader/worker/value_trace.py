@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
@@ -31,6 +31,7 @@ MOST_ITEMS = 400  # in a list of plain values
 MOST_LOCALS = 40
 MOST_LINES = 4_000  # that ran
 WRITES = frozenset({"__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__iand__", "__ior__"})
+WRITTEN = "_torchdynamo_inline"  # of a scripted function: the one that it was made of
 READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"})
 
 _Position = tuple[
@@ -48,11 +49,20 @@ class Recorder(TorchFunctionMode):
     Args:
         filename: of the submission.
         patches: by the number of a torch call, a value that its result is replaced with.
+        namespace: of the submission's module. Its scripted functions run as they are written meanwhile: what
+            TorchScript runs cannot be seen.
     """
 
-    def __init__(self, filename: str, patches: Mapping[int, Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        filename: str,
+        patches: Mapping[int, Tensor] | None = None,
+        namespace: MutableMapping[str, Any] | None = None,
+    ) -> None:
         super().__init__()
         self._filename, self._patches = filename, dict(patches or {})
+        self._namespace = {} if namespace is None else namespace
+        self._scripted: dict[str, Any] = {}
         self._events: list[list[Any]] = []
         self._values: list[
             list[Any]
@@ -88,12 +98,18 @@ class Recorder(TorchFunctionMode):
 
     def __enter__(self) -> Recorder:
         super().__enter__()  # type: ignore[no-untyped-call]
+        self._scripted = {
+            name: one for name, one in self._namespace.items() if isinstance(one, torch.jit.ScriptFunction)
+        }
+        for name, one in self._scripted.items():
+            self._namespace[name] = getattr(one, WRITTEN, one)
         self._before = sys.gettrace()
         sys.settrace(self._on_call)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         sys.settrace(self._before)
+        self._namespace.update(self._scripted)
         super().__exit__(*exc)  # type: ignore[no-untyped-call]
 
     @property

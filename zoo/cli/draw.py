@@ -15,6 +15,7 @@ from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
+from zoo.core.recipe import Recipe
 from zoo.core.rules import check
 from zoo.draw.needs import require_matplotlib
 from zoo.draw.pieces import check_lengths, check_pair, check_positions
@@ -190,6 +191,8 @@ def schedule(names: tuple[str, ...], output: Path | None, **given: Any) -> None:
       zoo draw schedule cosine:floor=0.1 --steps 1000 --warmup 50 --lr 3e-4
     """
     _resolve("schedule", names)
+    if given["lr"] is not None:
+        Recipe(lr=given["lr"])  # raises for what is no rate
     import zoo.draw
 
     figure = zoo.draw.schedule(names, **given)

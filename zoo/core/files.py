@@ -12,6 +12,12 @@ from pathlib import Path
 from zoo.core.errors import ZooError
 
 
+def require_part(path: Path) -> None:
+    """Raises ZooError unless a file of a checkpoint is there."""
+    if not path.is_file():
+        raise ZooError(f"{path} is gone: the checkpoint is incomplete. Train again, or restore it.")
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Put `data` at `path` in one step: all of it, on the disk, or nothing.
 

@@ -20,6 +20,7 @@ from zoo.draw.canvas import new_figure, shortened, styled
 PAPER = "vaswani2017"
 SAME_FACE, OTHER_FACE, LAYER_FACE = "#dbe9f6", "#fde0b8", "#f6f6f6"
 SAME_EDGE, OTHER_EDGE = "#33658a", "#c4620a"
+NOTE = "#8a3f00"  # of text on the face of what differs
 LINE, EDGE, ARROW = 0.17, 0.1, 0.42
 """Inches: of a line of text, of a block's margin, of an arrow with its shape."""
 WIDTH, LEFT, RIGHT, MIDDLE = 3.5, 2.2, 7.0, 4.7
@@ -281,7 +282,7 @@ class _Assembly:
                 va="center",
                 fontsize=8 if number else 9,
                 weight="normal" if number else "bold",
-                color=OTHER_EDGE if last else "black",
+                color=NOTE if last else "black",
                 gid="block",
             )
         return y + height

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from zoo.core.errors import ZooError
+from zoo.core.recipe import Recipe
 from zoo.draw.canvas import DASHES, LINES, new_figure, shortened, styled
 from zoo.draw.pieces import make_part
 
@@ -30,13 +31,15 @@ def schedule(
         lr: the highest rate; without it, shares of it are drawn.
 
     Raises:
-        ZooError: no schedule is named, or there is none of this name.
+        ZooError: no schedule is named, or there is none of this name; `lr` is not a number above 0.
     """
     names = [names] if isinstance(names, str) else list(dict.fromkeys(names))
     if not names:
         raise ZooError("Name a schedule; `zoo list schedule` shows them.")
     if steps < 1 or (warmup is not None and warmup < 1):
         raise ZooError("steps and warmup: expected at least 1 of each.")
+    if lr is not None:
+        Recipe(lr=lr)  # raises for what is no rate
     warmup = max(1, steps // 10) if warmup is None else warmup
     figure = new_figure(
         7.0, 3.8, f"Learning rate over {steps:,} steps, {min(warmup, steps):,} of them warm-up"

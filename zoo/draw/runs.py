@@ -53,14 +53,14 @@ def training(*runs: str | os.PathLike[str] | Record) -> Figure:
         if record.scores:
             mark = MARKS[number % len(MARKS)]
             score.plot(*zip(*record.scores, strict=True), marker=mark, markersize=6, fillstyle="none", **look)
-    _finish(loss, "loss", "loss (nats a token)")
+    _finish(loss, "loss", "nats per token")
     _finish(rate, "learning rate", "learning rate")
     kinds = dict.fromkeys(record.score_name for record in records if record.scores)
     _finish(score, "validation score", " or ".join(kinds) or "score")
     score.set_xlim(rate.get_xlim())
     if not kinds:
         score.text(0.5, 0.5, "no score yet", transform=score.transAxes, ha="center", va="center", color="0.4")
-    score.set_ylim(0, 105)
+    score.set_ylim(-3, 105)  # a score of 0 is seen
     loss.legend(loc="upper right")
     if not below:
         return figure
@@ -102,7 +102,7 @@ def _draw_norms(axes: Axes, steps: Sequence[int], norms: Mapping[str, Sequence[f
     """A line for each block, from dark at the embeddings to light at the head."""
     colours = mpl.colormaps[AMOUNTS]
     for number, (block, values) in enumerate(norms.items()):
-        colour = colours(0.92 * number / max(len(norms) - 1, 1))
+        colour = colours(0.8 * number / max(len(norms) - 1, 1))
         axes.plot(steps, smoothed(values), color=colour, linewidth=1.2, label=block)
     if any(value > 0 for values in norms.values() for value in values):
         axes.set_yscale("log")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import ZooError
-from zoo.core.files import reporting_os_errors
+from zoo.core.files import reporting_os_errors, require_part
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
@@ -71,8 +71,11 @@ def _described(folder: Path) -> tuple[Blueprint, str, dict[str, Any]]:
         blueprint = Blueprint.from_json(index["blueprint"])
         extra = {} if path.name == RUN else index["extra"]
         task, saved = extra.get("task", index.get("task")), extra.get("data")
+        weights = index.get("weights")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ZooError(f"{path} is damaged or not written by `zoo train`.") from error
+    if isinstance(weights, str):
+        require_part(folder / weights)
     return blueprint, task if isinstance(task, str) else "", saved if isinstance(saved, dict) else {}
 
 
@@ -94,7 +97,11 @@ def check_shown(blueprint: Blueprint, stack: str | None, layer: int | None, head
         own = kind["attention"].variant
         across = own.capabilities["cross"]
         for variant in (own, *([registry.get("attention", across)] if across and "cross" in layers else [])):
-            if not (showing(variant) or variant.is_file):
+            if variant.is_file:
+                raise no_weights(
+                    f"attention={variant.name}", "of a part from a file only the output is known"
+                )
+            if not showing(variant):
                 raise no_weights(f"attention={variant.name}")
 
 
@@ -128,13 +135,13 @@ def showing(variant: Variant) -> bool:
     return bool(variant.capabilities["returns_weights"] or variant.capabilities["exact"])
 
 
-def no_weights(what: str) -> ZooError:
+def no_weights(
+    what: str,
+    why: str = "it has no method forward_with_weights, and is not declared equal to attention=eager",
+) -> ZooError:
     """The error for an attention without weights to show."""
     names = ", ".join(one.name for one in get_registry().variants("attention") if showing(one))
-    return ZooError(
-        f"{what} has no weights to show: it has no method forward_with_weights, and is not declared equal to "
-        f"attention=eager. These can be drawn: {names}."
-    )
+    return ZooError(f"{what} has no weights to show: {why}. These can be drawn: {names}.")
 
 
 class Encoded(NamedTuple):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from torch import nn
 
 from zoo.core.blueprint import Sizes
 from zoo.core.errors import ZooError
-from zoo.export.observe import Observer
+from zoo.export.observe import Construction, Observer
 from zoo.export.trees import code
 from zoo.models.builder import Parts
 
@@ -37,8 +37,9 @@ class Made:
 class Constructor:
     """Writes expressions for objects of a model that was watched when it was made."""
 
-    def __init__(self, observer: Observer, sizes: Sizes) -> None:
-        self.observer, self.sizes = observer, asdict(sizes)
+    def __init__(self, observer: Observer, sizes: Sizes, stand_ins: Mapping[type, type]) -> None:
+        """`stand_ins` are the classes that stand for wrappers of a user's own parts."""
+        self.observer, self.sizes, self.stand_ins = observer, asdict(sizes), stand_ins
         self.used: set[int] = set()
         self.classes: set[type] = set()
 
@@ -72,11 +73,13 @@ class Constructor:
             return Made(type(value).__name__, ())
         raise ZooError(
             f"An argument '{name}' of class {type(value).__name__} cannot be written into a file. Parts can be "
-            "exported that are made from numbers, texts, and other parts."
+            "exported that are made from numbers, texts, and other parts, in an `__init__` of their own."
         )
 
     def _object(self, value: Any, hint: str) -> Made:
         made = self.observer.facts.made[id(value)]
+        if made.cls in self.stand_ins:
+            made = Construction(self.stand_ins[made.cls], {"inner": made.arguments["inner"]})
         if isinstance(value, nn.Module):
             if id(value) in self.used:
                 raise ZooError(

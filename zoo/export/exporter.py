@@ -18,7 +18,7 @@ from zoo.export.construct import Constructor, configured
 from zoo.export.flatten import Flattener, Unit
 from zoo.export.inline import inline_once, unwrap, use_plain_bases
 from zoo.export.literals import drop_default_choices, put_in_literals, put_in_texts
-from zoo.export.observe import Construction, Observer
+from zoo.export.observe import Observer
 from zoo.export.positional import write_positional
 from zoo.export.program import Program, methods
 from zoo.export.prune import prune
@@ -108,9 +108,6 @@ def _program(
     model: Model, observer: Observer, sizes: Sizes, roots: frozenset[str]
 ) -> tuple[Program, list[str]]:
     facts = observer.facts
-    for number, made in list(facts.made.items()):
-        if made.cls in STAND_INS:
-            facts.made[number] = Construction(STAND_INS[made.cls], {"inner": made.arguments["inner"]})
     for old, new in STAND_INS.items():
         if old in facts.instances:
             facts.instances[new] += facts.instances.pop(old)
@@ -126,7 +123,7 @@ def _program(
     init = next(f for f in methods(unit) if f.name.value == "__init__")
     options = {n: cst.parse_expression(repr(v)) for n, v in made.arguments.items() if _is_option(v)}
     init = simplified(init.with_changes(body=substitute(init.body, options)))
-    constructor = Constructor(observer, sizes)
+    constructor = Constructor(observer, sizes, STAND_INS)
     with_config = configured(init, model, parameter, constructor)
     with_config = _with_ties(with_config, model)
     program.replace(unit, init, with_config)

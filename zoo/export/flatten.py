@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -382,12 +382,28 @@ def _ends(statements: Sequence[Any]) -> list[Any]:
     return list(last.body) if isinstance(last, cst.SimpleStatementLine) else []
 
 
+def _moves_into_lambda(values: Mapping[str, cst.BaseExpression], statements: Sequence[Any]) -> bool:
+    """Return whether an argument would be computed in a lambda: later, and where names may mean something else."""
+    found: list[bool] = []
+
+    class Lambdas(cst.CSTVisitor):
+        def visit_Lambda(self, node: cst.Lambda) -> None:
+            own = {one.name.value for one in parameters(node)}
+            for name in {one.value for one in names_in(node.body)} & values.keys() - own:
+                read = {one.value for one in names_in(values[name])}
+                found.append(isinstance(values[name], cst.Call) or bool(read & own))
+
+    for one in statements:
+        one.visit(Lambdas())
+    return any(found)
+
+
 def _with_arguments(
     base: cst.FunctionDef, call: cst.Call, statements: Sequence[Any], bind: bool = False
 ) -> list[Any] | None:
     """The base's statements with the call's arguments in the place of its parameters; None if they do not fit."""
     values = bound_arguments(base, call)
-    if values is None:
+    if values is None or _moves_into_lambda(values, statements):
         return None
     first: list[Any] = []
     changed = assigned_names(statements)

@@ -79,6 +79,10 @@ def drop_trivial_calls(program: Program) -> None:
                 program.replace(unit, function, changed)
 
 
+EMPTY = cst.ensure_type(cst.parse_statement("def __init__(self): pass"), cst.FunctionDef)
+EMPTY_CALL = cst.parse_expression("super().__init__()")
+
+
 def use_plain_bases(program: Program) -> None:
     """Classes that only hand arguments on to a base of torch: the base itself where they are made."""
     for unit in list(program.units.values()):
@@ -92,10 +96,13 @@ def use_plain_bases(program: Program) -> None:
             lines[0].body[0] if len(lines) == 1 and isinstance(lines[0], cst.SimpleStatementLine) else None
         )
         call = small.value if isinstance(small, cst.Expr) else None
+        if not body:  # it takes what the base takes
+            init, call = EMPTY, EMPTY_CALL
         if (
             not isinstance(call, cst.Call)
             or code(call.func) != "super().__init__"
             or not base.startswith("nn.")
+            or base == "nn.Module"
         ):
             continue
         if any(unit.name in handed_on(other.node) for other in program.units.values()):

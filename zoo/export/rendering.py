@@ -49,6 +49,7 @@ def render(
         tail.append(GENERATE[reads, model.cacheable].format(**values))
     if weights:
         tail.append(LOAD.format(**values))
+    values["length"] = str(max(1, min(8, blueprint.sizes.max_len // 2)))
     main = MAIN[reads, writes, model.reads == "images"].format(**values)
     tail.append(main.replace("# model", "model = load(config)" if weights else f"model = {name}(config)"))
     every = "\n".join([*bodies, *tail])

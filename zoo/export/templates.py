@@ -77,17 +77,17 @@ if __name__ == "__main__":
 MAIN = {
     (True, True, False): _MAIN.replace(
         "{lines}",
-        """    src = torch.randint(3, config.src_vocab, (2, 8))
-    tgt = torch.randint(3, config.tgt_vocab, (2, 8))
+        """    src = torch.randint(3, config.src_vocab, (2, {length}))
+    tgt = torch.randint(3, config.tgt_vocab, (2, {length}))
     print(f"scores {{list(model(src, tgt).shape)}}")
-    print(f"answers {{generate(model, src, max_new_tokens=8).tolist()}}")
+    print(f"answers {{generate(model, src, max_new_tokens={length}).tolist()}}")
 """,
     ),
     (False, True, False): _MAIN.replace(
         "{lines}",
-        """    tokens = torch.randint(config.tgt_vocab, (2, 8))
+        """    tokens = torch.randint(config.tgt_vocab, (2, {length}))
     print(f"scores {{list(model(tokens).shape)}}")
-    print(f"generated {{generate(model, tokens, max_new_tokens=8)[:, 8:].tolist()}}")
+    print(f"generated {{generate(model, tokens, max_new_tokens={length})[:, {length}:].tolist()}}")
 """,
     ),
     (True, False, True): _MAIN.replace(
@@ -98,7 +98,7 @@ MAIN = {
     ),
     (True, False, False): _MAIN.replace(
         "{lines}",
-        """    tokens = torch.randint(config.src_vocab, (2, 8))
+        """    tokens = torch.randint(config.src_vocab, (2, {length}))
     print(f"scores {{list(model(tokens).shape)}}")
 """,
     ),

@@ -70,11 +70,14 @@ def samples(model: Model, sizes: Sizes) -> list[tuple[Tensor, ...]]:
 
 
 def exercise(model: Model, sizes: Sizes) -> None:
-    """All that the file does with a model: training, evaluation, and answers token by token."""
+    """All that is done with a model: training, evaluation with gradients and without, answers token by token."""
     was = model.training
     given = samples(model, sizes)
     for training in (True, False):
         model.train(training)
+        for tokens in given:
+            model(*tokens)
+    with torch.no_grad():
         for tokens in given:
             model(*tokens)
     if "decoder" in model.stacks:
@@ -87,7 +90,7 @@ def exercise(model: Model, sizes: Sizes) -> None:
 def answer(model: Any, tokens: tuple[Tensor, ...], steps: int, pad: int) -> Tensor:
     """Greedy decoding as the file does it, with caches where the model can; the scores of the last step.
 
-    `pad` is never chosen.
+    `pad` is never chosen, and no answer begins with it.
     """
     caches = model.new_caches() if model.cacheable else None
     more = () if caches is None else (caches,)
@@ -95,6 +98,7 @@ def answer(model: Any, tokens: tuple[Tensor, ...], steps: int, pad: int) -> Tens
     padded = reads and "src" in inspect.signature(model.decode).parameters
     sides = (*((model.encode(tokens[0]),) if reads else ()), *((tokens[0],) if padded else ()))
     so_far = tokens[-1][:, :1]
+    so_far = so_far.masked_fill(so_far == pad, pad + 1)
     scores = so_far.new_zeros(())
     for _ in range(steps):
         scores = model.decode(so_far, *sides, *more)[:, -1]
@@ -128,6 +132,9 @@ def prove(text: str, name: str, blueprint: Blueprint) -> None:
         for tokens in samples(model, blueprint.sizes):
             if not _same(model(*tokens), other(*tokens)):
                 raise ZooError(f"{where}the scores differ.")
+            with torch.no_grad():
+                if not _same(model(*tokens), other(*tokens)):
+                    raise ZooError(f"{where}the scores without gradients differ.")
             if "decoder" in model.stacks:
                 with torch.no_grad():
                     other.cacheable, other.stacks = model.cacheable, model.stacks

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from zoo.export.calls import droppable
-from zoo.export.program import Program, name_of, pieces
+from zoo.export.program import Program, attributes_of_self, name_of, pieces
 from zoo.export.simplify import mapped, substitute
 from zoo.export.trees import (
     Tracking,
@@ -117,7 +117,8 @@ def drop_attributes(program: Program) -> None:
                 return False
             return not any(_has_state(getattr(one, name, None)) for one in objects)
 
-        unit.node = visited(unit.node, _Attributes(unused))
+        if any(map(unused, _assigned(unit.node))):
+            unit.node = visited(unit.node, _Attributes(unused))
 
 
 def dir_of(value: Any) -> list[str]:
@@ -145,6 +146,22 @@ def _another(value: cst.BaseExpression, bound: dict[str, int], names: set[str]) 
 
 def _read_of_self(node: Any) -> set[str]:
     return set(attributes_in(node))
+
+
+@lru_cache(maxsize=50_000)
+def _assigned(node: Any) -> set[str]:
+    """Attributes of `self` that are assigned to."""
+    found: set[str] = set()
+
+    class Assigned(cst.CSTVisitor):
+        def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+            found.update(attributes_of_self(node))
+
+        def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+            found.update(attributes_of_self(node.target))
+
+    node.visit(Assigned())
+    return found
 
 
 @lru_cache(maxsize=50_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
@@ -83,7 +84,22 @@ def build(
             layers: Any = model.get_submodule(f"{stack}.layers")
             for layer in layers:
                 scale_branches(layer, getattr(layer.norm, "gain", 1.0))
+    if plan.has("decoder") and plan["masking"].variant.is_file and "causal-mask" not in allow:
+        _check_hides_later(model.masking, plan["masking"].name)
     return cast(Transformer, model)
+
+
+def _check_hides_later(masking: Masking, name: str) -> None:
+    """Raises CombinationError where a user's own mask shows a decoder the tokens that it is to predict."""
+    tokens = torch.full((1, 3), masking.pad + 1)
+    keep = masking.tgt(tokens, 3)  # broadcasts to [1, H, 3, 3]
+    with suppress(RuntimeError):  # of another shape: the first forward pass says so
+        if keep is None or bool((keep & torch.ones(3, 3, dtype=torch.bool).triu(1)).any()):
+            raise CombinationError(
+                f"masking={name}: its tgt() lets a position see later ones, so the decoder would see the tokens that "
+                "it is to predict, and learn to copy them. Expected True only where key <= query, as torch.tril gives. "
+                "Use masking=full, or assembly=encoder, which has no decoder. (rule causal-mask)"
+            )
 
 
 def build_loss(blueprint: Blueprint, registry: Registry | None = None) -> SequenceLoss:

@@ -27,7 +27,7 @@ from torch import Tensor
 from zoo import __version__
 from zoo.core.blueprint import Blueprint, json_layers
 from zoo.core.errors import UnknownNameError, ZooError
-from zoo.core.files import reporting_os_errors, write_whole
+from zoo.core.files import reporting_os_errors, require_part, write_whole
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import FILE_SPEC
@@ -222,8 +222,7 @@ def _absent(index: Mapping[str, Any], names: Sequence[tuple[str, Any]]) -> str:
 def _read_weights(folder: Path, name: str) -> dict[str, Tensor]:
     path = folder / name
     with reporting_os_errors(f"{path} cannot be read"):
-        if not path.is_file():
-            raise ZooError(f"{path} is gone: the checkpoint is incomplete. Train again, or restore it.")
+        require_part(path)
         data = path.read_bytes()
     damaged = f"{path} is damaged: its content is not what was saved. Train again, or restore it."
     if f"weights-{hashlib.sha256(data).hexdigest()}.safetensors" != name:

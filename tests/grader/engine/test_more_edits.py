@@ -97,3 +97,17 @@ def test_the_last_line_may_have_no_end() -> None:
         new.startswith("def f(x):\n    return x\n    x = 1")
         for new in changed("def f(x):\n    x = 1\n    return x", 2)
     )
+
+
+def test_a_branch_of_a_condition_gets_another_operand() -> None:
+    text = TEXT.replace("x = x * 2", "x = self.norm(x) if mask is None else x")
+    assert any("self.norm(x) + x if mask" in line for line in lines(text, 18))
+
+
+def test_a_condition_that_is_a_constant_asks_a_name() -> None:
+    assert {"if not mask:", "if mask:"} <= lines(TEXT.replace("if mask is None:", "if True:"), 16)
+
+
+def test_a_tensor_becomes_a_buffer() -> None:
+    text = TEXT.replace("self.norm = nn.Identity(size)", "self.table = torch.ones(size)")
+    assert "self.register_buffer('table', torch.ones(size))" in lines(text, 9)

@@ -1,5 +1,8 @@
 """`zoo build --mine`: a Transformer of the learner's own parts."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,3 +140,46 @@ def test_a_gpt_of_my_own_parts_learns_to_spell_backwards(tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     assert f"{len(PLACES_OF_DECODER)} of {len(PLACES_OF_DECODER)} parts are yours" in result.output
     assert "With your cache, position by position, it spells" in result.output
+
+
+TINY = ("--d-model=8", "--num-heads=2", "--d-ff=8", "--num-decoder-layers=1", "--max-len=8")
+
+
+def test_my_parts_train_on_a_text_and_other_options_go_first(tmp_path: Path) -> None:
+    solve(tmp_path, "attention", "norm", "loss")
+    (tmp_path / "text.txt").write_text("so much of it " * 20)
+    result = zoo(
+        "train", "language", str(tmp_path / "text.txt"), f"--mine={tmp_path}", "--norm-type=rmsnorm",
+        "--steps=1", "--json", *TINY,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "Your parts: attention." in result.stderr
+    choices = json.loads(result.stdout)["blueprint"]["choices"]
+    assert choices["attention"]["name"].endswith("attention.py:MultiHeadAttention")
+    assert choices["norm-type"]["name"] == "rmsnorm"
+    assert choices["loss"]["name"] == "cross-entropy"
+
+
+def test_nothing_to_choose_is_a_sentence(tmp_path: Path) -> None:
+    solve(tmp_path, "loss")
+    result = zoo("train", "reverse", f"--mine={tmp_path}")
+    assert result.exit_code == 2
+    assert "whose part can be chosen: attention, positions, feedforward, norm" in " ".join(
+        result.output.split()
+    )
+
+
+@pytest.mark.slow
+def test_a_gpt_of_my_own_parts_is_written_to_one_file(tmp_path: Path) -> None:
+    solve(tmp_path, *PLACES_OF_DECODER)
+    out = tmp_path / "gpt.py"
+    result = zoo("export", f"--mine={tmp_path}", "--assembly=decoder", *TINY, f"--output={out}")
+    assert result.exit_code == 0, result.output
+    text = out.read_text()
+    for name in ("MultiHeadAttention", "FeedForward", "LayerNorm", "SinusoidalPositions"):
+        assert f"class {name}(nn.Module)" in text
+    done = subprocess.run(
+        [sys.executable, "-I", out.name], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "generated" in done.stdout

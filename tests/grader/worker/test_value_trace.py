@@ -178,6 +178,7 @@ MUCH = {
 }
 
 
+@pytest.mark.parametrize("worker", ["process"], indirect=True)  # no level bounds it
 @pytest.mark.parametrize("case", MUCH)
 def test_a_record_is_bounded(worker: Worker, case: str) -> None:
     submission = RemoteSubmission(worker, (WORK + MUCH[case]).encode(), "part.py")
@@ -289,3 +290,22 @@ def f(x):
     trace = submission.recorded()
     assert {3, 4, 5, 7, 8, 9} >= set(trace.ran) >= {4, 8, 9}
     assert [event.name for event in trace.events if event.place.line == 9 and event.kind == "call"] == ["add"]
+
+
+def test_scripted_functions_run_as_they_are_written_while_they_are_recorded(worker: Worker) -> None:
+    source = """import torch
+
+@torch.jit.script
+def double(x: torch.Tensor):
+    return x * 2
+
+def work(x, count=3):
+    return double(x) + 1
+"""
+    submission = RemoteSubmission(worker, source.encode(), "scripted.py")
+    trace = recorded(submission, torch.ones(3))
+    assert [event.place.line for event in trace.events if event.kind == "call"] == [5, 8]
+    assert 5 in trace.ran
+    plain = LocalSubmission.from_source(source + "scripted = double", filename="scripted.py")
+    recorded(plain, torch.ones(3))
+    assert isinstance(vars(plain)["_namespace"]["double"], torch.jit.ScriptFunction)  # it is scripted again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,7 @@ def test_a_file_that_is_named_is_replaced(zoo: Zoo, saved: Path) -> None:
         (["mask", "--lengths=3,x"], "expected whole numbers separated by commas"),
         (["positions", "rotry"], "Did you mean rotary"),
         (["schedule", "naom"], "Did you mean noam"),
+        (["schedule", "noam", "--lr=nan"], "lr=nan: expected a number above 0"),
         (["schedule", "noam", "-o", "a.gif"], "the name must end in .png, .svg or .html"),
         (["schedule", "noam", "-o", "."], "this is a folder. Name a file in it"),
         (["schedule", "noam", "-o", "no/a.png"], "there is no folder 'no'"),
@@ -112,6 +114,23 @@ def writer(saved: Path) -> None:
     save_checkpoint("seer", build(blueprint, seed=0), blueprint, task="shapes", data={})
 
 
+@pytest.fixture
+def unshown(saved: Path) -> None:
+    """Two untrained models more: `own`, with an attention from a file, and `broken`, whose weights are gone."""
+    file = saved.parent / "own.py"
+    file.write_text(
+        "from torch import nn\nclass Values(nn.Module):\n"
+        "    def __init__(self, d_model, num_heads, dropout):\n        super().__init__()\n"
+        "        self.map = nn.Linear(d_model, d_model)\n"
+        "    def forward(self, query, key, value, mask=None):\n        return self.map(query)\n"
+    )
+    blueprint = get_preset("reverse").blueprint().with_choices(attention=f"{file}:Values")
+    save_checkpoint("own", build(blueprint, seed=0), blueprint, task="reverse")
+    shutil.copytree("model", "broken")
+    for weights in Path("broken").glob("weights-*"):
+        weights.unlink()
+
+
 @pytest.mark.usefixtures("writer")
 def test_models_of_one_stack(zoo: Zoo) -> None:
     done = zoo("draw", "attention", "writer", "I am a lion")
@@ -152,16 +171,19 @@ START = (
         ["diff", "norm", "pre", "post", "--head=9"],
         ["training", "nowhere"],
         ["diff", "norm", "pre", "pst"],
+        ["schedule", "noam", "--lr=0"],
+        ["attention", "own", "hello", "--allow-code"],
+        ["attention", "broken", "hello"],
     ],
     ids=" ".join,
 )
-@pytest.mark.usefixtures("writer")
+@pytest.mark.usefixtures("writer", "unshown")
 def test_it_is_wrong_before_torch_and_matplotlib_are_imported(
     shell: Zoo, saved: Path, arguments: list[str]
 ) -> None:
     done = shell("draw", *arguments, start=START)
     assert done.code == 2
-    assert done.err.startswith("Error: ")
+    assert done.err.startswith("Error:")
     assert done.err.endswith("set()\n")
 
 

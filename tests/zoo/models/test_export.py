@@ -15,7 +15,6 @@ from zoo.models.transformer import Transformer
 
 ANY = torch.export.Dim.DYNAMIC
 CASES = covering(*AROUND)
-every_variant = pytest.mark.parametrize("case", CASES)
 
 
 def export(model: Transformer, given: Batch, open_: tuple[int, ...] = ()) -> Any:
@@ -31,12 +30,9 @@ def same(program: Any, model: Transformer, given: Batch) -> None:
     torch.testing.assert_close(got[given.real], model(*given)[given.real], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=[] if i % 6 == 0 else [pytest.mark.slow]) for i, case in enumerate(CASES)],
-)
-def test_every_variant_can_be_exported(case: str) -> None:
-    """Several at once, to be quick; run on other tokens than those it was exported with, with other padding."""
+@pytest.mark.parametrize("case", CASES[::6])
+def test_a_model_can_be_exported(case: str) -> None:
+    """Some models, run on other tokens than those they were exported with; all are in the next test."""
     model, given = make(case), batch()
     program = export(model, given)
     same(program, model, given)
@@ -44,8 +40,8 @@ def test_every_variant_can_be_exported(case: str) -> None:
 
 
 @pytest.mark.slow
-@every_variant
-def test_rows_and_lengths_can_be_left_open(case: str) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_every_variant_can_be_exported_with_rows_and_lengths_left_open(case: str) -> None:
     """Rows alone where the attention says that lengths cannot be."""
     model = make(case)
     attention = get_registry().get("attention", blueprint_of(case)["attention"].name)

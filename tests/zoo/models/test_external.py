@@ -158,6 +158,12 @@ class Mine:
             "tgt: expected dtype torch.bool, got torch.int64.",
         ),
         (
+            "masking",
+            "from zoo.parts.masking.full import FullMasking\n"
+            "class Mine(FullMasking):\n    def tgt(self, tokens, num_queries): return self.src(tokens)",
+            "its tgt() lets a position see later ones",
+        ),
+        (
             "head",
             HEAD + "class Mine(nn.Linear):\n    def forward(self, x): return x",
             "forward: expected shape [2, 4, 11], got [2, 4, 8].",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
 
@@ -28,7 +28,9 @@ SRC, TGT = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[1, 8, 9, 2], [1,
 LABELS = torch.tensor([[8, 9, 2, 0], [5, 2, 0, 0]])
 SHARES = 8
 ASSEMBLIES = tuple(one.name for one in get_registry().variants("assembly"))
-INSIDE = [axis for axis in AXES if axis.name != "assembly"]
+INSIDE = tuple(axis.name for axis in AXES if axis.name != "assembly")
+PER_LAYER = ("attention", "feedforward")
+"""Axes with choices per layer; the encoding has them too, and is covered by `tests/zoo/models/test_per_layer.py`."""
 EVERY_SHARE = [
     pytest.param(name, share, marks=[pytest.mark.slow] * (share > 0))
     for name in ASSEMBLIES
@@ -41,11 +43,13 @@ Pair = frozenset[tuple[str, str]]
 
 
 def blueprint_of(choices: Choices) -> Blueprint:
-    return make_blueprint(**{axis.replace("-", "_"): name for axis, name in choices.items()}, **SIZES)
+    named = {axis.replace("-", "_"): name for axis, name in choices.items()}
+    layers = max(name.count("+") + 1 for name in choices.values())
+    return make_blueprint(**named, **{**SIZES, "num_encoder_layers": layers, "num_decoder_layers": layers})
 
 
-def all_pairs() -> list[Pair]:
-    variants = [[(axis.name, one.name) for one in get_registry().variants(axis.name)] for axis in INSIDE]
+def all_pairs(axes: Sequence[str] = INSIDE) -> list[Pair]:
+    variants = [[(axis, one.name) for one in get_registry().variants(axis)] for axis in axes]
     return [frozenset(pair) for some in combinations(variants, 2) for pair in product(*some)]
 
 
@@ -54,27 +58,44 @@ def refused(choices: Choices) -> bool:
 
 
 @cache
-def covering_all_pairs(assembly: str) -> tuple[Choices, ...]:
-    """Models in which every pair occurs that no rule refuses; each covers as many new ones as it can."""
-    registry, models = get_registry(), []
-    left = {pair: None for pair in all_pairs() if not refused({**dict(pair), "assembly": assembly})}
+def covering_all_pairs(assembly: str, axes: Sequence[str] = INSIDE, layers: int = 1) -> tuple[Choices, ...]:
+    """Models in which every pair of `axes` occurs that no rule refuses; each covers as many new ones as it can.
+
+    With several `layers`, these differ where an axis has choices per layer.
+    """
+    models = []
+    left = {pair: None for pair in all_pairs(axes) if not refused({**dict(pair), "assembly": assembly})}
     while left:
         chosen = {"assembly": assembly, **dict(sorted(next(iter(left))))}
-        for axis in INSIDE:
-            if axis.name in chosen:
-                continue
-            gains = {
-                one.name: sum(frozenset({(axis.name, one.name), other}) in left for other in chosen.items())
-                for one in registry.variants(axis.name)
-            }
-            for name in sorted(gains, key=lambda one: -gains[one]):
-                if not refused({**chosen, axis.name: name}):
-                    chosen[axis.name] = name
-                    break
-        for pair in combinations(chosen.items(), 2):
-            left.pop(frozenset(pair), None)
+        for axis in axes:
+            if axis not in chosen:
+                names = (name for name, _ in _by_gain(axis, chosen, left))
+                chosen[axis] = next(name for name in names if not refused({**chosen, axis: name}))
+        for axis in (one for one in PER_LAYER if layers > 1 and one in axes):
+            for name, gain in _by_gain(axis, chosen, left):
+                longer = {**chosen, axis: f"{chosen[axis]}+{name}"}
+                fits = gain and name not in chosen[axis].split("+") and longer[axis].count("+") < layers
+                if fits and not refused(longer):
+                    chosen = longer
+        for one, other in combinations(chosen.items(), 2):
+            for pair in product(_each(*one), _each(*other)):
+                left.pop(frozenset(pair), None)
         models.append(chosen)
     return tuple(models)
+
+
+def _each(axis: str, names: str) -> list[tuple[str, str]]:
+    return [(axis, name) for name in names.split("+")]
+
+
+def _by_gain(axis: str, chosen: Choices, left: Collection[Pair]) -> list[tuple[str, int]]:
+    """The variants of an axis, those first that make most new pairs with what is chosen on the others."""
+    others = [one for name, value in chosen.items() if name != axis for one in _each(name, value)]
+    gains = {
+        one.name: sum(frozenset({(axis, one.name), other}) in left for other in others)
+        for one in get_registry().variants(axis)
+    }
+    return sorted(gains.items(), key=lambda one: -one[1])
 
 
 def trains_and_decodes(blueprint: Blueprint) -> None:
@@ -109,6 +130,26 @@ def test_every_pair_works(assembly: str, share: int) -> None:
             trains_and_decodes(blueprint_of(choices))
         except Exception as error:
             raise AssertionError(str(choices)) from error
+
+
+@pytest.mark.parametrize(("axis", "assembly"), [
+    pytest.param(axis, name, marks=[pytest.mark.slow] * (axis == "attention" or name != "decoder"))
+    for axis in PER_LAYER for name in ASSEMBLIES
+])  # fmt: skip
+def test_any_two_variants_work_on_two_layers_of_a_model(axis: str, assembly: str) -> None:
+    names = [one.name for one in get_registry().variants(axis)]
+    worked = 0
+    for one, other in combinations(names, 2):
+        choices = {"assembly": assembly, axis: f"{one}+{other}"}
+        if not refused(choices):
+            worked += 1
+            try:
+                trains_and_decodes(blueprint_of(choices))
+            except Exception as error:
+                raise AssertionError(str(choices)) from error
+        else:
+            assert refused({**choices, axis: one}) or refused({**choices, axis: other})
+    assert worked > len(names)
 
 
 @pytest.mark.parametrize("assembly", ASSEMBLIES)
