@@ -63,9 +63,10 @@ docs: install  ## run the commands of README.md and docs/, and write their outpu
 gallery: install  ## draw the pictures of docs/gallery.md
 	$(BIN)/python -m tests.gallery
 
-bench: install  ## run the benchmarks; writes tests/bench/results.csv
+bench: install  ## run the benchmarks; writes tests/bench/results.csv and parts.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.parts
 
 bench-gpu: install  ## run the benchmarks of a card; writes tests/bench/results-gpu.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'

@@ -256,7 +256,8 @@ class Locator:
         exact = wrong.scenario.dtype != torch.bfloat16
         for in_doubles in (True, False) if exact else (False,):
             trace, again = self._recorded(wrong.scenario, exact=in_doubles)
-            if trace.ran:
+            line = wrong.got.error.line if wrong.got.error is not None else None
+            if trace.ran and line in (None, *trace.ran):  # a call that makes parameters is not recorded
                 self._needed = set(trace.ran) & (self._needed or set(trace.ran))
             if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
                 wrong.names

@@ -71,7 +71,8 @@ def call_first(
 ) -> None:
     """Call a module once, so that it makes its parameters. It is as if it had not been called, but for these.
 
-    An error is not reported: if it comes again when the module is asked something, it is reported then.
+    An error is raised if parameters are not made then. Else it is raised when the module is asked something, if it
+    comes again.
 
     Args:
         args: of its forward; tensors are moved to `device`, and floats, like the module, to the dtype of the parts
@@ -85,8 +86,12 @@ def call_first(
     mode, modes = module.training, {part: part.training for part in module.modules()}
     module.to(dtype).eval()
     watching = device_trace or contextlib.nullcontext()
-    with contextlib.suppress(Exception), torch.no_grad(), restored(), watching:
-        module(*given)
+    try:
+        with torch.no_grad(), restored(), watching:
+            module(*given)
+    except Exception:
+        if any(map(is_lazy, module.parameters())):
+            raise
     for part in module.modules():
         part.training = modes.get(part, mode)
         if isinstance(part, Part):

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
 MOST_EVENTS = 4_000
@@ -359,7 +360,8 @@ def _alias(x: Tensor, version: int) -> tuple[Any, ...] | None:
 def _tensors(values: Any, depth: int = 0) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
-            yield value
+            if not is_lazy(value):  # which has no numbers yet, and raises if it is asked for anything
+                yield value
         elif isinstance(value, (tuple, list)) and depth < 4:
             yield from _tensors(value, depth + 1)
         elif isinstance(value, dict) and depth < 4:
@@ -390,7 +392,7 @@ def _plain(value: Any, number: Callable[[Tensor], int]) -> Any:
         left -= 1
         if left < 0:
             return {"o": "..."}
-        if isinstance(item, Tensor):
+        if isinstance(item, Tensor) and not is_lazy(item):
             return {"v": number(item)}
         if item is None or type(item) is bool or type(item) is float:
             return item

@@ -30,6 +30,7 @@ from zoo.core.blueprint import make_blueprint
 from zoo.models.builder import build
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
+from zoo.parts.decoding.stepper import Stepper
 
 NO_BAR = math.inf
 VARIANTS = ("flex", "chunked", "sliding:window=256", "linear")
@@ -56,6 +57,19 @@ class Sizes:
 
 
 SMALL = Sizes(((32, 1, 2),), 2, 16, (64,), 64, 1, 100)
+
+
+@torch.no_grad()
+def unrolled(model: nn.Module, src: Tensor, steps: int) -> Tensor:
+    """The most probable tokens [B, steps] after `src` [B, S], with a cache and without a look at any on the way."""
+    with torch.autocast(
+        src.device.type, torch.bfloat16, cache_enabled=False
+    ):  # a graph keeps no copies of weights
+        stepper = Stepper(model, src, cached=True, pad=0)  # type: ignore[arg-type]
+        tokens = src.new_full((src.size(0),), 1)
+        for _ in range(steps):
+            tokens = stepper.step(tokens).argmax(-1)
+    return torch.cat((stepper.tokens[:, 1:], tokens[:, None]), dim=1)
 
 
 class Rows:
@@ -162,6 +176,15 @@ class Rows:
                 rounds=3,
             )
         )
+        rows.append(
+            self.row(
+                f"gpu-decoding-graph-d{width}",
+                f"greedy decoding of {length - 1} tokens, cached: one CUDA graph of all steps / step by step; {about}",
+                NO_BAR,
+                lambda: (self.graphed(plain()), self.decoding(plain(), True)),
+                rounds=3,
+            )
+        )
         return rows
 
     def batch(self) -> tuple[Tensor, Tensor]:
@@ -220,6 +243,22 @@ class Rows:
                 generate(model, src, self.sizes.length - 1, GreedyDecoding(), eos=-1, cached=cached)  # type: ignore[arg-type]
 
         return action
+
+    def graphed(self, model: nn.Module) -> Action:
+        """Greedy decoding with a cache, captured with all of its steps and then replayed; on the CPU it just runs."""
+        src, _ = self.batch()
+        model = model.to(self.device).eval()
+        answer = partial(unrolled, model, src, self.sizes.length - 1)
+        if self.device != "cuda":
+            return answer
+        aside, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            answer()  # what is set up at the first call cannot be captured
+        torch.cuda.current_stream().wait_stream(aside)
+        with torch.cuda.graph(graph):
+            answer()
+        return graph.replay
 
     def of_attentions(self, length: int) -> list[Benchmark | Count]:
         """Time and peak memory of one causal layer's forward and backward pass, against the fused kernel's."""

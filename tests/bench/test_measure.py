@@ -12,6 +12,10 @@ import torch
 from tests.bench import gpu
 from tests.bench.__main__ import BENCHMARKS, NAMES
 from tests.bench.measure import Action, Benchmark, Count, Result, all_seconds, measure, process, tally, write
+from zoo.core.blueprint import get_preset
+from zoo.models.builder import build
+from zoo.parts.decoding.generate import generate
+from zoo.parts.decoding.greedy import GreedyDecoding
 
 
 def measured(a: list[float], b: list[float], bar: float) -> Result:
@@ -85,12 +89,29 @@ def test_the_rows_of_a_card_can_be_made_and_one_runs_on_the_cpu(
     names = [row.name for row in gpu.Rows("cuda", gpu.Sizes()).all()]
     assert len(names) == len(set(names)) > 30
     out = tmp_path / "card.csv"
-    gpu.main(["--device", "cpu", "--small", "--only", "gpu-linear", "--only", "gpu-rate", "--out", str(out)])
+    chosen = ("gpu-rate", "gpu-decoding", "gpu-flex", "gpu-chunked", "gpu-sliding", "gpu-linear")
+    only = [word for name in chosen for word in ("--only", name)]
+    gpu.main(["--device", "cpu", "--small", *only, "--out", str(out)])
+    for row in gpu.Rows("cpu", gpu.SMALL).all():
+        if row.name in ("gpu-training-d32", "gpu-inference-d32"):  # the others of these compile, for a minute
+            assert isinstance(row, Benchmark)
+            assert float(measure(row).median_a) > 0
     printed = capsys.readouterr()
     assert "no bar" in printed.out
     assert printed.err == ""
     with out.open(newline="", encoding="utf-8") as file:
-        assert [row["name"] for row in csv.DictReader(file)] == ["gpu-rate-d32", "gpu-linear-64"]
+        assert [row["name"] for row in csv.DictReader(file)] == [
+            "gpu-rate-d32", "gpu-decoding-d32", "gpu-decoding-graph-d32",
+            "gpu-flex-64", "gpu-chunked-64", "gpu-sliding-64", "gpu-linear-64",
+        ]  # fmt: skip
+
+
+def test_what_a_graph_replays_is_greedy_decoding() -> None:
+    model = build(get_preset("reverse").blueprint(), seed=0).eval()
+    src = torch.randint(3, 29, (2, 6), generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", torch.bfloat16):
+        answers = generate(model, src, 5, GreedyDecoding(), eos=-1, cached=True)
+    assert torch.equal(gpu.unrolled(model, src, 5), answers)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here is a card")

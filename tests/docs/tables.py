@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from tests import ROOT
-from tests.bench import costs
+from tests.bench import costs, parts
 from tests.grader.hostile import table as attacks
 from tests.test_architecture import NAMES, imported, room_of
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
@@ -23,7 +23,10 @@ from zoo.training.translation import presets as translation
 RESULTS = ROOT / "tests" / "bench" / "results.csv"
 SPEED = re.compile(r"(training|inference|decoding|peer)-.*d\d+")
 """Rows of the benchmark that compare models."""
-PAGES = [ROOT / "docs" / name for name in ("variants.md", "benchmarks.md", "sandbox.md", "architecture.md")]
+PAGES = [
+    ROOT / "docs" / name
+    for name in ("variants.md", "benchmarks.md", "sandbox.md", "architecture.md", "gallery.md")
+]
 TABLE = re.compile(
     r"<!-- (?P<name>[a-z]+): made by make docs -->\n(?P<text>.*?)<!-- end of (?P=name) -->\n", re.DOTALL
 )
@@ -70,6 +73,17 @@ def speed_table() -> str:
     return f"{table}\n\nOne thread; {'; '.join(machines)}."
 
 
+def parts_table() -> str:
+    """What a training step with each part takes per token, as last measured."""
+    found = parts.read()
+    rows = [
+        (one["axis"], f"`{one['variant']}`", one["microseconds"], f"{int(one['bytes']):,}") for one in found
+    ]
+    machines = sorted({f"{one['machine']}, Python {one['python']}, torch {one['torch']}" for one in found})
+    table = markdown(("axis", "part", "CPU microseconds", "bytes kept"), rows)
+    return f"{table}\n\nPer token; one thread; {'; '.join(machines)}."
+
+
 def rooms_table() -> str:
     """One row per room: what it is for, and the rooms that it imports."""
     graph: dict[str, set[str]] = {}
@@ -113,6 +127,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "costs": costs.table,
     "attacks": attacks.table,
     "rooms": rooms_table,
+    "parts": parts_table,
 }
 """The tables, by name."""
 

@@ -46,17 +46,13 @@ def test_a_missing_scale_costs_only_what_it_touches() -> None:
             marks=pytest.mark.slow,
         ),
         pytest.param("class.test_dropout", "weights = self.dropout(weights)", "pass", marks=pytest.mark.slow),
+        ("function.test_dtypes", "return output, weights", "return output.float(), weights.float()"),
         pytest.param(
-            "function.test_dtypes",
-            "return output, weights",
-            "return output.float(), weights.float()",
-            marks=pytest.mark.slow,
-        ),
-        (
             "class.test_same_every_time",
             "B = query.size(0)",
             "B = query.size(0)\n        self.old = mask if mask is not None else getattr(self, 'old', None)"
             "\n        mask = self.old if key.size(1) == 5 else mask",
+            marks=pytest.mark.slow,
         ),
     ],
 )

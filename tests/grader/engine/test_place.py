@@ -55,26 +55,32 @@ def line_of(text: str, part: str) -> int:
     return next(i for i, line in enumerate(text.splitlines(), start=1) if part in line)
 
 
+SLOW = ("encoder", "decoder", "transformer", "decoding")
+
+
 @pytest.mark.parametrize(
     ("exercise", "old", "new"),
     [
-        ("kv_cache", "softmax(dim=-1)", "softmax(dim=-2)"),
-        ("kv_cache", "math.sqrt(q.size(-1))", "q.size(-1)"),
-        ("kv_cache", "(weights @ v).transpose(1, 2)", "(weights @ v).transpose(2, 3)"),
-        ("masks", "tokens != pad", "tokens == pad"),
-        ("masks", ".tril()", ".triu()"),
-        ("positions", "10000 **", "1000 **"),  # in the constructor
-        ("positions", "angle.cos()", "angle.sin()"),
-        ("feedforward", "self.up(x).relu()", "self.up(x).tanh()"),
-        ("norm", "centred.square().mean", "centred.square().sum"),
-        ("encoder", "self.attention(y, y, y", "self.attention(y, y, x"),
-        ("encoder", "self.norm2(x + self", "self.norm1(x + self"),
-        ("decoder", "x, memory, memory, src_mask", "x, memory, memory, tgt_mask"),
-        ("transformer", "math.sqrt(d_model)", "d_model"),  # an attribute
-        ("loss", "sos), target", "sos), target + 1"),
-        ("decoding", "[row + [pad]", "[row + [eos]"),
-        ("training", "step**-0.5, step", "step**-1.5, step"),  # floats
-        ("training", "*row[::-1], EOS", "*row[::-1]"),  # lists
+        pytest.param(*case, marks=[pytest.mark.slow] * (case[0] in SLOW))
+        for case in (
+            ("kv_cache", "softmax(dim=-1)", "softmax(dim=-2)"),
+            ("kv_cache", "math.sqrt(q.size(-1))", "q.size(-1)"),
+            ("kv_cache", "(weights @ v).transpose(1, 2)", "(weights @ v).transpose(2, 3)"),
+            ("masks", "tokens != pad", "tokens == pad"),
+            ("masks", ".tril()", ".triu()"),
+            ("positions", "10000 **", "1000 **"),  # in the constructor
+            ("positions", "angle.cos()", "angle.sin()"),
+            ("feedforward", "self.up(x).relu()", "self.up(x).tanh()"),
+            ("norm", "centred.square().mean", "centred.square().sum"),
+            ("encoder", "self.attention(y, y, y", "self.attention(y, y, x"),
+            ("encoder", "self.norm2(x + self", "self.norm1(x + self"),
+            ("decoder", "x, memory, memory, src_mask", "x, memory, memory, tgt_mask"),
+            ("transformer", "math.sqrt(d_model)", "d_model"),  # an attribute
+            ("loss", "sos), target", "sos), target + 1"),
+            ("decoding", "[row + [pad]", "[row + [eos]"),
+            ("training", "step**-0.5, step", "step**-1.5, step"),  # floats
+            ("training", "*row[::-1], EOS", "*row[::-1]"),  # lists
+        )
     ],
 )
 def test_the_line_that_was_changed_is_shown(exercise: str, old: str, new: str) -> None:
@@ -119,6 +125,7 @@ def test_a_step_of_its_own_is_not_blamed(old: str, new: str, lines: set[int]) ->
     assert found.place.line in lines
 
 
+@pytest.mark.slow
 def test_a_missing_step_lies_between_two_lines() -> None:
     text = solution_file("decoder").read_text(encoding="utf-8")
     missing = "            x = self.norm3(x + self.dropout(self.feed_forward(x)))\n"
@@ -250,6 +257,7 @@ def test_a_step_that_is_missing_is_proved_by_that_of_right_code() -> None:
     assert line_of(text, ".tril()") in found.lines
 
 
+@pytest.mark.slow
 def test_two_statements_in_the_wrong_order_are_found() -> None:
     text = solution_file("decoder").read_text(encoding="utf-8")
     first = (

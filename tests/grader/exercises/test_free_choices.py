@@ -14,7 +14,7 @@ from torch import nn
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.author.proofs import solution_text
 from grader.catalog import get_exercise, get_exercises
-from grader.core.submission import Submission
+from grader.core.submission import Submission, SubmissionError
 from grader.engine.local import LocalSubmission
 from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
@@ -128,7 +128,11 @@ class Late(nn.Module):
             self.inner = nn.Linear(x.size(-1), x.size(-1))
         return self.inner(x)
 
-class Broken(Lazy):
+class Broken(Late):
+    def forward(self, x):
+        raise RuntimeError("no call succeeds")
+
+class Unmade(Lazy):
     def forward(self, x):
         raise RuntimeError("no call succeeds")
 
@@ -155,12 +159,12 @@ def submission(request: pytest.FixtureRequest) -> Iterator[Submission]:
     opened: Submission
     if request.param == "here":
         opened = LocalSubmission.from_source(CODE, filename="part.py")
-        opened.first_calls = dict.fromkeys(("Lazy", "Late", "Broken"), _first_call)
+        opened.first_calls = dict.fromkeys(("Lazy", "Late", "Broken", "Unmade"), _first_call)
         yield opened
         return
     with Sandbox() as sandbox:
         opened = RemoteSubmission(sandbox.worker("cpu"), CODE.encode(), "part.py")
-        opened.first_calls = dict.fromkeys(("Lazy", "Late", "Broken"), _first_call)
+        opened.first_calls = dict.fromkeys(("Lazy", "Late", "Broken", "Unmade"), _first_call)
         yield opened
         opened.close()
 
@@ -230,6 +234,11 @@ def test_a_first_call_that_fails_is_no_error_of_the_constructor(submission: Subm
     made = submission.construct("Broken", (3,))
     with pytest.raises(Exception, match="no call succeeds"):
         made.call([torch.ones(2, 3)])
+
+
+def test_a_first_call_that_makes_no_parameters_says_why(submission: Submission) -> None:
+    with pytest.raises(SubmissionError, match="no call succeeds"):
+        submission.construct("Unmade", (3,))
 
 
 def test_a_first_call_leaves_modes_and_records_as_they_were() -> None:

@@ -181,6 +181,7 @@ def test_removal_needs_no_permissions(tmp_path: Path) -> None:
     scratch.remove(str(folder))  # harmless when repeated
 
 
+@pytest.mark.slow
 def test_killed_at_any_message_it_is_an_error_and_the_next_grade_has_a_new_one(server: ForkServer) -> None:
     import torch
 

@@ -116,6 +116,23 @@ def test_what_a_layer_computes_is_one_event() -> None:
     assert not trace.values[cut.outputs[0]].requires_grad
 
 
+def test_a_parameter_that_is_made_later_can_be_recorded() -> None:
+    code = (
+        SOURCE
+        + """
+class Late(nn.Module):
+    def __init__(self):
+        super().__init__()
+        late = nn.UninitializedParameter()
+        self.register_parameter("late", late)
+"""
+    )
+    submission = LocalSubmission.from_source(code, filename="part.py")
+    submission.record()
+    submission.construct("Late", [])
+    assert named(submission.recorded(), "__init__").kind == "line"
+
+
 def test_a_result_can_be_replaced() -> None:
     submission = LocalSubmission.from_source(SOURCE, filename="part.py")
     number = named(recorded(submission, torch.ones(2, 3)), "add").number
@@ -161,6 +178,7 @@ MUCH = {
 }
 
 
+@pytest.mark.parametrize("worker", ["process"], indirect=True)  # no level bounds it
 @pytest.mark.parametrize("case", MUCH)
 def test_a_record_is_bounded(worker: Worker, case: str) -> None:
     submission = RemoteSubmission(worker, (WORK + MUCH[case]).encode(), "part.py")

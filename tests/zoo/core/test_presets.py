@@ -11,7 +11,13 @@ from zoo.models.builder import build
 from zoo.training.scoring import prepare
 from zoo.training.trainer import load_data
 
-LARGE = {"gemma-3-like", "llama-3.2-1b-like"}  # gigabytes of random numbers: built without them
+LARGE = {
+    "bert-base",
+    "gemma-3-like",
+    "gpt2",
+    "llama-3.2-1b-like",
+    "vit-base",
+}  # built without their random numbers
 
 
 @pytest.mark.parametrize("name", sorted(get_presets()))
