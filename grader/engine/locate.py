@@ -173,7 +173,7 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        proofs = self._undone(wrong, [*lines, *self._behind], most)
+        proofs = self._undone(wrong, lines, most)
         if not proofs:  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
@@ -202,7 +202,7 @@ class Locator:
         component = wrong[0].scenario.component
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(self._text, needed, solution_text(component))
-        tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
+        tried = edits.among(suspected, [*self._behind, *self._odd], [*self._ran, *self.source.statements])
         for line, text in islice(tried, most):
             if self._late() or len(found) == 2:
                 break
