@@ -31,7 +31,14 @@ from zoo.core.files import reporting_os_errors
 if TYPE_CHECKING:
     from grader.cli.site import Site
 
-ZOO = [sys.executable, "-c", "from zoo.cli import main; main()"]
+START = """
+try:
+    from zoo.cli import main
+    main()
+except KeyboardInterrupt:  # so early that `main` was not there to take it
+    raise SystemExit(130) from None
+"""
+ZOO = [sys.executable, "-c", START]
 TICK_S = 0.1
 KEYS = "h hint, l list, n next, r reset, s solution, q quit"
 

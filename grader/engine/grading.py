@@ -183,6 +183,10 @@ class Grading:
         """The right answer."""
         return self._key.right(scenario, self.got(scenario).free)
 
+    def is_right(self, scenario: Scenario) -> bool:
+        """Whether the submission's answer is."""
+        return same(scenario, self.right(scenario), self.got(scenario))
+
     def ask(self, scenario: Scenario, *, exact: bool = False, seed: int = 0) -> Observation:
         """Ask again, with the weights read as they were settled. Args: seed: is added to the grading's."""
         return run(scenario, self.submission, exact=exact, pick=self._pick, seed=self.seed + seed)
@@ -218,7 +222,7 @@ class Grading:
             choice: self._reading[choice]
             for scenario, choice in self._chosen.items()
             if scenario.component == component and choice in self._reading
-            if not proved or same(scenario, self.right(scenario), self._got[scenario])
+            if not proved or self.is_right(scenario)
         }
 
     def check(
@@ -240,7 +244,7 @@ class Grading:
             errors: whether an error counts; not where another test shows it, and the property is not touched by it.
         """
         numbers = scenarios_of(self.scenarios, component, [beside]) if beside else []
-        by_facts = any(not same(one, self.right(one), self.got(one)) for one in numbers)
+        by_facts = any(not self.is_right(one) for one in numbers)
         asked = scenarios_of(self.scenarios, component, groups)
         assert asked, f"there is no scenario of {component} in {groups}"
         wrong: list[tuple[Scenario, list[str]]] = []

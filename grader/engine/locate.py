@@ -19,10 +19,10 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
 from grader.engine.contrast import differing, same
-from grader.engine.edits import Edits, ending
+from grader.engine.edits import Edits
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
-from grader.engine.grading import AnswerKey, Grading, Subject, answer_key, grading_of, run
+from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Where,
@@ -44,6 +44,7 @@ from grader.engine.place import (
 )
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
+from grader.engine.undoing import Cure, Undoing
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -52,12 +53,8 @@ MOST_EDITS = 5000
 MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_KEPT = 24  # scenarios of which the right values are kept
-MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
-EDITING_S = 3.5  # of CPU, ...
-MOST_READINGS = 100
-READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
-SECOND_S = 0.3  # ... for a second line that may be at fault as well, ...
-TRACING_S = 1.5  # ... and before that
+TRACING_S = 1.5  # of CPU for values, ...
+REST_S = 2.0  # ... and for what one change does not make right, beside `EDITING_S`
 NARROW = 3  # lines with wrong lists and numbers
 MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
@@ -112,10 +109,12 @@ class Locator:
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
         self._behind: list[int] = []  # lines behind an exception
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
-        self._end = self._readings_end = math.inf
+        self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
+        editable = submission if isinstance(submission, Editable) else None
+        self._undoing = None if editable is None else Undoing(editable, self._grading, deadline)
         self._explanations = Explanations(subject, seed, source, solution_text)
         self.cure: str | None = None  # the text that made wrong results right, of the last place
 
@@ -151,11 +150,8 @@ class Locator:
     def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
-        self._odd.clear()
-        self._behind.clear()
-        self._ran.clear()
-        self._needed = self.cure = None
-        self._end = time.process_time() + TRACING_S
+        self._forget()
+        self.cure = None
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
@@ -173,10 +169,16 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        proofs = self._undone(wrong, lines, most)
-        if not proofs:  # a wrong line is worse than none
+        cures = self._undone(wrong, lines, most)
+        if not cures:
+            partly = self._in_part(wrong, best)
+            if partly is not None:
+                return partly  # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
+        for cure in cures:
+            self._explanations.edited(cure.line, cure.text)
+        self.cure, proofs = cures[0].text, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
         if best is None or not {best.place.line, between} & {*proofs}:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
@@ -185,75 +187,70 @@ class Locator:
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
+    def _forget(self) -> None:
+        """What earlier records said, before others."""
+        for lines in (self._odd, self._behind, self._ran):
+            lines.clear()
+        self._needed = None
+        self._end = time.process_time() + TRACING_S
+
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
 
-    def _undone(self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int) -> list[int]:
-        """The line in which a small change makes wrong results right; two lines where each of them can do it."""
-        if not isinstance(self.submission, Editable):
+    def _undone(
+        self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int, text: str = "", **limits: float
+    ) -> list[Cure]:
+        """A change of a line that makes wrong results right; two where each of two lines can do it.
+
+        Args:
+            suspected: the most likely lines.
+            most: changes that are tried.
+            text: to change, in place of the file's.
+            limits: see `Undoing.search`.
+        """
+        if self._undoing is None:
             return []
-        found: list[int] = []
         small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
-        asked = [one.scenario for one in small]
-        everything = scenarios_of(self._key.scenarios, wrong[0].scenario.component)
-        asked += [one for one in everything if one not in asked and self._was_right(one)]
-        self._end = time.process_time() + EDITING_S
-        self._readings_end = time.process_time() + READINGS_S
-        component = wrong[0].scenario.component
         needed = () if self.source.compiled else self._needed or ()
-        edits = Edits(self._text, needed, solution_text(component))
+        edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
         tried = edits.among(suspected, [*self._behind, *self._odd], [*self._ran, *self.source.statements])
-        for line, text in islice(tried, most):
-            if self._late() or len(found) == 2:
-                break
-            if line not in found and self._is_right(text, asked):
-                self._explanations.edited(line, text)
-                found.append(line)
-                self.cure = self.cure or text
-                self._end = min(self._end, time.process_time() + SECOND_S)
-        for line, text in islice(
-            edits.forced(), 0 if found else MOST_FORCED
-        ):  # what was right may be wrong with it
-            if self._late():
-                break
-            if self._is_right(text, asked[: min(len(wrong), MOST_EDITED)]):
-                return [line]
-        return found
+        scenarios = [one.scenario for one in small]
+        return self._undoing.search(
+            scenarios, islice(tried, most), islice(edits.forced(), MOST_FORCED), **limits
+        )
+
+    def _suspected(self, wrong: Sequence[Wrong]) -> list[int]:
+        """The most likely lines, by one wrong result."""
+        self._forget()
+        found = self._one(wrong[0])
+        return [] if found is None else [*found.lines, *found.called_from, *self._behind]
+
+    def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
+        """The line behind some of the wrong results, where no one change makes all of them right.
+
+        It is believed where it makes most of them right and none wrong, where the values say the same, or where a
+        change of a second line, which is shown too, makes the others right.
+        """
+        partly = [] if self._undoing is None else self._undoing.partly
+        for one in sorted(partly, key=lambda one: -len(one.cured))[:1]:
+            rest = [each for each in wrong if each.scenario not in one.cured]
+            others = []
+            if one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
+                others = self._undone(rest, self._suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
+            agreed = best is not None and one.line in best.lines
+            if others or agreed or (one.harmless and len(one.cured) > len(rest)):
+                self._explanations.edited(one.line, one.text)
+                self.cure = others[0].text if others else None
+                lines = [each.line for each in others] + list(best.lines if best else ())
+                second = next((line for line in lines if line != one.line), None)
+                if best is None or best.place.line != one.line:
+                    best = Where(Place(one.line, one.line), best.why if best else "value")
+                return replace(best, other=second, proved=bool(others), evidence="edited")
+        return None
 
     def cures(self, text: str, wrong: Sequence[Wrong]) -> bool:
         """Whether the file is right in scenarios where it was wrong, with another text."""
-        return isinstance(self.submission, Editable) and self._is_right(text, [one.scenario for one in wrong])
-
-    def _was_right(self, scenario: Scenario) -> bool:
-        got = self._grading.got(scenario)
-        return same(scenario, self._key.right(scenario, got.free), got)
-
-    def _is_right(self, text: str, asked: Sequence[Scenario]) -> bool:
-        """Whether the file is right with another text."""
-        assert isinstance(self.submission, Editable)
-        try:
-            copy = self.submission.edited(ending(text))
-            if copy is None:
-                return False
-            hurried = time.process_time() > self._readings_end
-            grading = Grading(
-                copy,
-                self.subject,
-                self.seed,
-                readings=self._grading.readings(asked[0].component, proved=not hurried),
-                most_readings=1 if hurried else MOST_READINGS,
-            )
-            return all(same(scenario, grading.right(scenario), grading.got(scenario)) for scenario in asked)
-        except (
-            SubmissionError,
-            SyntaxError,
-            ArithmeticError,
-            LookupError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ):
-            return False  # a scenario's script may expect other shapes
+        return self._undoing is not None and self._undoing.are_right(text, [one.scenario for one in wrong])
 
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16

@@ -11,6 +11,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.locate import Locator
 from grader.engine.place import Where
 from tests import solution_file
+from tests.grader.right import right_files
 
 OWN_STYLE = """import torch
 from torch import nn
@@ -349,3 +350,24 @@ def test_a_constructor_without_that_of_its_base_is_shown_where_it_begins() -> No
     found = place("feedforward", text)
     assert found is not None
     assert set(found.lines) == {line_of(text, "width = d_ff"), line_of(text, "self.up = ")}
+
+
+def test_two_mistakes_have_a_line_each() -> None:
+    text = solution_file("encoder").read_text(encoding="utf-8")
+    first, second = "self.feed_forward(self.norm2(x))", "self.norm1(x + self.dropout(self.self_attention("
+    wrong = text.replace(first, "self.feed_forward(x)").replace(second, second.removeprefix("self.norm1"))
+    assert text.count(first) == text.count(second) == 1
+    found = place("encoder", wrong)
+    assert found is not None
+    assert set(found.lines) == {line_of(text, first), line_of(text, second)}
+    assert found.evidence == "edited"
+
+
+def test_a_change_that_helps_only_in_part_proves_a_line_that_the_values_show() -> None:
+    """The last norm takes no mask, so that no one small change of the call is right."""
+    text = right_files("encoder")["sequential_subclass_stack"]
+    old = "module(x, src_mask) if number < self.num_layers else module(x)"
+    assert old in text
+    found = place("encoder", text.replace(old, "module(x)"))
+    assert found is not None
+    assert (found.place.line, found.evidence, found.proved) == (line_of(text, old), "edited", False)

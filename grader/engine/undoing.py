@@ -1,0 +1,126 @@
+"""Proves a line: a small change there makes wrong results right."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grader.core.submission import SubmissionError
+from grader.core.value_trace import Editable
+from grader.engine.edits import ending
+from grader.engine.grading import Grading
+from grader.engine.scenario import Scenario, scenarios_of
+
+EDITING_S = 3.5  # of CPU, ...
+READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
+SECOND_S = 0.3  # ... for a second line that may be at fault as well
+MOST_READINGS = 100
+ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
+MOST_PARTLY = 6  # lines in which a change makes some wrong results right
+
+Tried = Iterable[tuple[int, str]]  # lines, and the file with one of them changed, the most likely first
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A small change of a line: the file with it, which scenarios it makes right, and whether it makes any wrong."""
+
+    line: int
+    text: str
+    cured: frozenset[Scenario]
+    harmless: bool = True
+
+
+class Undoing:
+    """Tries changed copies of one submission.
+
+    Args:
+        submission: the file under test.
+        grading: of the submission.
+        deadline: of `time.monotonic`.
+    """
+
+    def __init__(self, submission: Editable, grading: Grading, deadline: float) -> None:
+        self._submission, self._grading, self._deadline = submission, grading, deadline
+        self._end = self._readings_end = math.inf
+        self.partly: list[
+            Cure
+        ] = []  # found in the last search: changes that make only some wrong results right
+
+    def search(
+        self, wrong: Sequence[Scenario], tried: Tried, forced: Tried, seconds: float = EDITING_S
+    ) -> list[Cure]:
+        """A change that makes all wrong scenarios right, and one of another line where that does it too.
+
+        Args:
+            wrong: those with the fewest numbers first.
+            forced: changes that may make wrong what was right; tried where no other one helps.
+            seconds: of CPU.
+        """
+        found: list[Cure] = []
+        self.partly = []
+        right = [
+            one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
+            if one not in wrong and self._grading.is_right(one)
+        ]  # fmt: skip
+        self._end = time.process_time() + seconds
+        self._readings_end = time.process_time() + min(seconds, READINGS_S)
+        for line, text in tried:
+            if self._late() or len(found) == 2:
+                break
+            if line in [one.line for one in found]:
+                continue
+            first = self._right(text, wrong[:1])
+            if first and self.are_right(text, [*wrong, *right]):
+                found.append(Cure(line, text, frozenset(wrong)))
+                self._end = min(self._end, time.process_time() + SECOND_S)
+            elif first and not found and len(self.partly) < MOST_PARTLY:
+                self._note(line, text, wrong, right)
+        for line, text in () if found else forced:
+            if self._late():
+                break
+            if self.are_right(text, wrong[:MOST_EDITED]):
+                return [Cure(line, text, frozenset(wrong))]
+        return found
+
+    def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
+        """Remember a change that makes something right, the best one of each line."""
+        cured = frozenset(self._right(text, wrong))
+        before = next((one for one in self.partly if one.line == line), None)
+        if before is None or len(cured) > len(before.cured):
+            self.partly = [one for one in self.partly if one is not before]
+            self.partly.append(Cure(line, text, cured, self.are_right(text, right)))
+
+    def _late(self) -> bool:
+        return time.process_time() > self._end or time.monotonic() > self._deadline
+
+    def are_right(self, text: str, asked: Sequence[Scenario]) -> bool:
+        """Whether the file is right in all these scenarios, with another text."""
+        return len(self._right(text, asked, all_of_them=True)) == len(asked)
+
+    def _right(self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False) -> list[Scenario]:
+        """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
+        found: list[Scenario] = []
+        try:
+            copy = self._submission.edited(ending(text))
+            if copy is None:
+                return []
+            hurried = time.process_time() > self._readings_end
+            grading = Grading(
+                copy,
+                self._grading.subject,
+                self._grading.seed,
+                readings=self._grading.readings(asked[0].component, proved=not hurried) if asked else {},
+                most_readings=1 if hurried else MOST_READINGS,
+            )
+            for scenario in asked:
+                if grading.is_right(scenario):
+                    found.append(scenario)
+                elif all_of_them:
+                    break
+        except ERRORS:  # a scenario's script may expect other shapes
+            pass
+        return found
