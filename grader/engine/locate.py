@@ -169,7 +169,7 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        cures = self._undone(wrong, [*lines, *self._behind], most)
+        cures = self._undone(wrong, lines, most)
         if not cures:
             partly = self._in_part(wrong, best)
             if partly is not None:
@@ -213,7 +213,7 @@ class Locator:
         small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
-        tried = edits.among(suspected, self._odd, [*self._ran, *self.source.statements])
+        tried = edits.among(suspected, [*self._behind, *self._odd], [*self._ran, *self.source.statements])
         scenarios = [one.scenario for one in small]
         return self._undoing.search(
             scenarios, islice(tried, most), islice(edits.forced(), MOST_FORCED), **limits
