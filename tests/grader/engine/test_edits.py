@@ -115,6 +115,14 @@ def test_changed_loops_end() -> None:
         assert names["f"](5) == found
 
 
+def test_loops_over_lists_that_grow_end() -> None:
+    text = "def f(x):\n    for one in x:\n        x.append(one)\n    return x\n"
+    names: dict[str, Any] = {}
+    exec(ending(text), names)
+    assert len(names["f"]([1])) > 1
+    assert ending(text.replace("x.append", "x.index")) == text.replace("x.append", "x.index")
+
+
 def test_only_what_ran_is_changed() -> None:
     assert {line for line, _ in Edits(TEXT, ran=[8, 9, 10]).among([], [], range(1, 20))} == {5, 8, 9, 10}
 
