@@ -123,7 +123,8 @@ class LocalSubmission:
 
     def edited(self, text: str) -> LocalSubmission:
         """The file with another text. Raises SubmissionError."""
-        found = LocalSubmission.from_source(text, filename=self._filename or "", device=self._device)
+        with compiling.without_scripting():
+            found = LocalSubmission.from_source(text, filename=self._filename or "", device=self._device)
         found.first_calls = self.first_calls
         return found
 

@@ -75,12 +75,14 @@ class RemoteSubmission:
             worker.close()
             raise
 
-    def _load(self, source: bytes) -> None:
+    def _load(self, source: bytes, *, copy: bool = False) -> None:
         if len(source) > MAX_SOURCE:
             raise SubmissionError(
                 "syntax", f"{self._filename}: {len(source):,} bytes, where 1 MB is the most"
             )
         request = {"op": "source", "filename": self._filename, "strict": self._link.uses is not None}
+        if copy:
+            request["copy"] = True
         self._link.send(request, [memoryview(source)], "importing the file")
 
     def edited(self, text: str) -> RemoteSubmission | None:
@@ -95,7 +97,7 @@ class RemoteSubmission:
             self._copies += 1
             self._copy = self.again()
             self._copy.first_calls = self.first_calls
-        self._copy._load(text.encode())
+        self._copy._load(text.encode(), copy=True)
         return self._copy
 
     def has(self, name: str) -> bool:

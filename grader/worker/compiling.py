@@ -23,6 +23,20 @@ def without_compiling() -> Iterator[None]:
         torch.compile = compiles
 
 
+@contextlib.contextmanager
+def without_scripting() -> Iterator[None]:
+    """While it is entered, `torch.jit.script` gives back what it is given.
+
+    For changed copies of a file: what TorchScript makes of nonsense may end the process.
+    """
+    scripts = torch.jit.script
+    torch.jit.script = _as_it_is  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.jit.script = scripts
+
+
 def _as_it_is(model: Any = None, **_options: Any) -> Any:
-    """`torch.compile`, as a function or as a decorator with options."""
+    """`torch.compile` or `torch.jit.script`, as a function or as a decorator with options."""
     return model if model is not None else lambda decorated: decorated

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from . import calls, components, device_trace, source
+from .compiling import without_scripting
 from .failures import FailureError
 from .global_state import restored
 from .library import LibraryUses
@@ -72,7 +73,8 @@ class Operations:
 
     def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
         if request["op"] == "source":
-            with restored(on_import=True):
+            as_written = without_scripting() if request.get("copy") else contextlib.nullcontext()
+            with restored(on_import=True), as_written:
                 self._namespace = vars(source.load(bytes(body), self.filename))
             return {}
         self._found = unpack_tensors(request["tensors"], body)

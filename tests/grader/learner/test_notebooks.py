@@ -252,7 +252,7 @@ def test_an_untouched_notebook_runs_to_its_end(tmp_path: Path) -> None:
 
 
 INTERRUPT = """
-import os, signal, sys, threading
+import signal, sys, threading
 from pathlib import Path
 from IPython.core.interactiveshell import InteractiveShell
 from zoo import notebook
@@ -264,7 +264,7 @@ popen = notebook.subprocess.Popen
 def start(*args, **options):
     global process
     process = popen(*args, **options)
-    threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threading.Timer(1, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
     return process
 
 notebook.subprocess.Popen = start

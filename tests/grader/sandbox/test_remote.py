@@ -369,4 +369,7 @@ def test_a_copy_with_another_text_is_asked_elsewhere(worker: Worker) -> None:
         assert copy.function("f").call([torch.ones(1)]).value == result
         with pytest.raises(SubmissionError):
             submission.edited("def f(:")
+    copy = submission.edited(f"import torch\n@torch.jit.script\n{text.replace('return', 'global a; return')}")
+    assert copy is not None  # it is not given to TorchScript, which knows no `global`
+    assert copy.function("f").call([torch.ones(1)]).value == 2.0
     assert load(worker, text).edited(text) is None  # there is no other process for it
