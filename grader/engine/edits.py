@@ -7,7 +7,6 @@ dim, a number off by one, a name in place of another, a call too many or too few
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 
@@ -37,11 +36,7 @@ from grader.engine.moved import Moves
 
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
-MOST_ROUNDS = 100  # of a loop of changed code, ...
-MOST_LOOPING_S = 0.5  # ... and seconds of CPU until no loop begins another round
 
-ENDS = "_loops_end_at"
-_ROUND = re.compile(r"\bfor\b.+\bin (\w+):")
 
 Change = Callable[[ast.AST], Iterator["ast.AST | str"]]  # a text is the whole file
 
@@ -457,40 +452,6 @@ def constants(text: str) -> list[float]:
         and not isinstance(node.value, bool)
     }
     return sorted(found, key=lambda one: isinstance(one, int))
-
-
-def ending(text: str) -> str:
-    """The same program, with loops that end: a `while` goes round at most so many times, for so long.
-
-    So does a `for` over a list that may grow meanwhile.
-
-    Raises:
-        SyntaxError: it is no Python.
-    """
-    grown = {name for name in _ROUND.findall(text) if re.search(rf"\b{name}\.(append|extend|insert)\(", text)}
-    if "while" not in text and not grown:
-        return text
-    ended = ast.unparse(ast.fix_missing_locations(_Ending().visit(ast.parse(text))))
-    return f"{ended}\n{ENDS} = __import__('time').process_time() + {MOST_LOOPING_S}\n"
-
-
-class _Ending(ast.NodeTransformer):
-    @staticmethod
-    def _late() -> ast.expr:
-        return ast.parse(f"__import__('time').process_time() > {ENDS}", mode="eval").body
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.iter, ast.Name):
-            node.body.insert(0, ast.If(self._late(), [ast.Break()], []))
-        return node
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        over = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), node.test), self._late()])
-        stop = ast.If(over, [*node.orelse, ast.Break()], [])
-        rounds = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(MOST_ROUNDS)], [])
-        return ast.For(ast.Name("_round_of_loop", ast.Store()), rounds, [stop, *node.body], [], lineno=0)
 
 
 def _own(name: ast.Name) -> ast.Attribute:

@@ -114,7 +114,7 @@ class Locator:
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
         editable = submission if isinstance(submission, Editable) else None
-        self._undoing = None if editable is None else Undoing(editable, self._grading, deadline)
+        self._undoing = None if editable is None else Undoing(editable, source, self._grading, deadline)
         self._explanations = Explanations(subject, seed, source, solution_text)
         self.cure: str | None = None  # the text that made wrong results right, of the last place
 

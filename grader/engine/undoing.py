@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
-from grader.engine.edits import ending
+from grader.engine.ending import calls_itself, ending
 from grader.engine.grading import Grading
 from grader.engine.scenario import Scenario, scenarios_of
 
 EDITING_S = 5.0  # of CPU, ...
+ALL_S = 8.0  # ... for all searches together, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well
 MOST_READINGS = 100
@@ -39,13 +40,16 @@ class Undoing:
 
     Args:
         submission: the file under test.
+        text: its text, which is Python.
         grading: of the submission.
         deadline: of `time.monotonic`.
     """
 
-    def __init__(self, submission: Editable, grading: Grading, deadline: float) -> None:
+    def __init__(self, submission: Editable, text: str, grading: Grading, deadline: float) -> None:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._end = self._readings_end = math.inf
+        self._left = ALL_S
+        self._recursive = calls_itself(text)
         self.partly: list[
             Cure
         ] = []  # found in the last search: changes that make only some wrong results right
@@ -66,8 +70,9 @@ class Undoing:
             one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
             if one not in wrong and self._grading.is_right(one)
         ]  # fmt: skip
-        self._end = time.process_time() + seconds
-        self._readings_end = time.process_time() + min(seconds, READINGS_S)
+        begun = time.process_time()
+        self._end = begun + min(seconds, self._left)
+        self._readings_end = begun + min(seconds, READINGS_S)
         for line, text in tried:
             if self._late() or len(found) == 2:
                 break
@@ -83,7 +88,9 @@ class Undoing:
             if self._late():
                 break
             if self.are_right(text, wrong[:MOST_EDITED]):
-                return [Cure(line, text, frozenset(wrong))]
+                found.append(Cure(line, text, frozenset(wrong)))
+                break
+        self._left -= time.process_time() - begun
         return found
 
     def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
@@ -105,7 +112,7 @@ class Undoing:
         """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
         found: list[Scenario] = []
         try:
-            copy = self._submission.edited(ending(text))
+            copy = self._submission.edited(ending(text, recursive=self._recursive))
             if copy is None:
                 return []
             hurried = time.process_time() > self._readings_end

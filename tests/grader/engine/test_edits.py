@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from grader.engine.edits import Edits, ending
+from grader.engine.edits import Edits
+from grader.engine.ending import calls_itself, ending
 
 TEXT = """import torch
 
@@ -121,6 +122,17 @@ def test_loops_over_lists_that_grow_end() -> None:
     exec(ending(text), names)
     assert len(names["f"]([1])) > 1
     assert ending(text.replace("x.append", "x.index")) == text.replace("x.append", "x.index")
+
+
+def test_recursion_without_end_ends() -> None:
+    text = "from __future__ import annotations\n\ndef f(x):\n    return f(x[1:]) + f(x[:-1]) if x else [0]\n"
+    assert calls_itself(text)
+    assert not calls_itself(text.replace("def f", "def g"))
+    names: dict[str, Any] = {}
+    exec(ending(text, recursive=True), names)
+    assert names["f"]([1]) == [0, 0]
+    with pytest.raises(RuntimeError, match="too long"):
+        names["f"](list(range(99)))
 
 
 def test_only_what_ran_is_changed() -> None:
