@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
 from grader.engine.ending import calls_itself, ending
-from grader.engine.grading import Grading
+from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
 
 EDITING_S = 5.0  # of CPU, ...
-ALL_S = 8.0  # ... for all searches together, ...
+ALL_S = 9.0  # ... for all searches together, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well
 MOST_READINGS = 100
@@ -49,6 +49,7 @@ class Undoing:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._end = self._readings_end = math.inf
         self._left = ALL_S
+        self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
         self.partly: list[
             Cure
@@ -116,11 +117,12 @@ class Undoing:
             if copy is None:
                 return []
             hurried = time.process_time() > self._readings_end
+            known = self._grading.readings(asked[0].component, proved=not hurried) if asked else {}
             grading = Grading(
                 copy,
                 self._grading.subject,
                 self._grading.seed,
-                readings=self._grading.readings(asked[0].component, proved=not hurried) if asked else {},
+                readings={**known, **self._readings},
                 most_readings=1 if hurried else MOST_READINGS,
             )
             for scenario in asked:
@@ -128,6 +130,8 @@ class Undoing:
                     found.append(scenario)
                 elif all_of_them:
                     break
+            if found:
+                self._readings |= grading.readings(found[0].component, proved=True)
         except ERRORS:  # a scenario's script may expect other shapes
             pass
         return found
