@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import importlib
 import importlib.util
 import math
@@ -341,7 +342,8 @@ def _class_of_file(path: Path, name: str) -> Callable[..., Any]:
 
 def module_of_file(path: Path) -> ModuleType:
     """A user's own file, imported. Raises ZooError with a sentence if that fails."""
-    spec = importlib.util.spec_from_file_location(f"zoo_file_{path.stem}", path)
+    place = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:8]  # two files may have one name
+    spec = importlib.util.spec_from_file_location(f"zoo_file_{path.stem}_{place}", path)
     if spec is None or spec.loader is None:
         raise ZooError(f"'{path}' cannot be read as a Python file.")
     module = importlib.util.module_from_spec(spec)

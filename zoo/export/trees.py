@@ -50,14 +50,18 @@ class Source:
     imports: dict[str, tuple[str, str, str]] = field(default_factory=dict)
 
 
-@cache
 def source_of(name: str) -> Source:
     """The source of an imported module. Raises ZooError if it has no file to read."""
-    module = sys.modules[name]
+    return _read(sys.modules[name])
+
+
+@cache
+def _read(module: ModuleType) -> Source:
+    """By the module: several files may be imported under one name, one after the other."""
     file = getattr(module, "__file__", None)
     if file is None or not file.endswith(".py"):
         raise ZooError(
-            f"The source of module {name} is not found. A part can be exported if it is a .py file."
+            f"The source of module {module.__name__} is not found. A part can be exported if it is a .py file."
         )
     wrapper = MetadataWrapper(cst.parse_module(Path(file).read_text(encoding="utf-8")))
     found = Source(module, positions=wrapper.resolve(PositionProvider))

@@ -255,7 +255,8 @@ class TestFiles:
     @pytest.fixture(autouse=True)
     def _clean(self) -> Iterator[None]:
         yield
-        sys.modules.pop("zoo_file_mine", None)
+        for name in [name for name in sys.modules if name.startswith("zoo_file_mine")]:
+            del sys.modules[name]
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:

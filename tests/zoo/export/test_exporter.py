@@ -20,7 +20,9 @@ from tests.zoo.models.test_pairs import ASSEMBLIES, INSIDE, blueprint_of, coveri
 from zoo.core.blueprint import Blueprint, get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
 from zoo.core.plugins import get_registry
+from zoo.core.registry import module_of_file
 from zoo.export.exporter import export
+from zoo.export.trees import source_of
 from zoo.export.trials import small
 from zoo.models.builder import build
 from zoo.models.external import ExternalPart
@@ -195,3 +197,15 @@ def test_what_does_not_compute_the_same_is_not_written(monkeypatch: pytest.Monke
     monkeypatch.setattr("zoo.export.trials._same", lambda one, other: False)
     with pytest.raises(ZooError, match="was not written, as it does not compute what the model does"):
         export(make_blueprint(assembly="encoder", num_encoder_layers=1, num_heads=1))
+
+
+def test_files_of_one_name_are_read_each(tmp_path: Path) -> None:
+    """Two at once, and one that has changed since."""
+    modules = []
+    for folder, name in (("a", "First"), ("b", "Second"), ("a", "Third")):
+        file = tmp_path / folder / "own.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"from torch import nn\n\n\nclass {name}(nn.LayerNorm):\n    pass\n")
+        modules.append(module_of_file(file).__name__)
+        assert list(source_of(modules[-1]).definitions) == [name]
+    assert list(source_of(modules[1]).definitions) == ["Second"]
