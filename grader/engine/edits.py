@@ -34,6 +34,12 @@ from grader.engine.edit_kinds import (
 from grader.engine.fragments import Fragments
 from grader.engine.moved import Moves
 
+CONTAINERS: dict[type[ast.expr], str] = {
+    ast.List: "ModuleList",
+    ast.ListComp: "ModuleList",
+    ast.Dict: "ModuleDict",
+    ast.DictComp: "ModuleDict",
+}
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
@@ -348,10 +354,14 @@ class Edits:
         return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
 
     def _of_own(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
-        """What `self` gets: a parameter in place of a buffer, a module of its own in place of another's."""
+        """What `self` gets: a parameter in place of a buffer, a module in place of a list, or of another's module."""
         if self._nn is not None:
             yield from registered(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            kind = CONTAINERS.get(type(node.value))
+            if self._nn is not None and kind is not None:
+                made = ast.Call(ast.Attribute(self._nn, kind, ast.Load()), [node.value], [])
+                yield ast.Assign(node.targets, made)
             shared = ast.dump(node.value)
             for other in ast.walk(self._tree):
                 if (

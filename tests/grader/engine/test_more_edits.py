@@ -111,3 +111,8 @@ def test_a_condition_that_is_a_constant_asks_a_name() -> None:
 def test_a_tensor_becomes_a_buffer() -> None:
     text = TEXT.replace("self.norm = nn.Identity(size)", "self.table = torch.ones(size)")
     assert "self.register_buffer('table', torch.ones(size))" in lines(text, 9)
+
+
+def test_a_list_becomes_a_module() -> None:
+    text = TEXT.replace("nn.Identity(size)", "[nn.Identity(size) for _ in range(3)]")
+    assert "self.norm = nn.ModuleList([nn.Identity(size) for _ in range(3)])" in lines(text, 9)
