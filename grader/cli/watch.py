@@ -226,7 +226,7 @@ class Session:
 
     def _exercise(self) -> list[str]:
         """The option that names the exercise, where the file does not."""
-        with suppress(ZooError):
+        with suppress(ZooError, OSError):  # the current folder may be gone
             if exercise_for(self.file) == self.exercise:
                 return []
         return ["--exercise", self.exercise.name]

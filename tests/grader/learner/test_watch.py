@@ -393,3 +393,12 @@ def test_what_cannot_be_watched_is_a_sentence(folder: Path) -> None:
         )
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
+
+
+def test_a_folder_may_go_while_a_grade_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    session = Session({Path("masks.py"): get_exercise("masks")}, Keys(), quick=True)
+    home.rmdir()
+    assert session._exercise() == ["--exercise", "masks"]  # whose grade says what is missing
