@@ -209,7 +209,7 @@ class Grading:
             self._reading[choice] = number
             if number:
                 self._got[scenario] = self.ask(scenario)
-            if same(scenario, self.right(scenario), self._got[scenario]):
+            if self.is_right(scenario):
                 break
         else:
             self._reading[choice], self._got[scenario] = 0, first

@@ -173,7 +173,8 @@ class Locator:
         if not cures:
             partly = self._in_part(wrong, best)
             if partly is not None:
-                return partly  # a wrong line is worse than none
+                return partly
+            # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
         for cure in cures:
@@ -232,21 +233,23 @@ class Locator:
         change of a second line, which is shown too, makes the others right.
         """
         partly = [] if self._undoing is None else self._undoing.partly
-        for one in sorted(partly, key=lambda one: -len(one.cured))[:1]:
-            rest = [each for each in wrong if each.scenario not in one.cured]
-            others = []
-            if one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
-                others = self._undone(rest, self._suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
-            agreed = best is not None and one.line in best.lines
-            if others or agreed or (one.harmless and len(one.cured) > len(rest)):
-                self._explanations.edited(one.line, one.text)
-                self.cure = others[0].text if others else None
-                lines = [each.line for each in others] + list(best.lines if best else ())
-                second = next((line for line in lines if line != one.line), None)
-                if best is None or best.place.line != one.line:
-                    best = Where(Place(one.line, one.line), best.why if best else "value")
-                return replace(best, other=second, proved=bool(others), evidence="edited")
-        return None
+        one = max(partly, key=lambda one: len(one.cured), default=None)
+        if one is None:
+            return None
+        rest = [each for each in wrong if each.scenario not in one.cured]
+        others = []
+        if rest and one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
+            others = self._undone(rest, self._suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
+        agreed = best is not None and one.line in best.lines
+        if not (others or agreed or (one.harmless and len(one.cured) > len(rest))):
+            return None
+        self._explanations.edited(one.line, one.text)
+        self.cure = others[0].text if others else None
+        lines = [each.line for each in others] + list(best.lines if best else ())
+        second = next((line for line in lines if line != one.line), None)
+        if best is None or best.place.line != one.line:
+            best = Where(Place(one.line, one.line), best.why if best else "value")
+        return replace(best, other=second, proved=bool(others), evidence="edited")
 
     def cures(self, text: str, wrong: Sequence[Wrong]) -> bool:
         """Whether the file is right in scenarios where it was wrong, with another text."""

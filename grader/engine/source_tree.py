@@ -108,7 +108,7 @@ class Source:
     def compiled(self) -> bool:
         """Whether something is compiled by TorchScript, so that what it runs is not seen."""
         return any(
-            "script" in (node.attr if isinstance(node, ast.Attribute) else node.id)
+            (node.attr if isinstance(node, ast.Attribute) else node.id) == "script"
             for nodes in self._reads.values()
             for node in nodes
         )

@@ -49,6 +49,7 @@ class Undoing:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._end = self._readings_end = math.inf
         self._left = ALL_S
+        self._known: dict[tuple[str, bool], dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
         self.partly: list[
@@ -102,6 +103,12 @@ class Undoing:
             self.partly = [one for one in self.partly if one is not before]
             self.partly.append(Cure(line, text, cured, self.are_right(text, right)))
 
+    def _settled(self, component: str, proved: bool) -> dict[Choice, int]:
+        """How the submission's own weights are read, see `Grading.readings`; looked through once."""
+        if (component, proved) not in self._known:
+            self._known[component, proved] = self._grading.readings(component, proved=proved)
+        return self._known[component, proved]
+
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
 
@@ -117,7 +124,7 @@ class Undoing:
             if copy is None:
                 return []
             hurried = time.process_time() > self._readings_end
-            known = self._grading.readings(asked[0].component, proved=not hurried) if asked else {}
+            known = self._settled(asked[0].component, not hurried) if asked else {}
             grading = Grading(
                 copy,
                 self._grading.subject,
