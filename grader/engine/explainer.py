@@ -112,6 +112,9 @@ class Explainer:
 
     def _statements(self) -> Iterator[Statement]:
         found, flow = self.found, self.flow
+        if found.value:
+            yield Statement((found.value,), (found.expected,))
+            return
         if found.event is None:
             yield from self._default() if found.why == "value" else self._raised()
             return

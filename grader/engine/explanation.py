@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
+from grader.engine.changed_part import changed_part
 from grader.engine.explainer import Explainer, Statement, short
 from grader.engine.flow import Flow
 from grader.engine.grading import Subject
@@ -25,7 +25,6 @@ from grader.engine.vocabulary import (
 )
 
 MOST_SECONDS = 0.4  # of CPU, for one submission
-MOST_AROUND = 4  # words of context
 
 
 class Explanations:
@@ -63,9 +62,7 @@ class Explanations:
 
     def edited(self, line: int, text: str) -> None:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
-        pairs = zip(self._source.splitlines(), text.splitlines(), strict=False)
-        old, new = next(((a, b) for a, b in pairs if a != b), ("", ""))
-        self._edits[line] = changed_part(old, new)
+        self._edits[line] = changed_part(self._source, text)
 
     def complete(self, found: Where) -> Where:
         """The place with its explanation."""
@@ -76,7 +73,8 @@ class Explanations:
         value, expected = in_common(statements)
         if not expected and found.place.line in self._edits:
             old, new = self._edits[found.place.line]
-            value, expected = value or f"`{short(old)}`", f"`{short(new)}`"
+            value = value or (f"`{short(old)}`" if old else "a step is missing here")
+            expected = f"`{short(new)}`" if new else f"without `{short(old)}`" if old else ""
         after = self.left_out(found.place)
         if after is not None:
             found = replace(found, why="omitted", other=after)
@@ -97,17 +95,6 @@ class Explanations:
                 template = resources.files(one.package) / "template.py"
                 return (template.read_text(encoding="utf-8"),) if template.is_file() else ()
         return ()
-
-
-def changed_part(old: str, new: str) -> tuple[str, str]:
-    """What differs between two versions of a line, by whole words and brackets."""
-    a, b = (re.findall(r"\w+|\s+|[^\w\s]", text.strip()) for text in (old, new))
-    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    most = min(len(a), len(b)) - start
-    same = zip(reversed(a), reversed(b), strict=False)
-    end = next((i for i, (x, y) in enumerate(same) if x != y or i == most), most)
-    start, end = max(0, start - MOST_AROUND), max(0, end - MOST_AROUND)
-    return "".join(a[start : len(a) - end]).strip(), "".join(b[start : len(b) - end]).strip()
 
 
 def in_common(statements: Sequence[Sequence[Statement]]) -> tuple[str, str]:

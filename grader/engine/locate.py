@@ -32,6 +32,7 @@ from grader.engine.place import (
     completed,
     cut_off,
     downstream,
+    endless,
     exception,
     first_wrong,
     never_dropped,
@@ -373,6 +374,8 @@ class Locator:
 
     def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
         error = wrong.got.error
+        if error is not None and error.line and error.type_name == "RecursionError":
+            return endless(error.line)
         ran = [event.place.line for event in flow.events if event.kind != "given"]
         odd = [flow.events[i].place.line for i in range(len(flow.events)) if flow.is_right(i) is False]
         callers = [

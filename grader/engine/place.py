@@ -16,6 +16,7 @@ from grader.core.value_trace import Event, Odd, Place, Plain, Ref
 from grader.engine.alignment import equal, hidden, level, turned
 from grader.engine.flow import Flow, refs
 from grader.engine.source_tree import Source
+from grader.engine.unknown_names import unknown
 
 MOST_BACK = 4
 MOST_BEHIND = 6  # lines behind an exception
@@ -284,11 +285,12 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
         for name in names & set(before.names)
         for ref in refs(before.names[name])
     ]
+    value, expected = unknown(flow.source, line, message)
     other = _unfit(flow, index, message)
     other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
     other = other or _turned(flow, index, values)
     other = other or next(iter(flow.source.assigned(line)), None) or _other(flow, index)
-    return Where(event.place, "error", other, event.callers)
+    return Where(event.place, "error", other, event.callers, value=value, expected=expected)
 
 
 def behind(flow: Flow, line: int) -> list[int]:
@@ -353,6 +355,12 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
     if found is None or found[1] in source.attributes:
         return None
     return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
+
+
+def endless(line: int) -> Where:
+    """The place of a recursion without end: the line that it goes through again and again."""
+    said = "what is called here comes back to this line, without end"
+    return Where(Place(line, line), "error", value=said, expected="a call that comes to an end")
 
 
 def not_raised(source: Source, type_name: str) -> Where | None:

@@ -253,6 +253,14 @@ class Source:
                         return one
         return None
 
+    def names(self, line: int) -> set[str]:
+        """What has a name at a line: locals and arguments of its function, and what the file defines and imports."""
+        function = self._function(line)
+        nodes = (
+            [*ast.walk(function), *self._tree.body] if function is not None else list(ast.walk(self._tree))
+        )
+        return {name for node in nodes for name in _named(node)}
+
     @cached_property
     def statements(self) -> list[int]:
         """Lines in which the statements of functions begin, then those of what else a file computes."""
@@ -316,3 +324,17 @@ class Source:
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         found.setdefault(name.value, node.lineno)
         return found
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """The names that a node gives to something."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
+    elif isinstance(node, ast.Assign):
+        yield from (one.id for one in node.targets if isinstance(one, ast.Name))

@@ -171,7 +171,8 @@ class Sizes:
     def number(self, value: float) -> Slot:
         """A number, with the sizes that it may be made of."""
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        text = text if abs(value) < HUGE else "-inf" if value < 0 else "inf"
+        if HUGE <= abs(value) < math.inf:
+            text = f"the {'lowest' if value < 0 else 'largest'} number"
         if isinstance(value, bool) or not math.isfinite(value) or value in (0, 1, -1, 2, 0.5):
             return Slot(text, ())
         sizes = self.numbers | {LETTERS[letter]: n for letter, n in self._axes.items() if n > 2}
@@ -232,6 +233,7 @@ class Speaker:
     ) -> Phrase:
         """An operation on arguments; tensors are whatever `name` takes. Args: shape: of the first tensor."""
         op, of = canonical(operation), [self._word(one) for one in args]
+        kwargs = {name: value for name, value in kwargs.items() if name != "device"}  # changes no numbers
         first: Phrase = of[0] if of else ()
         dim = kwargs.get("dim", kwargs.get("axis", args[1] if len(args) > 1 else None))
         if op in BINARY and len(of) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import linecache
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -100,17 +101,21 @@ def _words(error: BaseException) -> str:
 
 
 def _place(error: BaseException, filename: str | None) -> tuple[int | None, str, bool]:
-    """Line and text of the deepest frame in the submission, and whether that frame raised."""
-    line: int | None = None
+    """Line and text of the deepest frame in the submission, and whether that frame raised.
+
+    Of a recursion without end it is the line that it went through most often: where it is noticed is chance.
+    """
+    lines: list[int] = []
     own = False
     trace = error.__traceback__
     while trace is not None:
         own = filename is None or trace.tb_frame.f_code.co_filename == filename
         if own and filename is not None:
-            line = trace.tb_lineno
+            lines.append(trace.tb_lineno)
         trace = trace.tb_next
-    if line is None or filename is None:
+    if not lines or filename is None:
         return None, "", own
+    line = Counter(lines).most_common(1)[0][0] if isinstance(error, RecursionError) else lines[-1]
     return line, _text(filename, line), own
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grader.core.submission import SubmissionError
+from grader.engine.changed_part import changed_part
 from grader.engine.explainer import Statement
-from grader.engine.explanation import changed_part, in_common
+from grader.engine.explanation import in_common
+from grader.engine.local import LocalSubmission
 from grader.engine.right_runs import Step
+from grader.engine.source_tree import Source
+from grader.engine.unknown_names import unknown
 from grader.engine.variants import variants
 from grader.engine.vocabulary import Sizes, Slot, arguments
 from tests import solution_file
@@ -129,10 +134,43 @@ def test_arguments_that_were_cut_off_are_none(text: str) -> None:
     assert arguments(text) is None
 
 
-def test_a_change_of_a_line_is_shown_without_the_rest() -> None:
-    old, new = changed_part(
-        "    x = self.norm(a + b, dim=-2) * gain + shift", "    x = self.norm(a + b, dim=-1) * gain + shift"
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("x = norm(a, dim=-2) * gain", "x = norm(a, dim=-1) * gain", ("norm(a, dim=-2)", "norm(a, dim=-1)")),
+        ("x = f(g(a) & m(t))", "x = f(g(a) & m(t, pad))", ("m(t)", "m(t, pad)")),
+        ("x = y", "x = z", ("x = y", "x = z")),
+        ("x = a.view(2)", "x = a.view(2).T", ("a.view(2)", "a.view(2).T")),
+        ("x = 1\nf(x)", "x = 1", ("f(x)", "")),
+        ("def f():\n  x = 1", "def f():\n  x = 1\n  g(x)", ("", "g(x)")),
+        ("if a:\n  x = 1\n  g(x)", "if a:\n  x = 1\n  pass", ("g(x)", "")),
+        ("x = 1\ny = 2", "y = 2\nx = 1", ("x = 1; y = 2", "y = 2; x = 1")),
+    ],
+)  # fmt: skip
+def test_a_change_is_shown_with_the_expression_around_it(old: str, new: str, parts: tuple[str, str]) -> None:
+    assert changed_part(old, new) == parts
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "expected"),
+    [
+        ("y = hiden.relu()", "nothing is called `hiden`", "`hidden`"),
+        ("y = hidden.rellu()", "`Tensor` has no `rellu`", "`relu`"),
+        ("y = torch.sofmax(hidden, -1)", "`torch` has no `sofmax`", "`softmax`"),
+        ("y = self.dwn(hidden)", "`self.dwn` was never made", "`self.down`"),
+        ("y = self.third(hidden)", "`self.third` was never made", "`self.third = ...` in `__init__`"),
+        ("y = output", "`output` has no value yet", "a line before that gives `output` a value"),
+    ],
+)
+def test_a_name_that_is_not_there_is_said_with_the_nearest_one(line: str, value: str, expected: str) -> None:
+    text = (
+        solution_file("feedforward")
+        .read_text(encoding="utf-8")
+        .replace("from torch", "import torch\nfrom torch")
     )
-    assert "2" in old
-    assert "1" in new
-    assert "gain + shift" not in old
+    text = text.replace("output: Tensor = self.down", f"{line}\n        output: Tensor = self.down")
+    module = LocalSubmission.from_source(text).construct("FeedForward", [4, 8])
+    with pytest.raises(SubmissionError) as raised:
+        module.call([torch.ones(1, 2, 4)])
+    assert raised.value.line is not None
+    assert unknown(Source(text), raised.value.line, raised.value.message) == (value, expected)

@@ -1,0 +1,62 @@
+"""What differs between two versions of a file, as a reader would say it: the smallest expressions around it."""
+
+from __future__ import annotations
+
+import ast
+
+ATOMS = (ast.Name, ast.Constant, ast.UnaryOp, ast.Starred)  # say nothing without what is around them
+
+
+def changed_part(old: str, new: str) -> tuple[str, str]:
+    """The part of a file that was changed, and what it was changed to; "" for a statement that only one of them has."""
+    shown: tuple[ast.AST | None, ast.AST | None] = (None, None)
+    pair: tuple[ast.AST, ast.AST] | None = (ast.parse(old), ast.parse(new))
+    while pair is not None:
+        a, b = pair
+        if isinstance(a, ast.expr) and not (isinstance(a, ATOMS) and isinstance(b, ATOMS) and shown[0]):
+            shown = pair
+        elif isinstance(a, ast.stmt) and not hasattr(a, "body"):
+            shown = a, None if isinstance(b, ast.Pass) else b
+        extra = _statements(a, b)
+        if extra is not None:
+            return extra
+        pair = _inner(a, b)
+    return _said(shown[0]), _said(shown[1])
+
+
+def _said(node: ast.AST | None) -> str:
+    return "" if node is None else ast.unparse(node).partition("\n")[0]
+
+
+def _inner(a: ast.AST, b: ast.AST) -> tuple[ast.AST, ast.AST] | None:
+    """The one part in which two trees of a kind differ."""
+    if type(a) is not type(b):
+        return None
+    found: list[tuple[object, object]] = []
+    for (_, one), (_, other) in zip(ast.iter_fields(a), ast.iter_fields(b), strict=True):
+        some, others = (x if isinstance(x, list) else [x] for x in (one, other))
+        if len(some) != len(others):
+            return None
+        found += [pair for pair in zip(some, others, strict=True) if _dumped(pair[0]) != _dumped(pair[1])]
+    nodes = [(one, other) for one, other in found if isinstance(one, ast.AST) and isinstance(other, ast.AST)]
+    return nodes[0] if len(nodes) == len(found) == 1 else None
+
+
+def _statements(a: ast.AST, b: ast.AST) -> tuple[str, str] | None:
+    """The statement of a block that only one of two trees has, or those that have another order there."""
+    for name, one in ast.iter_fields(a):
+        other = getattr(b, name, None)
+        if name in ("body", "orelse") and isinstance(one, list) and isinstance(other, list):
+            some, others = list(map(_dumped, one)), list(map(_dumped, other))
+            gone = [x for x, dumped in zip(one, some, strict=True) if dumped not in others]
+            come = [x for x, dumped in zip(other, others, strict=True) if dumped not in some]
+            if len(one) != len(other) and len(gone) + len(come) == 1:
+                return "".join(map(_said, gone)), "".join(map(_said, come))
+            if some != others and not gone and not come and len(one) == len(other):
+                moved = [i for i, (x, y) in enumerate(zip(some, others, strict=True)) if x != y]
+                return "; ".join(_said(one[i]) for i in moved), "; ".join(_said(other[i]) for i in moved)
+    return None
+
+
+def _dumped(item: object) -> str:
+    return ast.dump(item) if isinstance(item, ast.AST) else repr(item)
