@@ -94,6 +94,7 @@ class RightValues:
         self._functions: set[str] = set()  # what gave plain values: functions by name, or `STEP`
         self._stacks: dict[tuple[int, ...], list[Right]] = {}  # by shape
         self.calls: dict[str, list[RightCall]] = {}  # by name
+        self._numbers: tuple[int, Tensor] | None = None  # of how many values, all that are in them
         self.given: list[Mapping[str, Plain]] = []  # what the file's functions were called with, defaults too
 
     def add(self, name: str, value: Any, *, function: str = STEP) -> None:
@@ -204,10 +205,32 @@ class RightValues:
             function: gave it; then it must have come from the function of that name, from any if there is none.
         """
         named = function in self._functions
-        return any(
+        if any(
             (not function or (by == function if named else bool(by))) and _same_plain(value, known)
             for by, known in self._plain.get(_form(value), ())
-        )
+        ):
+            return True
+        if any("f" in form.strip("[]").split(",") for form in self._plain):
+            return False
+        return self._has_number(value) if isinstance(value, float) else self._has_row(value)
+
+    def _has_number(self, value: float) -> bool:
+        """Whether a right tensor has this number: other code may compute singly what right code has in tensors."""
+        if self._numbers is None or self._numbers[0] != len(self.values):
+            every = [one.numbers.flatten() for one in self.values if one.numbers.dtype == torch.float64]
+            self._numbers = len(self.values), torch.cat([*every, torch.zeros(1)]).unique()
+        known = self._numbers[1]
+        at = int(torch.searchsorted(known, torch.tensor(value, dtype=known.dtype)))
+        near = known[max(0, at - 1) : at + 1]
+        return bool(((near - value).abs() <= self.close * (1e-3 + abs(value))).any())
+
+    def _has_row(self, value: Plain) -> bool:
+        """Whether a list is of numbers that right tensors have."""
+        try:
+            found = torch.tensor(value, dtype=torch.float64)
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        return found.numel() > 1 and all(map(self._has_number, found.flatten().tolist()))
 
     def join(self, other: RightValues) -> None:
         """Add all values of another right run."""

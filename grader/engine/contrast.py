@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 
 import torch
 from torch import Tensor
@@ -87,6 +88,17 @@ def differing(scenario: Scenario, right: Observation, got: Observation, *, loose
     ]
     extra = [name for name in got.values if name not in right.values]
     return [*values, *facts, *extra]
+
+
+def only_dtypes(names: Collection[str], right: Observation, got: Observation) -> bool:
+    """Whether all that differs are the dtypes of values, beside what these round."""
+    pairs = [(right.values[n], got.values[n]) for n in names if n in right.values and n in got.values]
+    return len(pairs) == len(names) > 0 and all(
+        a.dtype != b.dtype
+        and a.shape == b.shape
+        and deviation(a, b) <= 2 * UNITS.get(a.dtype, 0.0) * (1 + _size(a))
+        for a, b in pairs
+    )
 
 
 def contrast(scenario: Scenario, names: list[str], right: Observation, got: Observation) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import ast
 import copy
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -129,21 +129,25 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def unwrapped(node: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement in which one call, made several times, is left out everywhere."""
-    calls = [one for one in ast.walk(node) if argument(one) is not None]
-    counts = Counter(map(ast.dump, calls))
+    """A statement in which one call, or one slice, that is in it several times is left out everywhere."""
+    steps = [one for one in ast.walk(node) if argument(one) is not None or isinstance(one, ast.Slice)]
+    counts = Counter(map(ast.dump, steps))
     for one in dict.fromkeys(text for text, count in counts.items() if count > 1):
         yield _Without(one).visit(copy.deepcopy(node))
 
 
 class _Without(ast.NodeTransformer):
-    """Puts the argument in place of each call that is dumped like this."""
+    """Puts the argument in place of each call that is dumped like this, and the value in place of its slice."""
 
     def __init__(self, dumped: str) -> None:
         self._dumped = dumped
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         found = argument(node) if ast.dump(node) == self._dumped else None
+        return self.generic_visit(node) if found is None else found
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        found = node.value if ast.dump(node.slice) == self._dumped else None
         return self.generic_visit(node) if found is None else found
 
 
@@ -307,6 +311,21 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
     for name in names:
         if name not in given:
             yield ast.Call(function, [*args, ast.Name(name, ast.Load())], words)
+
+
+def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.Call:
+    """A call with other names in place of its arguments. Args: skip: how many of the first that fit stay."""
+    left = skip
+
+    def other(value: ast.expr) -> ast.expr:
+        nonlocal left
+        if not isinstance(value, ast.Name) or value.id not in others:
+            return value
+        left -= 1
+        return value if left >= 0 else ast.Name(others[value.id], ast.Load())
+
+    args = [other(one) for one in node.args]
+    return ast.Call(node.func, args, [ast.keyword(word.arg, other(word.value)) for word in node.keywords])
 
 
 def by_one(node: ast.expr) -> Iterator[ast.expr]:

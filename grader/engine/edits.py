@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import combinations
 
 from grader.engine.edit_kinds import (
     COMPARISONS,
@@ -30,17 +31,22 @@ from grader.engine.edit_kinds import (
     regrouped,
     transposed,
     unwrapped,
+    with_names,
 )
 from grader.engine.fragments import Fragments
 from grader.engine.moved import Moves
+from grader.engine.scopes import Scopes
 
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
     ast.ListComp: "ModuleList",
     ast.Dict: "ModuleDict",
     ast.DictComp: "ModuleDict",
+    ast.Name: "ModuleList",
+    ast.Call: "ModuleList",
 }
 MOST_NAMES = 12
+MOST_CHAINED = 3  # calls and indices, one on the result of the other
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 
@@ -59,11 +65,12 @@ class Edits:
     def __init__(self, text: str, ran: Collection[int] = (), right: str = "") -> None:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
+        self._scopes = Scopes(self._tree)
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
         self._fragments = Fragments(*self._trees)
-        self._given: set[str] = set()
+        self._tried_already: set[str] = set()
 
     def among(
         self, suspected: Sequence[int], odd: Sequence[int], others: Sequence[int] = ()
@@ -84,9 +91,10 @@ class Edits:
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
         changed: tuple[Change, ...] = (self._changed,)
-        renamed: tuple[Change, ...] = (self._renamed, self._inverted)
+        renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
         rarer: tuple[Change, ...] = (self._rarer,)
         parts: tuple[Change, ...] = (self._through_a_part,)
+        other: tuple[Change, ...] = (self._another_step,)
         more: tuple[Change, ...] = (self._one_step_more,)
         moved: tuple[Change, ...] = (self._moves.of,)
         for lines, changes in (
@@ -97,16 +105,18 @@ class Edits:
             (conditions, renamed),
             (first, moved),
             (first, rarer),
-            (first, parts),
             (rest, changed),
+            (rest, moved),
+            (first, parts),
+            (first, other),
             (second, renamed),
             (second, moved),
             (second, rarer),
             (first, more),
             (rest, renamed),
             (conditions, rarer),
-            (rest, moved),
             (rest, rarer),
+            (second, other),
             (second, more),
             (rest, more),
         ):
@@ -118,8 +128,8 @@ class Edits:
         for node in self._nodes.get(line, ()):
             for new in change(node):
                 text = new if isinstance(new, str) else self._with(node, new)
-                if text not in self._given:
-                    self._given.add(text)
+                if text not in self._tried_already:
+                    self._tried_already.add(text)
                     yield line, text
 
     def forced(self) -> Iterator[tuple[int, str]]:
@@ -128,7 +138,7 @@ class Edits:
         for line, nodes in self._nodes.items():
             for node in (one for one in nodes if id(one) in self._conditions):
                 new: list[ast.AST] = [ast.Constant(value) for value in (True, False)]
-                for name in self._names(line)[:MOST_NAMES]:
+                for name in self._scopes.names(line)[:MOST_NAMES]:
                     for kind in (ast.IsNot, ast.Is):
                         new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
                 yield from ((line, self._with(node, one)) for one in new)
@@ -222,7 +232,7 @@ class Edits:
     def _other_constants(self, node: ast.Constant) -> Iterator[ast.AST]:
         value = node.value
         if value is None:
-            yield from (ast.Name(name, ast.Load()) for name in self._names(node.lineno)[:MOST_NAMES])
+            yield from (ast.Name(name, ast.Load()) for name in self._scopes.names(node.lineno)[:MOST_NAMES])
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
         else:
@@ -237,7 +247,7 @@ class Edits:
         elif isinstance(node, ast.Assign):
             yield ast.Pass()
             target = node.targets[0]
-            if isinstance(target, ast.Name) and "self" in self._names(node.lineno):
+            if isinstance(target, ast.Name) and "self" in self._scopes.names(node.lineno):
                 yield ast.Assign([_own(target)], node.value)
             yield from (ast.Assign(node.targets, one) for one in transposed(node.value))
         elif isinstance(node, ast.Return) and node.value is not None:
@@ -259,26 +269,69 @@ class Edits:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
-            names = self._names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
+            names = self._scopes.names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
             for name in (ast.Name(one, ast.Load()) for one in names):
                 yield from (name, ast.UnaryOp(ast.Not(), name))
 
     def _renamed(self, node: ast.AST) -> Iterator[ast.AST]:
         """Another name of the same function, another attribute of the same class."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in PATHS:
-            for name in self._names(node.lineno)[:MOST_NAMES]:
+            for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
                 if name not in (node.id, "self"):
                     yield ast.Name(name, ast.Load())
-            if node.id in self._attributes(node.lineno):
+            if node.id in self._scopes.attributes(node.lineno):
                 yield _own(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            for name in self._attributes(node.lineno)[:MOST_NAMES]:
+            for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
                 if name != node.attr and isinstance(node.ctx, ast.Load):
                     yield ast.Attribute(node.value, name, ast.Load())
+        elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            yield from (ast.Name(name, ast.Load()) for name in self._scopes.given(node.lineno))
+            own = (ast.Name(name, ast.Load()) for name in self._scopes.attributes(node.lineno)[:MOST_NAMES])
+            yield from map(_own, own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found = [n.value for n in ast.walk(self._tree) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
+
+    def _other_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A call in which two names are exchanged everywhere, or one that is given twice is another one."""
+        if not isinstance(node, ast.Call):
+            return
+        given = [
+            one.id
+            for one in [*node.args, *(word.value for word in node.keywords)]
+            if isinstance(one, ast.Name)
+        ]
+        known = self._scopes.names(node.lineno)[:MOST_NAMES]
+        for old, new in combinations(dict.fromkeys([*given, *known]), 2):
+            if given.count(old) > 1 or given.count(new) > 1:
+                yield with_names(node, {old: new, new: old})
+        for old in {name for name in given if given.count(name) > 1}:
+            for new in known:
+                if new not in (old, "self"):
+                    yield from (
+                        with_names(node, {old: new}, skip=skip) for skip in range(given.count(old) - 1)
+                    )
+
+    def _another_step(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
+        if not isinstance(node, (ast.Call, ast.Subscript)) or not isinstance(
+            getattr(node, "ctx", None), (ast.Load, type(None))
+        ):
+            return
+        names = {*self._scopes.names(node.lineno), *self._modules}
+        inner: list[ast.expr] = node.args[:1] if isinstance(node, ast.Call) else []
+        of: ast.expr = node
+        for _ in range(MOST_CHAINED):
+            of = of.func if isinstance(of, ast.Call) else of
+            if not isinstance(of, (ast.Attribute, ast.Subscript)):
+                break
+            of = of.value
+            inner.append(of)
+        for one in inner:
+            if ast.unparse(one) not in {"self", *self._modules}:
+                yield from self._fragments.around(one, names, self._scopes.attributes(node.lineno))
 
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
         """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
@@ -302,7 +355,7 @@ class Edits:
             yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
             yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
-            yield from rarer_of_call(node, self._names(node.lineno)[:MOST_NAMES])
+            yield from rarer_of_call(node, self._scopes.names(node.lineno)[:MOST_NAMES])
             for i, one in enumerate(node.args):
                 for new in by_one(one) if isinstance(one, (ast.Name, ast.Call, ast.Attribute)) else ():
                     yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
@@ -327,8 +380,8 @@ class Edits:
         values = (ast.Name, ast.Call, ast.BinOp, ast.Subscript)
         if not isinstance(node, values) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
-        if not isinstance(node, ast.Name) or node.id in self._names(node.lineno):
-            for function in self._functions(node.lineno)[:MOST_WRAPPED]:
+        if not isinstance(node, ast.Name) or node.id in self._scopes.names(node.lineno):
+            for function in self._scopes.functions(node.lineno)[:MOST_WRAPPED]:
                 yield ast.Call(function, [node], [])
 
     def _one_step_more(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -336,9 +389,11 @@ class Edits:
         kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
         if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
-        names = self._names(node.lineno)
+        names = self._scopes.names(node.lineno)
         if not isinstance(node, ast.Name) or node.id in names:
-            yield from self._fragments.around(node, {*names, *self._modules}, self._attributes(node.lineno))
+            yield from self._fragments.around(
+                node, {*names, *self._modules}, self._scopes.attributes(node.lineno)
+            )
 
     @cached_property
     def _classes(self) -> list[ast.expr]:
@@ -383,7 +438,7 @@ class Edits:
         target = node.targets[0]
         if isinstance(target, ast.Tuple):
             for i, one in enumerate(target.elts):
-                if isinstance(one, ast.Name) and "self" in self._names(node.lineno):
+                if isinstance(one, ast.Name) and "self" in self._scopes.names(node.lineno):
                     own = [*target.elts[:i], _own(one), *target.elts[i + 1 :]]
                     yield ast.Assign([ast.Tuple(own, ast.Store())], node.value)
             return
@@ -394,62 +449,13 @@ class Edits:
 
     def _more(self, value: ast.expr) -> Iterator[ast.expr]:
         """A value with another step, or another operand."""
-        for function in self._functions(value.lineno)[:MOST_WRAPPED]:
+        for function in self._scopes.functions(value.lineno)[:MOST_WRAPPED]:
             yield ast.Call(function, [value], [])
-        for name in self._names(value.lineno)[:MOST_NAMES]:
+        for name in self._scopes.names(value.lineno)[:MOST_NAMES]:
             if name != "self":
                 for op in (ast.Add, ast.Mult):
                     yield ast.BinOp(value, op(), ast.Name(name, ast.Load()))
         yield from (method(value, name) for name in WRAPPERS)
-
-    def _functions(self, line: int) -> list[ast.expr]:
-        """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""
-        made: dict[str, ast.expr] = {}
-        used: dict[str, ast.expr] = {}
-        for scope in self._around(line, (ast.ClassDef,))[:1]:
-            for node in ast.walk(scope):
-                if isinstance(node, ast.Attribute) and called(node.value) == "self":
-                    own = ast.Attribute(node.value, node.attr, ast.Load())
-                    (used if isinstance(node.ctx, ast.Load) else made).setdefault(node.attr, own)
-        calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        unused = [own for name, own in made.items() if name not in used]
-        return unused + [
-            one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
-        ]
-
-    def _around(self, line: int, kinds: tuple[type[ast.AST], ...]) -> Sequence[ast.AST]:
-        found = [
-            node
-            for node in ast.walk(self._tree)
-            if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or line)  # type: ignore[attr-defined]
-        ]
-        return sorted(found, key=lambda node: -node.lineno)  # type: ignore[attr-defined]
-
-    def _names(self, line: int) -> list[str]:
-        """Arguments, and locals that are assigned before a line, the nearest first."""
-        functions = self._around(line, (ast.FunctionDef,))
-        if not functions:
-            return []
-        made = [
-            (node.lineno, node.id)
-            for node in ast.walk(functions[0])
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= line
-        ]
-        args = [node.arg for node in ast.walk(functions[0]) if isinstance(node, ast.arg)]
-        names = [name for _, name in sorted(made, reverse=True)] + args
-        return list(dict.fromkeys(names))
-
-    def _attributes(self, line: int) -> list[str]:
-        """What `self` has in the class around a line."""
-        classes = self._around(line, (ast.ClassDef,))
-        found = [
-            (abs(node.lineno - line), node.attr)
-            for node in (ast.walk(classes[0]) if classes else ())
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "self"
-        ]
-        return list(dict.fromkeys(name for _, name in sorted(found)))
 
 
 def constants(text: str) -> list[float]:

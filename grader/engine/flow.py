@@ -184,7 +184,7 @@ class Flow:
         if event.kind == "call" and event.outputs:
             outputs = self.outputs(index)
             if any(self.name(value) is None for value in outputs):
-                drawn = event.frame in self._constructors and self.trace.values[outputs[0]].requires_grad
+                drawn = event.frame in self.constructors and self.trace.values[outputs[0]].requires_grad
                 # A parameter's first values are free, as is counting.
                 return None if drawn or self._counts(index) else False
             return True if any(self._tells(value) for value in outputs) else None
@@ -210,7 +210,8 @@ class Flow:
         )
 
     @cached_property
-    def _constructors(self) -> set[int]:
+    def constructors(self) -> set[int]:
+        """Frames of constructors."""
         return {event.frame for event in self.events if event.kind == "given" and event.name == "__init__"}
 
     def is_turned(self, value: int) -> bool:

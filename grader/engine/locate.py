@@ -18,7 +18,7 @@ from grader.catalog import get_exercises
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
-from grader.engine.contrast import differing, same
+from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.edits import Edits
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
@@ -27,25 +27,23 @@ from grader.engine.local import LocalSubmission
 from grader.engine.place import (
     Where,
     at_the_end,
-    behind,
     chain,
     completed,
+    converted,
     cut_off,
     downstream,
-    endless,
-    exception,
+    drawn,
     first_wrong,
     never_dropped,
-    not_raised,
     other_default,
-    raised,
     turned_first,
     where,
     written,
 )
+from grader.engine.raised import behind, endless, exception, not_raised, raised
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
-from grader.engine.undoing import Cure, Undoing
+from grader.engine.undoing import SECOND_S, Cure, Undoing
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -53,6 +51,8 @@ MOST_PATCHES = 6
 MOST_EDITS = 5000
 MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
+MOST_BEFORE = 2  # lines that give the most likely one its values
+MOST_MADE = 100  # where what a line reads was made
 MOST_KEPT = 24  # scenarios of which the right values are kept
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 3.5  # ... and for what one change does not make right, beside `EDITING_S`
@@ -117,7 +117,8 @@ class Locator:
         editable = submission if isinstance(submission, Editable) else None
         self._undoing = None if editable is None else Undoing(editable, source, self._grading, deadline)
         self._explanations = Explanations(subject, seed, source, solution_text)
-        self.cure: str | None = None  # the text that made wrong results right, of the last place
+        self.cure: str | None = None  # the text that made wrong results right, of the last place, ...
+        self._cured: int | None = None  # ... and the line that it changes
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -143,16 +144,27 @@ class Locator:
             -min(size, ENOUGH),
         )
 
-    def place(self, wrong: Sequence[Wrong]) -> Where | None:
-        """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
-        found = self._place(wrong)
-        return None if found is None else self._explanations.complete(found)
+    def place(self, wrong: Sequence[Wrong], *, named: bool = False) -> Where | None:
+        """The place of the mistake behind wrong scenarios of one component; None if it was not found.
 
-    def _place(self, wrong: Sequence[Wrong]) -> Where | None:
+        Args:
+            named: it is a known mistake, and one alone. Then lines that several scenarios agree on are believed.
+        """
+        found = self._place(wrong, named)
+        if found is None:
+            return None
+        found, cured = self._explanations.complete(found), self._cured
+        if (
+            cured is not None and found.place.line < cured <= found.place.end_line
+        ):  # one line of a long statement
+            return replace(found, place=Place(cured, cured), other=found.place.line)
+        return found
+
+    def _place(self, wrong: Sequence[Wrong], named: bool) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self._forget()
-        self.cure = None
+        self.cure = self._cured = None
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
@@ -165,7 +177,7 @@ class Locator:
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
         if best is not None:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
-            if best.why == "in place":
+            if best.why == "in place" or best.evidence == "dtype":
                 return best
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         sure = best is not None and (best.proved or best.why == "gradient")
@@ -176,11 +188,14 @@ class Locator:
             if partly is not None:
                 return partly
             # a wrong line is worse than none
-            weak = best is not None and best.why == "value" and not best.evidence
+            believed = named and best is not None and best.telling and best.agreed >= ENOUGH_AGREE
+            weak = best is not None and best.why == "value" and not best.evidence and not believed
             return None if weak and best and self._explanations.left_out(best.place) is None else best
+        if len(cures) == 1:
+            cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
-        self.cure, proofs = cures[0].text, [cure.line for cure in cures]
+        self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
         if best is None or not {best.place.line, between} & {*proofs}:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
@@ -200,7 +215,14 @@ class Locator:
         return time.process_time() > self._end or time.monotonic() > self._deadline
 
     def _undone(
-        self, wrong: Sequence[Wrong], suspected: Sequence[int], most: int, text: str = "", **limits: float
+        self,
+        wrong: Sequence[Wrong],
+        suspected: Sequence[int],
+        most: int,
+        text: str = "",
+        *,
+        only: bool = False,
+        **limits: float,
     ) -> list[Cure]:
         """A change of a line that makes wrong results right; two where each of two lines can do it.
 
@@ -208,6 +230,7 @@ class Locator:
             suspected: the most likely lines.
             most: changes that are tried.
             text: to change, in place of the file's.
+            only: no other lines.
             limits: see `Undoing.search`.
         """
         if self._undoing is None:
@@ -215,11 +238,19 @@ class Locator:
         small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
-        tried = edits.among(suspected, [*self._behind, *self._odd], [*self._ran, *self.source.statements])
+        suspected = [each for line in suspected for each in (line, *self.source.span(line))]
+        suspected += [each for line in suspected[:1] for each in self.source.assigned(line)[:MOST_BEFORE]]
+        others = () if only else (*self._ran, *self.source.statements)
+        tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
         scenarios = [one.scenario for one in small]
         return self._undoing.search(
-            scenarios, islice(tried, most), islice(edits.forced(), MOST_FORCED), **limits
+            scenarios, islice(tried, most), islice(edits.forced(), 0 if only else MOST_FORCED), **limits
         )
+
+    def _elsewhere(self, wrong: Sequence[Wrong], line: int) -> list[Cure]:
+        """A change that makes wrong results right where what a line reads was made: the first place may be right."""
+        made = [one for one in (*self.source.made(line), *self.source.helpers(line)) if one != line]
+        return self._undone(wrong, made, MOST_MADE, seconds=SECOND_S, only=True) if made else []
 
     def _suspected(self, wrong: Sequence[Wrong]) -> list[int]:
         """The most likely lines, by one wrong result."""
@@ -392,12 +423,17 @@ class Locator:
         if list(wrong.names) == ["changed in place"]:
             index = written(flow)
             return None if index is None else where(flow, index, "in place")
+        if only_dtypes(wrong.names, self._key.right(wrong.scenario, wrong.got.free), wrong.got):
+            return converted(flow)
         default = other_default(flow)
         if default is not None:
             return default
         dropped = never_dropped(flow)
         if dropped is not None:
             return dropped
+        random = drawn(flow)
+        if random is not None:
+            return replace(where(flow, random, "value"), evidence="alike")
         index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
@@ -436,7 +472,11 @@ class Locator:
             evidence = "narrow" if len(lines) <= NARROW else ""
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & UNSET:
             evidence = "narrow"
-        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
+        outputs = [flow.trace.values[v].dtype for v in flow.outputs(blamed.event)]
+        telling = any("float" in dtype for dtype in outputs)
+        return replace(
+            found, proved=blamed.proved, expected=blamed.expected, evidence=evidence, telling=telling
+        )
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""

@@ -10,16 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
-from grader.core.value_trace import Event, Odd, Place, Plain, Ref
-from grader.engine.alignment import equal, hidden, level, turned
+from grader.core.value_trace import Event, Place, Ref
+from grader.engine.alignment import equal, hidden, level, plain_name, turned
 from grader.engine.flow import Flow, refs
-from grader.engine.source_tree import Source
-from grader.engine.unknown_names import unknown
 
+DRAWING = frozenset(
+    {"bernoulli", "dropout", "multinomial", "normal", "rand", "rand_like", "randint", "randn", "randn_like",
+     "randperm", "uniform"}
+)  # fmt: skip
+OF_LISTS = frozenset({"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor"})
 MOST_BACK = 4
-MOST_BEHIND = 6  # lines behind an exception
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,10 @@ class Where:
         event: index of the event in the trace, or None.
         evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
             does, "alike" if a right run did the same with the same values and got something else, "narrow" if hardly
-            any other line has wrong lists or numbers, or "".
+            any other line has wrong lists or numbers, "dtype" if only the dtype is wrong, which changed at one of the
+            two lines or should have, or "".
         agreed: how many scenarios have this place.
+        telling: what is wrong are fractions; there are many ways to make a mask, or to count.
         iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.
     """
 
@@ -55,6 +60,7 @@ class Where:
     event: int | None = None
     evidence: str = ""
     agreed: int = 1
+    telling: bool = False
     iteration: int | None = None
 
     @property
@@ -67,6 +73,13 @@ def first_wrong(flow: Flow) -> int | None:
     """The event to blame for a wrong value."""
     suspects = flow.suspects()
     reaching = [one for one in suspects if one in flow.reaching or not flow.reaching]
+    if (
+        reaching
+        and plain_name(flow.events[reaching[0]].name) in OF_LISTS
+        and not flow.events[reaching[0]].inputs
+    ):
+        plain = [one for one in suspects if one < reaching[0] and flow.events[one].kind in ("line", "return")]
+        return plain[0] if plain else reaching[0]  # how numbers came into the list is not recorded
     return reaching[0] if reaching else None
 
 
@@ -156,7 +169,7 @@ def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
     other = _elsewhere_right(flow, index) or _odd(flow, index) or _made_in(flow, index)
     if other is None and seen is not None and flow.events[seen].place.line != event.place.line:
         other = flow.events[seen].place.line
-    other = other or _turned(flow, index, event.inputs) or _other(flow, index)
+    other = other or turned_at(flow, index, event.inputs) or other_line(flow, index)
     return Where(event.place, why, other, event.callers, last, event=index, iteration=_iteration(flow, index))
 
 
@@ -213,7 +226,7 @@ def completed(flow: Flow, found: Where, line: int | None) -> Where:
     return replace(found, other=next((one for one in lines if one and one != found.place.line), None))
 
 
-def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
+def turned_at(flow: Flow, index: int, values: Sequence[int]) -> int | None:
     """The line where something that goes into an event got another layout than in a right run, or says nothing."""
     event = flow.events[index]
     for value in values:
@@ -221,11 +234,21 @@ def _turned(flow: Flow, index: int, values: Sequence[int]) -> int | None:
         producer = flow.producer(value)
         if found is None or numbers is None or producer is None:
             continue
-        line = flow.events[producer].place.line
         odd = level(numbers) or turned(numbers, found.numbers, flow.right.close)
+        line = flow.events[_origin(flow, producer)].place.line
         if odd and line != event.place.line:
             return line
     return None
+
+
+def _origin(flow: Flow, index: int) -> int:
+    """The first of the events that gave a value a layout which no right run has."""
+    for _ in range(MOST_BACK):
+        back = [flow.producer(value) for value in flow.events[index].inputs if flow.is_turned(value)]
+        if not back or back[0] is None or back[0] >= index:
+            break
+        index = back[0]
+    return index
 
 
 def _made_in(flow: Flow, index: int) -> int | None:
@@ -240,7 +263,7 @@ def _made_in(flow: Flow, index: int) -> int | None:
     return next((line for line in made if line is not None and line != event.place.line), None)
 
 
-def _other(flow: Flow, index: int) -> int | None:
+def other_line(flow: Flow, index: int) -> int | None:
     """The line where something that the expression reads was made, or which called the function."""
     event = flow.events[index]
     names = [node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)]
@@ -257,120 +280,6 @@ def _made(flow: Flow, event: Event, name: str) -> int:
     """The line where a local's value was made: in a helper, if one gave it."""
     producers = [flow.producer(ref.value) for ref in refs(event.names[name])]
     return next((flow.events[one].place.line for one in producers if one is not None), event.place.line)
-
-
-def exception(flow: Flow, line: int) -> int | None:
-    """The event of the exception that was raised in a line."""
-    found = [i for i, one in enumerate(flow.events) if one.kind == "exception" and one.place.line == line]
-    return found[-1] if found else None
-
-
-def raised(flow: Flow, line: int, message: str = "") -> Where:
-    """The place of an exception: its line, and the calling one or one that has a share in it."""
-    index = exception(flow, line)
-    if index is None:
-        return Where(Place(line, line), "error", _condition(flow.source, line, set()))
-    event = flow.events[index]
-    names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
-    values = [
-        before.outputs[0]
-        for before in reversed(flow.events[:index])
-        if before.frame == event.frame and before.outputs
-        if event.place.line < before.place.line <= event.place.end_line
-    ]
-    values += [
-        ref.value
-        for before in reversed(flow.events[:index])
-        if before.frame == event.frame
-        for name in names & set(before.names)
-        for ref in refs(before.names[name])
-    ]
-    value, expected = unknown(flow.source, line, message)
-    other = _unfit(flow, index, message)
-    other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
-    other = other or _turned(flow, index, values)
-    other = other or next(iter(flow.source.assigned(line)), None) or _other(flow, index)
-    return Where(event.place, "error", other, event.callers, value=value, expected=expected)
-
-
-def behind(flow: Flow, line: int) -> list[int]:
-    """Lines where what an exception was raised with was made, the nearest first."""
-    at = exception(flow, line)
-    if at is None:
-        return []
-    failed = flow.failed(at)
-    left = [at if failed is None else failed]
-    names = {node.id for node in flow.source.reads(flow.events[at].place) if isinstance(node, ast.Name)}
-    left += [
-        before
-        for before in range(at - 1, -1, -1)
-        if flow.events[before].frame == flow.events[at].frame and names & set(flow.events[before].names)
-    ]
-    seen, found = set(left), [line]
-    while left and len(found) < MOST_BEHIND:
-        one = left.pop(0)
-        found.append(flow.events[one].place.line)
-        more = sorted({*flow.inputs[one]} - seen, reverse=True)
-        seen.update(more)
-        left += more
-    made = [at for one in found for at in flow.source.made(one)]
-    return list(dict.fromkeys([*found, *made]))[:MOST_BEHIND]
-
-
-def _unfit(flow: Flow, index: int, message: str) -> int | None:
-    """The line where a name got a value of the type that an exception speaks of: "'int' object is not callable"."""
-    said = re.search(r"'(\w+)' object", message)
-    if said is None:
-        return None
-    event = flow.events[index]
-    names = flow.source.used(event.place.line)
-    for before in reversed(flow.events[:index]):
-        if before.frame == event.frame and before.kind == "line":
-            latest = names & set(before.names)
-            if any(_type_name(before.names[name]) == said[1] for name in latest):
-                return before.place.line
-            names -= latest
-    return None
-
-
-def _type_name(item: Plain) -> str:
-    if isinstance(item, Ref):
-        return "Tensor"
-    return item.type_name if isinstance(item, Odd) else type(item).__name__
-
-
-def _condition(source: Source, line: int, names: set[str]) -> int | None:
-    """The line of the condition that lets an exception be raised, or that looks at the same names."""
-    for at, read in source.tests(line):
-        if at != line and (source.guards(line) or names & read):
-            return at
-    return None
-
-
-def _unmade(source: Source, line: int, message: str) -> int | None:
-    """Where a constructor should have called that of its base first, or the end of one that made no attribute."""
-    if "before Module.__init__" in message:
-        return source.constructor_begin(line)
-    found = re.search(r"has no attribute '(\w+)'", message)
-    if found is None or found[1] in source.attributes:
-        return None
-    return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
-
-
-def endless(line: int) -> Where:
-    """The place of a recursion without end: the line that it goes through again and again."""
-    said = "what is called here comes back to this line, without end"
-    return Where(Place(line, line), "error", value=said, expected="a call that comes to an end")
-
-
-def not_raised(source: Source, type_name: str) -> Where | None:
-    """The place where an error should have been raised."""
-    found = [(test, line) for name, line, test in source.raises if name == type_name]
-    if not found:
-        return None
-    first, line = found[0]
-    other = found[1][0] if len(found) > 1 else line
-    return Where(Place(first, first), "error", other if other != first else None)
 
 
 def turned_first(flow: Flow) -> int | None:
@@ -425,15 +334,67 @@ def at_the_end(flow: Flow) -> Where | None:
     end, outermost = flow.events[at], flow.events[ends[-1]]
     left = flow.source.left_by(end.place.line, flow.trace.ran)
     if left is not None:
-        return Where(Place(left, left), "omitted", _other(flow, at), event=at)
+        return Where(Place(left, left), "omitted", other_line(flow, at), event=at)
     lines = [i for i in range(at) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
     if end is not outermost or not lines:
-        other = outermost.place.line if end is not outermost else _other(flow, at)
+        other = outermost.place.line if end is not outermost else other_line(flow, at)
         return Where(end.place, "omitted", other, event=at)
     last = flow.events[lines[-1]]
     computed = any(e.kind == "call" and e.place.line == last.place.line for e in flow.events)
-    other = None if computed else _other(flow, lines[-1])
+    other = None if computed else other_line(flow, lines[-1])
     return Where(last.place, "omitted", other or end.place.line, event=lines[-1])
+
+
+def drawn(flow: Flow) -> int | None:
+    """The first event that draws random numbers as no right run does: for another value, with another probability.
+
+    What draws and changes nothing, dropout in eval mode, counts for nothing; all before it is right.
+    """
+    first = first_wrong(flow)
+    meant = [
+        call
+        for name in DRAWING
+        for call in flow.right.calls.get(name, [])
+        if not (call.inputs and equal(call.inputs[0], call.output.numbers, flow.right.close))
+    ]
+    for index, event in enumerate(flow.events[: None if first is None else first + 1]):
+        if event.kind != "call" or plain_name(event.name) not in DRAWING or not event.outputs:
+            continue
+        if index not in flow.reaching or event.frame in flow.constructors:
+            continue
+        value, result = (flow.trace.values[v].numbers for v in (*event.inputs[:1], event.outputs[0])[-2:])
+        if value is None or result is None or (event.inputs and torch.equal(value, result)):
+            continue
+        fits = [
+            call for call in meant if call.inputs and equal(hidden(value), call.inputs[0], flow.right.close)
+        ]
+        if not event.inputs or not any(
+            _fractions(call.arguments) == _fractions(event.arguments) for call in fits
+        ):
+            return index
+    return None
+
+
+def _fractions(arguments: str) -> set[str]:
+    """Probabilities in arguments, as text."""
+    return set(re.findall(r"\b0?\.\d+", arguments))
+
+
+def converted(flow: Flow) -> Where | None:
+    """Where right numbers have another dtype: the end, and the last line on the way there that changed the dtype."""
+    found, values = at_the_end(flow), flow.trace.values
+    ends = [one for one in flow.events if one.kind == "return" and not one.callers and one.result]
+    left = [ref.value for item in ends[-1].result for ref in refs(item)] if ends else []
+    while found is not None and left:
+        value = left[0]
+        producer = flow.producer(value)
+        if producer is None:
+            break
+        line = flow.events[producer].place.line
+        left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
+        if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
+            return replace(found, other=line, evidence="dtype")
+    return found
 
 
 def _innermost(flow: Flow, index: int) -> int:

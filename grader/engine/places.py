@@ -10,7 +10,8 @@ from grader.core.failures import Failed, Unexplained
 from grader.core.spots import Spot, Spots
 from grader.core.value_trace import Place
 from grader.engine.naming import Account, Findings
-from grader.engine.place import Where, not_raised
+from grader.engine.place import Where
+from grader.engine.raised import not_raised
 from grader.engine.source_tree import Source
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     for name, group in groups.items():
         here = [one for i, one in wrong.items() if i in group]
         try:
-            spot = _spot(locator, here) if here else None
+            spot = _spot(locator, here, named=bool(name) and len(explained) == 1) if here else None
         except Exception:  # noqa: BLE001 - a forged record, no time left, the worker gone: those found so far are kept
             break
         if spot is not None:
@@ -53,8 +54,8 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     return found
 
 
-def _spot(locator: Locator, wrong: Sequence[Wrong]) -> Spot | None:
-    place = locator.place(wrong)
+def _spot(locator: Locator, wrong: Sequence[Wrong], *, named: bool) -> Spot | None:
+    place = locator.place(wrong, named=named)
     if place is not None:
         return spot_of(place)
     error = wrong[0].got.error

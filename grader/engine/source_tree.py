@@ -75,6 +75,20 @@ class Source:
         ]
         return [one for one in found if one is not None]
 
+    def helpers(self, line: int) -> list[int]:
+        """Lines of the file's own functions that a line calls."""
+        called = {
+            node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            for node in self._reads.get(line, ())
+        }
+        return [
+            statement.lineno
+            for function in ast.walk(self._tree)
+            if isinstance(function, ast.FunctionDef) and function.name in called
+            for statement in ast.walk(function)
+            if isinstance(statement, ast.stmt) and statement is not function
+        ]
+
     def assigned(self, line: int) -> list[int]:
         """Lines of the same function in which the names that a statement reads got their values, the last one first."""
         span = self.span(line)

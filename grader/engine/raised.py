@@ -1,0 +1,128 @@
+"""Finds the place of an exception: the line that raised it, and the one with what it was raised for."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from grader.core.value_trace import Odd, Place, Plain, Ref
+from grader.engine.flow import Flow, refs
+from grader.engine.place import Where, other_line, turned_at
+from grader.engine.source_tree import Source
+from grader.engine.unknown_names import unknown
+
+MOST_BEHIND = 6  # lines behind an exception
+
+
+def exception(flow: Flow, line: int) -> int | None:
+    """The event of the exception that was raised in a line."""
+    found = [i for i, one in enumerate(flow.events) if one.kind == "exception" and one.place.line == line]
+    return found[-1] if found else None
+
+
+def raised(flow: Flow, line: int, message: str = "") -> Where:
+    """The place of an exception: its line, and the calling one or one that has a share in it."""
+    index = exception(flow, line)
+    if index is None:
+        return Where(Place(line, line), "error", _condition(flow.source, line, set()))
+    event = flow.events[index]
+    names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
+    values = [
+        before.outputs[0]
+        for before in reversed(flow.events[:index])
+        if before.frame == event.frame and before.outputs
+        if event.place.line < before.place.line <= event.place.end_line
+    ]
+    values += [
+        ref.value
+        for before in reversed(flow.events[:index])
+        if before.frame == event.frame
+        for name in names & set(before.names)
+        for ref in refs(before.names[name])
+    ]
+    value, expected = unknown(flow.source, line, message)
+    other = _unfit(flow, index, message)
+    other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
+    other = other or turned_at(flow, index, values)
+    other = other or next(iter(flow.source.assigned(line)), None) or other_line(flow, index)
+    return Where(event.place, "error", other, event.callers, value=value, expected=expected)
+
+
+def behind(flow: Flow, line: int) -> list[int]:
+    """Lines where what an exception was raised with was made, the nearest first."""
+    at = exception(flow, line)
+    if at is None:
+        return []
+    failed = flow.failed(at)
+    left = [at if failed is None else failed]
+    names = {node.id for node in flow.source.reads(flow.events[at].place) if isinstance(node, ast.Name)}
+    left += [
+        before
+        for before in range(at - 1, -1, -1)
+        if flow.events[before].frame == flow.events[at].frame and names & set(flow.events[before].names)
+    ]
+    seen, found = set(left), [line]
+    while left and len(found) < MOST_BEHIND:
+        one = left.pop(0)
+        found.append(flow.events[one].place.line)
+        more = sorted({*flow.inputs[one]} - seen, reverse=True)
+        seen.update(more)
+        left += more
+    made = [at for one in found for at in flow.source.made(one)]
+    return list(dict.fromkeys([*found, *made]))[:MOST_BEHIND]
+
+
+def _unfit(flow: Flow, index: int, message: str) -> int | None:
+    """The line where a name got a value of the type that an exception speaks of: "'int' object is not callable"."""
+    said = re.search(r"'(\w+)' object", message)
+    if said is None:
+        return None
+    event = flow.events[index]
+    names = flow.source.used(event.place.line)
+    for before in reversed(flow.events[:index]):
+        if before.frame == event.frame and before.kind == "line":
+            latest = names & set(before.names)
+            if any(_type_name(before.names[name]) == said[1] for name in latest):
+                return before.place.line
+            names -= latest
+    return None
+
+
+def _type_name(item: Plain) -> str:
+    if isinstance(item, Ref):
+        return "Tensor"
+    return item.type_name if isinstance(item, Odd) else type(item).__name__
+
+
+def _condition(source: Source, line: int, names: set[str]) -> int | None:
+    """The line of the condition that lets an exception be raised, or that looks at the same names."""
+    for at, read in source.tests(line):
+        if at != line and (source.guards(line) or names & read):
+            return at
+    return None
+
+
+def _unmade(source: Source, line: int, message: str) -> int | None:
+    """Where a constructor should have called that of its base first, or the end of one that made no attribute."""
+    if "before Module.__init__" in message:
+        return source.constructor_begin(line)
+    found = re.search(r"has no attribute '(\w+)'", message)
+    if found is None or found[1] in source.attributes:
+        return None
+    return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
+
+
+def endless(line: int) -> Where:
+    """The place of a recursion without end: the line that it goes through again and again."""
+    said = "what is called here comes back to this line, without end"
+    return Where(Place(line, line), "error", value=said, expected="a call that comes to an end")
+
+
+def not_raised(source: Source, type_name: str) -> Where | None:
+    """The place where an error should have been raised."""
+    found = [(test, line) for name, line, test in source.raises if name == type_name]
+    if not found:
+        return None
+    first, line = found[0]
+    other = found[1][0] if len(found) > 1 else line
+    return Where(Place(first, first), "error", other if other != first else None)

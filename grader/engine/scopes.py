@@ -1,0 +1,74 @@
+"""What has a name at a line of a file: locals, arguments, what `self` has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from grader.engine.edit_kinds import called
+
+
+class Scopes:
+    """The scopes of one file."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+
+    def names(self, line: int) -> list[str]:
+        """Arguments, and locals that are assigned before a line, the nearest first."""
+        functions = self._around(line, (ast.FunctionDef,))
+        if not functions:
+            return []
+        made = [
+            (node.lineno, node.id)
+            for node in ast.walk(functions[0])
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= line
+        ]
+        args = [node.arg for node in ast.walk(functions[0]) if isinstance(node, ast.arg)]
+        names = [name for _, name in sorted(made, reverse=True)] + args
+        return list(dict.fromkeys(names))
+
+    def given(self, line: int) -> list[str]:
+        """The arguments of the function around a line, those that it never reads first."""
+        for function in self._around(line, (ast.FunctionDef,))[:1]:
+            read = {
+                n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            }
+            args = [n.arg for n in ast.walk(function) if isinstance(n, ast.arg) and n.arg != "self"]
+            return sorted(args, key=lambda name: name in read)
+        return []
+
+    def attributes(self, line: int) -> list[str]:
+        """What `self` has in the class around a line."""
+        classes = self._around(line, (ast.ClassDef,))
+        found = [
+            (abs(node.lineno - line), node.attr)
+            for node in (ast.walk(classes[0]) if classes else ())
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        ]
+        return list(dict.fromkeys(name for _, name in sorted(found)))
+
+    def functions(self, line: int) -> list[ast.expr]:
+        """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""
+        made: dict[str, ast.expr] = {}
+        used: dict[str, ast.expr] = {}
+        for scope in self._around(line, (ast.ClassDef,))[:1]:
+            for node in ast.walk(scope):
+                if isinstance(node, ast.Attribute) and called(node.value) == "self":
+                    own = ast.Attribute(node.value, node.attr, ast.Load())
+                    (used if isinstance(node.ctx, ast.Load) else made).setdefault(node.attr, own)
+        calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        unused = [own for name, own in made.items() if name not in used]
+        return unused + [
+            one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
+        ]
+
+    def _around(self, line: int, kinds: tuple[type[ast.AST], ...]) -> Sequence[ast.AST]:
+        found = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or line)  # type: ignore[attr-defined]
+        ]
+        return sorted(found, key=lambda node: -node.lineno)  # type: ignore[attr-defined]
