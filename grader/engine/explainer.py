@@ -49,15 +49,17 @@ DEPTH = 2  # of an expression for a value without a name
 FAIR = 4  # a score: it may be
 GOOD = 6  # a score: the right step that an operation stands for was found
 ROUNDED = {torch.bfloat16: "bfloat16", torch.float16: "float16", torch.float32: "float32"}
-NO_TENSOR = "a value"
+NO_TENSOR, PARAMETER = "a value", "a parameter"
+NAMELESS = (NO_TENSOR, PARAMETER)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a wrong value is, and what belongs there, in one scenario."""
+    """What a wrong value is, and what belongs there, in one scenario. `likely`: it is not known to be meant."""
 
     value: Phrase
     expected: Phrase
+    likely: bool = False
 
     @property
     def form(self) -> tuple[Any, ...]:
@@ -152,13 +154,19 @@ class Explainer:
             self.skipped = self._taken_too_early(index, best)
         alike = self._agreeing(event, best) if best is not None else frozenset()
         said = self._said(event, but=alike)
+        before = self._too_much(event)
+        if before:
+            yield Statement(said, (*before, " as it is: this step is too many"))
+            return
         right = self._right(run, best, but=alike) if best is not None and run is not None else None
+        if right is not None and best is not None and merged(event) and best.op == PART:
+            said, right = self._calls(said, event, run, best) or (said, right)
         if right is not None and best is not None and score >= GOOD and said != right[1]:
             yield Statement((*said, *self._relation(numbers, best.out)), right[0])
         yield from self._varied(index)
         if right is None or best is None or score < FAIR:
             missing = self._next_missing()
-            yield Statement(said, missing or (self.found.expected,))
+            yield Statement(said, missing or (self.found.expected,), likely=True)
             return
         more = self._relation(numbers, best.out) or self._difference(numbers, best.out)
         if (
@@ -167,7 +175,37 @@ class Explainer:
             and self._other_parameters(event, best)
         ):
             more = (", with other parameters than belong here",)
-        yield Statement((*said, *more), right[0])
+        yield Statement((*said, *more), right[0], likely=score < GOOD)
+
+    def _too_much(self, event: Event) -> Phrase:
+        """The name of a value that goes into an event, and with which in its place the result is right."""
+        numbers = [self.flow.trace.values[v].numbers for v in event.inputs]
+        there = [
+            x
+            for x in numbers
+            if x is not None and self._expected is not None and self._alike(x, self._expected)
+        ]
+        name = self._label(there[0]) if there else None
+        return (name,) if name is not None else ()
+
+    def _calls(
+        self, said: Phrase, event: Event, run: RightRun | None, step: Step
+    ) -> tuple[Phrase, tuple[Phrase, Phrase]] | None:
+        """Calls of a part with values of the same names, in full: some are given twice."""
+        if run is None or self._given(event.inputs, event) != (
+            " of " + ", ".join(self._known_names(run, step)),
+        ):
+            return None
+        mine = self._given(event.inputs, event, every=True)
+        theirs = "called with " + ", ".join(self._known_names(run, step, every=True))
+        name = run.labels.get(id(step.out))
+        return (said[0], *mine), ((f"{name}: {theirs}" if name else theirs,), (theirs,))
+
+    def _known_names(self, run: RightRun, step: Step, *, every: bool = False) -> list[str]:
+        """Names of what a right part is called with. Args: every: those that come again too."""
+        names = [_text(self._right_name(run, x, 0)) for x in step.args]
+        known = [name for name in names if name not in NAMELESS]
+        return known if every else list(dict.fromkeys(known))
 
     def _taken_too_early(self, index: int, step: Step) -> int | None:
         """The line of a right value that a right operation takes, if what it should take was never computed."""
@@ -260,11 +298,11 @@ class Explainer:
             event.name, given, {n: filled(one) for n, one in kwargs.items() if n not in but}, shape
         )
 
-    def _given(self, values: Sequence[int], event: Event) -> Phrase:
-        """What a call into other code is given, as far as it has a name."""
-        names = [*dict.fromkeys(_text(self._name(value, event, 0)) for value in values)]
-        known = [name for name in names if name != NO_TENSOR and not name.startswith("`self")]
-        return (f" of {', '.join(known)}",) if known else ()
+    def _given(self, values: Sequence[int], event: Event, *, every: bool = False) -> Phrase:
+        """What a call into other code is given, as far as it has a name. Args: every: what comes again too."""
+        names = [_text(self._name(value, event, 0)) for value in values]
+        known = [name for name in names if name not in NAMELESS and not name.startswith("`self")]
+        return (f" of {', '.join(known if every else dict.fromkeys(known))}",) if known else ()
 
     @cached_property
     def _speaker(self) -> Speaker:
@@ -296,7 +334,7 @@ class Explainer:
         if len(own) == 1 and producer is None:
             return (own[0],)
         free = producer is None and self.flow.trace.values[value].requires_grad
-        return ("a parameter",) if free else (NO_TENSOR,)
+        return (PARAMETER,) if free else (NO_TENSOR,)
 
     @cached_property
     def _variables(self) -> dict[int, str]:
@@ -354,7 +392,7 @@ class Explainer:
             return (label,)
         maker = run.makers.get(id(x))
         if isinstance(x, nn.Parameter):
-            return ("a parameter",)
+            return (PARAMETER,)
         if maker is not None and maker.op in SILENT and maker.args and isinstance(maker.args[0], Tensor):
             return self._right_name(run, maker.args[0], depth)
         if maker is not None and depth > 0:
@@ -375,12 +413,18 @@ class Explainer:
             return tuple(map(filled, one)) if isinstance(one, (tuple, list)) else one
 
         if step.op == PART:
-            names = [_text(self._right_name(run, x, 0)) for x in step.args]
-            known = [name for name in dict.fromkeys(names) if name not in (NO_TENSOR, "a parameter")]
+            known = self._known_names(run, step)
             return (f"called with {', '.join(known)}",) if known else ()
+        if step.op == "dropout" and self._same(step):
+            return self._right_name(run, step.args[0], depth)
         args = [filled(one) for one in step.args]
         kwargs = {n: filled(v) for n, v in step.kwargs.items() if n not in but}
         return self._speaker.say(step.op, args, kwargs, shape_of(step.args))
+
+    @staticmethod
+    def _same(step: Step) -> bool:
+        """Whether a right step changes nothing: dropout in eval mode."""
+        return isinstance(step.args[0], Tensor) and torch.equal(step.args[0], step.out)
 
     def _right(
         self, run: RightRun, step: Step, *, but: frozenset[str] = frozenset()

@@ -71,9 +71,10 @@ class Explanations:
             near = [s for place, s in self._found.items() if place.line == found.place.line]
             statements = near[0] if near else []
         value, expected = in_common(statements)
-        if not expected and found.place.line in self._edits:
+        likely = any(some and some[0].likely for some in statements)
+        if (likely or not expected) and found.place.line in self._edits:
             old, new = self._edits[found.place.line]
-            value = value or (f"`{short(old)}`" if old else "a step is missing here")
+            value = (f"`{short(old)}`" if old else "a step is missing here") if likely or not value else value
             expected = f"`{short(new)}`" if new else f"without `{short(old)}`" if old else ""
         after = self.left_out(found.place)
         if after is not None:

@@ -69,8 +69,9 @@ class RightRun:
 
     @cached_property
     def makers(self) -> dict[int, Step]:
-        """The step that made a tensor, by its id."""
-        return {id(step.out): step for step in reversed(self.steps)}
+        """The step that made a tensor, by its id; not one that gave back what it was given, as dropout in eval mode."""
+        made = [step for step in self.steps if not any(x is step.out for x in step.args)]
+        return {id(step.out): step for step in reversed(made)}
 
 
 class Labels(RightValues):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
+import torch
 
 from grader.catalog import get_exercise
 from grader.engine.local import LocalSubmission
@@ -152,7 +153,7 @@ def test_a_value_put_right_proves_the_place() -> None:
         ("norm", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance + self.eps).pow(3)", "edited"),
         ("positions", "10000 **", "1000 **", "edited"),  # a constant of right code
         ("attention", "heads.transpose(1, 2).flatten(2)", "heads.flatten(2).transpose(1, 2)", "edited"),
-        ("positions", "angle.sin()", "angle.tan()", "patched"),
+        ("positions", "angle.sin()", "angle.sin().square().mul(2).add(0.1).exp()", "patched"),
     ],
 )
 def test_what_proves_a_place(exercise: str, old: str, new: str, evidence: str) -> None:
@@ -293,7 +294,11 @@ def decoder_mask(tokens, pad=0):
 
 def test_memory_that_is_never_filled_is_found() -> None:
     text = solution_file("norm").read_text(encoding="utf-8")
-    found = place("norm", text.replace("nn.Parameter(torch.ones(", "nn.Parameter(torch.empty("))
+    torch.use_deterministic_algorithms(True)  # what is not filled is NaN then, whatever the memory had before
+    try:
+        found = place("norm", text.replace("nn.Parameter(torch.ones(", "nn.Parameter(torch.empty("))
+    finally:
+        torch.use_deterministic_algorithms(False)
     assert found is not None
     assert line_of(text, "nn.Parameter(torch.ones(") in found.lines
 
