@@ -76,8 +76,8 @@ def grading_options(command: Any) -> Any:
                 "--skip",
                 type=SomeOf("category", _skippable),
                 metavar="CATEGORIES",
-                help="Skip these test categories (comma-separated), such as training; none runs all tests. Without it "
-                "and --no-library-attention, a gradebook's last run is followed.",
+                help="Skip these test categories (comma-separated), such as training; `none` runs all tests. "
+                "Default: as in the last run of the gradebook, also for --no-library-attention.",
             ),
             click.option(
                 "--seed",
@@ -120,7 +120,7 @@ def grading_options(command: Any) -> Any:
                 default="local",
                 show_default=True,
                 metavar="NAME",
-                help="What grades: local, ray (a Ray cluster), submitit (SLURM), or a plugin's engine.",
+                help="Where to grade: local, ray (a Ray cluster), submitit (SLURM), or a plugin's engine.",
             ),
             click.option(
                 "--address",
