@@ -160,9 +160,7 @@ AXES = (
                 "settings of the training recipe that its class also takes, by keyword; options override them",
                 ("beta1", "beta2", "eps", "weight_decay"),
             ),
-            Capability(
-                "matrices", False, "also takes `matrices`: the parameters [out,in] of layers"
-            ),
+            Capability("matrices", False, "also takes `matrices`: the parameters [out,in] of layers"),
         ),
     ),
     Axis(

@@ -23,7 +23,9 @@ ALL_KV_HEADS = Option(
     minimum=1,
 )
 HEAD_DIM = Option("head_dim", int, None, "width of a head; d_model / num_heads if not given", minimum=1)
-QK_NORM = Option("qk_norm", bool, False, "whether queries and keys are normalized by their RMS before the scores")
+QK_NORM = Option(
+    "qk_norm", bool, False, "whether queries and keys are normalized by their RMS before the scores"
+)
 HEADS = (HEAD_DIM, QK_NORM)
 POSITIONS = ("queries-keys", "scores")
 FULL = {"positions": POSITIONS, "cacheable": True, "packs": True}
@@ -140,7 +142,9 @@ VARIANTS = (
         paper="Beltagy et al. 2020 (Longformer), section 3.1, arXiv:2004.05150",
         options=(
             *COMMON,
-            Option("window", int, 64, "number of positions on either side that a query attends to", minimum=1),
+            Option(
+                "window", int, 64, "number of positions on either side that a query attends to", minimum=1
+            ),
             ALL_KV_HEADS,
             *HEADS,
         ),

@@ -7,7 +7,11 @@ BETA1 = Option("beta1", float, None, "decay of the mean gradient; the recipe's i
 BETA2 = Option("beta2", float, None, "decay of the mean squared gradient; the recipe's", 0, 0.999999)
 EPS = Option("eps", float, None, "added to the root of the mean square; the recipe's", minimum=0)
 WEIGHT_DECAY = Option(
-    "weight_decay", float, None, "share of the weights removed per step, times the rate; the recipe's", minimum=0
+    "weight_decay",
+    float,
+    None,
+    "share of the weights removed per step, times the rate; the recipe's",
+    minimum=0,
 )
 ADAMS = (BETA1, BETA2, EPS, WEIGHT_DECAY)
 NAMES = ("beta1", "beta2", "eps", "weight_decay")
@@ -49,7 +53,9 @@ VARIANTS = (
             Option("momentum", float, 0.9, "share of the previous step that is kept", 0, 0.999999),
             Option("nesterov", bool, True, "whether to use Nesterov momentum"),
             Option("weight_decay", float, 0.0, "share of the weights that is added to the gradient", 0),
-            Option("lr_factor", float, 10.0, "factor on the learning rate, which recipes choose for AdamW", 1e-6),
+            Option(
+                "lr_factor", float, 10.0, "factor on the learning rate, which recipes choose for AdamW", 1e-6
+            ),
         ),
     ),
     Variant(
