@@ -169,7 +169,7 @@ class TestExplain:
         assert "norm=pre fits\n    still rejected with: post" in done.out
         shared = done.out[done.out.index("      shared") :]
         assert " ".join(shared.split()).startswith("shared embedding=shared keeps one table for both sides")
-        assert "violated  loss-and-head" in done.out
+        assert "violated   loss-and-head" in done.out
 
     def test_one_of_two_broken_rules_that_is_mended(self, zoo: Zoo) -> None:
         done = zoo(*small("--head=log-softmax", "--d-model=9", "--explain"))
