@@ -5,6 +5,7 @@ ZOO_TEST_ONEDNN=off: the tests' process does without oneDNN, as where torch has 
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Sequence
@@ -53,7 +54,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
                 return nodeid.partition("[")[2].partition(": ")[0]
             return file if file in IN_ORDER else nodeid
 
+        def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
+            """As before, but what is done is forgotten: with each test all of it would be counted again."""
+            super().mark_test_complete(node, item_index, duration)
+            work = self.assigned_work[node]
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(work[scope].values()):
+                del work[scope]
+
     return Scheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand collected tests are no garbage: no collection looks through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
