@@ -87,7 +87,7 @@ def _axis_of(name: str) -> str:
     registry = get_registry()
     if name == PRESET or name in (one.name for one in registry.axes):
         several = "presets" if name == PRESET else name
-        raise ZooError(f"Name a variant: `zoo show {name} NAME`. `zoo list {several}` lists them all.")
+        raise ZooError(f"Missing NAME: `zoo show {name} NAME`. `zoo list {several}` lists them all.")
     if FILE_SPEC.match(name):
         raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {name}`.")
     names = {one.partition(":")[0] for one in split_pattern(name)}
