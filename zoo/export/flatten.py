@@ -26,6 +26,7 @@ from zoo.export.trees import (
     names_in,
     parameters,
     source_of,
+    walk,
     without_docstring,
 )
 
@@ -394,7 +395,7 @@ def _moves_into_lambda(values: Mapping[str, cst.BaseExpression], statements: Seq
                 found.append(isinstance(values[name], cst.Call) or bool(read & own))
 
     for one in statements:
-        one.visit(Lambdas())
+        walk(one, Lambdas())
     return any(found)
 
 

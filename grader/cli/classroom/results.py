@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,7 +34,7 @@ def status(anonymous: bool, path: Path, as_json: bool) -> None:
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.grading import describe_selection
     from grader.classroom.names import Names
-    from grader.classroom.overview import STATES, summarize
+    from grader.classroom.overview import summarize
 
     with Gradebook(path) as book:
         found = summarize(book, Names(book, anonymous=anonymous))
@@ -55,25 +57,7 @@ def status(anonymous: bool, path: Path, as_json: bool) -> None:
             )
         )
     if found["exercises"]:
-        rows = [("exercise", "students", "passed", "median", "of", "late", "states")]
-        for one in found["exercises"]:
-            states = ", ".join(
-                f"{count} {STATES.get(state, state)}"
-                for state, count in one["states"].items()
-                if state != "graded"
-            )
-            rows.append(
-                (
-                    one["exercise"],
-                    str(one["students"]),
-                    str(one["passed"]),
-                    format_number(one["median"]),
-                    format_number(one["max_points"]),
-                    str(one["late"]),
-                    states or "all graded",
-                )
-            )
-        click.echo(columns(rows))
+        click.echo(_exercises(found["exercises"]))
     for exercise, selections in found["mixed"].items():
         tests = "; ".join(map(describe_selection, selections))
         click.echo(
@@ -89,6 +73,31 @@ def status(anonymous: bool, path: Path, as_json: bool) -> None:
         if len(listed) > SHOWN:
             click.echo(f"  and {len(listed) - SHOWN} more; --json lists all.")
     show_unplaced([(one["path"], one["reason"]) for one in found["unplaced"]])
+
+
+def _exercises(found: Sequence[Mapping[str, Any]]) -> str:
+    """A table: a row per exercise."""
+    from grader.classroom.overview import STATES
+
+    rows = [("exercise", "students", "passed", "median", "of", "late", "states")]
+    for one in found:
+        states = ", ".join(
+            f"{count} {STATES.get(state, state)}"
+            for state, count in one["states"].items()
+            if state != "graded"
+        )
+        rows.append(
+            (
+                one["exercise"],
+                str(one["students"]),
+                str(one["passed"]),
+                format_number(one["median"]),
+                format_number(one["max_points"]),
+                str(one["late"]),
+                states or "all graded",
+            )
+        )
+    return columns(rows)
 
 
 @click.command()
