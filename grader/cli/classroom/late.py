@@ -92,9 +92,10 @@ def late(
     click.echo(f"Attempt that counts: {policy}{' before the deadline' * (policy == 'last')}.")
     for row in map(_rule, rows):
         listed = ", ".join(f"{name} {value:g}" for name, value in row["options"].items())
+        due = f"due {row['due']}" if row["due"] else "no deadline"
         click.echo(
             wrapped(
-                f"{row['exercise'] or 'every other exercise'}: due {row['due'] or 'never'}, {row['rule']}"
+                f"{row['exercise'] or 'all other exercises'}: {due}, {row['rule']}"
                 f"{f' ({listed})' if listed else ''}: {get_rule(row['rule']).summary}."
             )
         )
