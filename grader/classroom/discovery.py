@@ -318,11 +318,11 @@ def describe(found: Discovery) -> str:
 
 
 _LAYOUTS = {
-    "moodle": "named by Moodle",
-    "canvas": "named by Canvas",
-    "gradescope": "exported by Gradescope",
-    "github": "cloned from GitHub",
-    "nbgrader": "collected by nbgrader",
-    "folder": "in a folder per student",
+    "moodle": "from Moodle",
+    "canvas": "from Canvas",
+    "gradescope": "from Gradescope",
+    "github": "from GitHub",
+    "nbgrader": "from nbgrader",
+    "folder": "in one folder per student",
     "flat": "named after the student",
 }
