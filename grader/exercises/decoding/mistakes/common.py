@@ -92,6 +92,24 @@ def logits_of_first_position(steps: Steps) -> Steps:
 
 
 @mistake(
+    "low-precision",
+    "Logits or log-probabilities are rounded, to half precision for example: ids that are nearly as likely become "
+    "equal, and the wrong one is taken.",
+    hint="Search for half, bfloat16, float16, autocast and round.",
+)
+def low_precision(steps: Steps) -> list[Steps]:
+    def rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
+        return x.to(dtype).to(x.dtype)
+
+    dtypes = (torch.float16, torch.bfloat16)
+    return [
+        *(replace(steps, look=lambda logits, d=d: rounded(steps.look(logits), d)) for d in dtypes),
+        *(replace(steps, rate=lambda logits, d=d: rounded(steps.rate(logits), d)) for d in dtypes),
+        replace(steps, pick=lambda logits: steps.pick(rounded(logits.softmax(-1), torch.float16))),
+    ]
+
+
+@mistake(
     "prefix-not-handed-over",
     "The model is not given all that was generated so far, but the last id alone. Without a cache it "
     "needs the whole prefix each time.",
