@@ -98,14 +98,18 @@ def logits_of_first_position(steps: Steps) -> Steps:
     hint="Search for half, bfloat16, float16, autocast and round.",
 )
 def low_precision(steps: Steps) -> list[Steps]:
-    def rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
-        return x.to(dtype).to(x.dtype)
+    def half(x: Tensor) -> Tensor:
+        return x.half().to(x.dtype)
 
-    dtypes = (torch.float16, torch.bfloat16)
+    def short(x: Tensor) -> Tensor:
+        return x.bfloat16().to(x.dtype)
+
     return [
-        *(replace(steps, look=lambda logits, d=d: rounded(steps.look(logits), d)) for d in dtypes),
-        *(replace(steps, rate=lambda logits, d=d: rounded(steps.rate(logits), d)) for d in dtypes),
-        replace(steps, pick=lambda logits: steps.pick(rounded(logits.softmax(-1), torch.float16))),
+        replace(steps, look=lambda logits: half(steps.look(logits))),
+        replace(steps, look=lambda logits: short(steps.look(logits))),
+        replace(steps, rate=lambda logits: half(steps.rate(logits))),
+        replace(steps, rate=lambda logits: short(steps.rate(logits))),
+        replace(steps, pick=lambda logits: steps.pick(half(logits.softmax(-1)))),
     ]
 
 

@@ -295,7 +295,8 @@ def close(seed: int, search: Search) -> tuple[Weights, Tensor]:
     """
     draws = Draws(seed)
     coarse = [
-        *(replace(REFERENCE, rate=lambda logits, own=own: _halved(logits, own)) for own in (0.0, 1e-6)),
+        replace(REFERENCE, rate=lambda logits: _halved(logits, 0.0)),
+        replace(REFERENCE, rate=lambda logits: _halved(logits, 1e-6)),
         replace(REFERENCE, extend=_halved_sums),
     ]
     while True:
