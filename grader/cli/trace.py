@@ -117,6 +117,8 @@ def _summary(listing: Listing) -> str:
         return f"The call failed. {listing.error}"
     if not listing.checked:
         return "Shapes only: the values of a call of your own are not checked."
+    if listing.where is None and listing.wrong:
+        return "The result of this call is wrong, but its line was not found. `zoo grade` says what is wrong."
     if listing.where is None:
         return "No wrong value found in this call."
     where = listing.where

@@ -107,7 +107,9 @@ def _tests(grade: Grade, show_all: bool) -> Iterator[str]:
 def _reason(result: Result) -> str:
     """Return why a test was skipped; one reason for all tests of what is not written yet."""
     unwritten = "not written yet"
-    return unwritten if result.message.startswith(unwritten) else result.message
+    if result.message.startswith(unwritten):
+        return unwritten
+    return result.message.removeprefix("not run: ").removeprefix("not judged: ")
 
 
 def _table(results: Sequence[Result]) -> str:

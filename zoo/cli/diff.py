@@ -61,11 +61,11 @@ class _CodeWrapper(textwrap.TextWrapper):
 def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: bool, **given: Any) -> None:
     """Compare two variants of an axis side by side.
 
-    Their source in two columns, or as a unified diff where the terminal has fewer than 80; then what they
-    declare differently (summary, formula, paper, capabilities, options), and which parameters they hold in
-    a model of the sizes given. Between the columns, | marks lines that differ, < and > lines that only one
-    has. A and B are names, with options or without, classes in files of your own (file.py:Class), or one
-    variant per layer: then each two that meet in a layer are compared.
+    Prints their source in two columns (in terminals narrower than 80 characters, a unified diff); then what
+    they declare differently (summary, formula, paper, capabilities, options), and their parameters in a model
+    of the given sizes. Between the columns, | marks lines that differ, < and > lines that only one has. A and
+    B are names, with options or without, classes in files of your own (file.py:Class), or one variant per
+    layer (NAME*3+NAME): then the variants of each layer are compared.
 
     \b
     Examples:

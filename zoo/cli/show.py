@@ -28,10 +28,10 @@ from zoo.core.source import find_source
 def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> None:
     """Show a variant in full, with its source, or a preset.
 
-    Summary, formula, shapes, paper, capabilities, options, documentation, source. NAME may have options,
-    may be a class in a file of your own, file.py:Class, and one variant per layer; AXIS may be left out
-    where one axis has NAME. Nothing is imported: the source is read. In place of AXIS, `preset` shows a
-    preset: its source, its choices and sizes, how it trains, and notes on its source.
+    Prints its summary, formula, shapes, paper, capabilities, options, documentation and source. NAME may have
+    options, and may be a class in a file of your own, file.py:Class, or one variant per layer, NAME*3+NAME.
+    AXIS may be omitted if only one axis has NAME. Nothing is imported: the source is read. `zoo show preset
+    NAME` shows a preset: where it comes from, its choices and sizes, how it trains, and notes.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def _axis_of(name: str) -> str:
     registry = get_registry()
     if name == PRESET or name in (one.name for one in registry.axes):
         several = "presets" if name == PRESET else name
-        raise ZooError(f"`zoo show {name} NAME`: which one? `zoo list {several}` lists them all.")
+        raise ZooError(f"Missing NAME: `zoo show {name} NAME`. `zoo list {several}` lists them all.")
     if FILE_SPEC.match(name):
         raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {name}`.")
     if Path(name, "zoo.json").is_file():

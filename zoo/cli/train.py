@@ -198,8 +198,8 @@ def train(
     held-out text. Variants, sizes and training settings default to those of the task and its preset.
     Ctrl-C saves the model if --save was given and exits with 130; a loss that is not finite exits with 1.
 
-    DIR/log.csv gets a row per step as it is done: loss, learning rate, score, norms of the gradients. DIR/record.json
-    has choices, seed, versions and processor. `zoo draw training DIR` draws them.
+    With --save DIR, each step adds a row to DIR/log.csv: loss, learning rate, score, gradient norms. DIR/record.json
+    has the choices, seed, versions and processor. `zoo draw training DIR` draws them.
 
     \b
     Examples:

@@ -64,7 +64,7 @@ VASWANI = Preset(
 
 MODERN = Preset(
     "modern",
-    "what large models are made of since: RMSNorm, rotary positions, SwiGLU, grouped queries",
+    "what large models are made of today: RMSNorm, rotary positions, SwiGLU, grouped queries",
     source="after Touvron et al. 2023 (LLaMA 2), arXiv:2307.09288, as an encoder-decoder",
     choices={
         "attention": "gqa:num_kv_heads=2:bias=false",

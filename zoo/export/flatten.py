@@ -464,11 +464,6 @@ def with_docstring(node: Any, text: str | None) -> Any:
     return node.with_changes(body=node.body.with_changes(body=[*line, *without_docstring(node.body)]))
 
 
-ABOUT_THE_ZOO = re.compile(
-    r"`zoo\.|\bzoo\b|\bthe builder\b|ariants differ|other variants|all (exact )?variants|[Aa]s elsewhere"
-)
-
-
 def _tidied(text: str) -> str:
     """A docstring without the sentences that speak of the zoo."""
     sentences = re.split(r"(?<=[.;:])(\s+)", text)

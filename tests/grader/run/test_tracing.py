@@ -47,6 +47,14 @@ def test_the_first_wrong_value_is_marked(feedforward: Path) -> None:
     assert f"First wrong value: line {line}." in shown
 
 
+def test_a_wrong_result_is_reported_even_without_a_line(tmp_path: Path) -> None:
+    file, text = tmp_path / "masks.py", solution_file("masks").read_text(encoding="utf-8")
+    assert ".tril()" in text
+    file.write_text(text.replace(".tril()", ".triu()"), encoding="utf-8")
+    shown = listing(file)
+    assert "First wrong value" in shown or "result of this call is wrong" in " ".join(shown.split())
+
+
 def test_a_call_of_ones_own(feedforward: Path) -> None:
     shown = listing(feedforward, "--call=FeedForward(6, 24)(float[3, 2, 6])")
     assert "x [3, 2, 6]" in shown

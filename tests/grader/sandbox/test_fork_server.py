@@ -272,8 +272,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("level", ["process", "strict"])
-@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize(("level", "loaded"), [("process", True), ("strict", True), ("none yet", False)])
 def test_the_judge_killed_nothing_is_left(level: str, loaded: bool) -> None:
     before = folders()
     judge = subprocess.Popen(
