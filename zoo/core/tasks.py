@@ -92,8 +92,8 @@ def zoo_tasks() -> tuple[Task, ...]:
             "mask",
             "fill in hidden characters of a text (BERT)",
             "zoo.training.tasks.masking:Mask",
-            "bert-tiny",
-            recipe={"steps": 500, "batch_size": 16, "lr": 1e-3},
+            "modernbert-tiny",
+            recipe={"steps": 1000, "batch_size": 8},
             files="plain text in UTF-8; without one, Alice's Adventures in Wonderland",
         ),
         Task(

@@ -21,7 +21,7 @@ from zoo.core.recipe import Recipe
 from zoo.core.registry import Registry, Variant
 from zoo.core.rules import problems
 from zoo.models.builder import Parts, build, build_optimizer
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 
 HANDED: Mapping[str, tuple[str, ...]] = {
     "attention": ("d_model", "num_heads", "dropout"),
@@ -160,7 +160,7 @@ class Part:
         reasons = " ".join(problems(make_plan(blueprint, self.registry)).values())
         raise DoesNotApply(f"No model with it can be built. {reasons}")
 
-    def model(self, seed: int = 0) -> Transformer:
+    def model(self, seed: int = 0) -> Model:
         """A small model with it, in eval mode, in the dtype that is worked in."""
         made = build(self.blueprint, seed=seed, registry=self.registry, allow=ALLOWED)
         stirred(made.to(self.dtype), seed)
