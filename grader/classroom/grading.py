@@ -33,7 +33,7 @@ _SIBLING = re.compile(r"grader\.exercises\.(\w+)")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a class is graded.
+    """Settings for grading a class.
 
     Attributes:
         categories: of the tests to run.
@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass
 class Tally:
-    """What a run did.
+    """Counts of what a run did.
 
     Attributes:
         new: submissions that were not known before.

@@ -82,7 +82,7 @@ class Spawned:
         return self._process.pid
 
     def wait_started(self, deadline: float) -> None:
-        """It has."""
+        """Return at once: it has started."""
 
     def end(self) -> None:
         """Not reaped before, so the id is still its own."""
