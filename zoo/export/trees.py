@@ -23,6 +23,8 @@ LAYOUT = re.compile(
     r"whitespace|lines|header|footer|lpar|rpar|bracket|brace|comma|semicolon|equal|colon|indent"
 )
 """Fields of nodes that hold whitespace and punctuation."""
+NO_NODES = (str, bool, type(None), cst.MaybeSentinel)
+"""What else a field may hold, beside nodes and lists of them."""
 CONSTANTS = {"True": True, "False": False, "None": None}
 
 
@@ -346,8 +348,8 @@ def walk(node: cst.CSTNode, visitor: cst.CSTVisitor) -> None:
     if visitor.on_visit(node):
         for name in _fields(node):
             value = getattr(node, name)
-            for one in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(one, cst.CSTNode):
+            if not isinstance(value, NO_NODES):
+                for one in value if isinstance(value, (list, tuple)) else (value,):
                     walk(one, visitor)
     visitor.on_leave(node)
 
@@ -366,11 +368,11 @@ def visited(node: Any, transformer: cst.CSTTransformer) -> Any:
 
 def _visited_field(value: Any, transformer: cst.CSTTransformer) -> Any:
     """A node, or a sequence of nodes, after a transformer; itself where nothing changed."""
-    if isinstance(value, cst.CSTNode):
+    if isinstance(value, NO_NODES):
+        return value
+    if not isinstance(value, (list, tuple)):
         result = visited(value, transformer)
         return None if isinstance(result, cst.RemovalSentinel) else result
-    if not isinstance(value, (list, tuple)):
-        return value
     found: list[Any] = []
     for one in value:
         result = visited(one, transformer)
