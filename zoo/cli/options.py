@@ -258,7 +258,7 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
 
 
 def tell_unused_sizes(blueprint: Blueprint, said: Collection[str]) -> None:
-    """Tell, on the standard error, which sizes of those `said` the model has no use for."""
+    """Report, on standard error, which of the sizes `said` the model does not use."""
     unused = [name for name in make_plan(blueprint).unused_sizes if name in said]
     if unused:
         options = ", ".join("--" + name.replace("_", "-") for name in unused)

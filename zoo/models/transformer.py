@@ -140,7 +140,7 @@ class Decoder(nn.Module):
 
 
 class Model(nn.Module):
-    """What all assemblies have in common: embedding, positions and masks of both sides; each uses what it reads.
+    """The base of all assemblies: embedding, positions and masks of both sides; each uses what it reads.
 
     Attributes:
         stacks: which it has: "encoder", which reads the source, "decoder", which reads the target.
@@ -242,5 +242,5 @@ def given(**named: object) -> dict[str, Any]:
 
 
 def inside_attention(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Any:
-    """How an encoding acts inside the attention; a user's own acts at the embedding alone."""
+    """Return how an encoding acts inside the attention; a user's own acts at the embedding alone."""
     return encoding.positions(num_queries, num_keys, like) if isinstance(encoding, Encoding) else None
