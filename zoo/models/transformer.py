@@ -175,10 +175,6 @@ class Model(nn.Module):
         x = self.dropout(x)
         return x, given(positions=inside_attention(self.tgt_positions, x.size(1), tgt.size(1), x))
 
-    def new_caches(self) -> list[LayerCache]:
-        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
-        return [LayerCache() for _ in self.get_submodule("decoder.layers").children()]
-
     def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
         """Return who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
 
@@ -234,6 +230,10 @@ class Transformer(Model):
         cached = caches is not None
         src_mask, tgt_mask = self.src_mask(src, x, cached), self.tgt_mask(tgt, x, x.size(1), cached)
         return self.head(self.decoder(x, memory, src_mask, tgt_mask, caches=caches, **more))  # type: ignore[no-any-return]
+
+    def new_caches(self) -> list[LayerCache]:
+        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
+        return [LayerCache() for _ in self.decoder.layers]
 
 
 def given(**named: object) -> dict[str, Any]:
