@@ -85,7 +85,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What a folder holds.
+    """The submissions found in a folder.
 
     Attributes:
         submissions: in the order of their paths.

@@ -136,7 +136,7 @@ def places(assembly: str) -> Mapping[str, str]:
 
 
 def recipe_of(model: Model, seed: int) -> Recipe:
-    """How the model is trained to spell."""
+    """The recipe by which the model is trained to spell."""
     return Recipe(seed=seed) if "encoder" in model.stacks else Recipe(**DECODER_RECIPE, seed=seed)
 
 

@@ -55,7 +55,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cost:
-    """What is measured once; `zoo.analysis.compare.Row` says what each is."""
+    """One measurement; `zoo.analysis.compare.Row` says what each is."""
 
     parameters: int
     flops: int
@@ -137,7 +137,7 @@ def _difference(trial: Trial) -> tuple[float | None, str]:
 
 
 class Trained(NamedTuple):
-    """What came of a training.
+    """The result of a training.
 
     Attributes:
         score: the share of unseen texts answered exactly right, or of the most probable tokens that were right.

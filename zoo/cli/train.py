@@ -108,7 +108,7 @@ class Run:
 
     @property
     def saved_data(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the data."""
+        """The data that a checkpoint keeps."""
         from zoo.training.tasks.base import AlignedData
 
         return {"data": dict(self.data.saved())} if isinstance(self.data, AlignedData) else {}
@@ -418,7 +418,7 @@ def _print(run: Run, score: Score, seconds: float) -> None:
 
 
 def measures(score: Score) -> dict[str, float]:
-    """What a score has beside the share: bits per byte and perplexity, where tokens are scored one by one."""
+    """Measures of a score besides the share: bits per byte and perplexity, where tokens are scored one by one."""
     found = {name: getattr(score, name, None) for name in ("bits_per_byte", "perplexity")}
     return {} if score.examples else {name: value for name, value in found.items() if value is not None}
 

@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the user gives a task to train on.
+    """The user's input to a task.
 
     Attributes:
         files: paths, read together; none for what comes with the task.

@@ -43,7 +43,7 @@ class Subject(NamedTuple):
 
 
 class Described(NamedTuple):
-    """What a folder says about its model, read without torch; `task` is "" where none was noted."""
+    """A description of the model in a folder, read without torch; `task` is "" where none was noted."""
 
     blueprint: Blueprint
     task: str

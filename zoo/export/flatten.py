@@ -491,7 +491,7 @@ ARGUMENT = re.compile(r"^( *)([a-z_][\w, ]*): (.*)$")
 
 
 def argument_texts(text: str | None) -> dict[str, str]:
-    """What a docstring says of each parameter."""
+    """The text of a docstring on each parameter."""
     found: dict[str, str] = {}
     if not text or "Args:" not in text:
         return found

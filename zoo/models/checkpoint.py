@@ -44,7 +44,7 @@ RECORD = re.compile(r"((record\.json|log\.csv|epochs\.csv)(\.partial)?|tensorboa
 
 
 class Checkpoint(NamedTuple):
-    """What `load_checkpoint` returns: the model in eval mode, its blueprint, and the notes saved with it."""
+    """A loaded checkpoint: the model in eval mode, its blueprint, and the notes saved with it."""
 
     model: Model
     blueprint: Blueprint

@@ -32,7 +32,7 @@ class Tokens(NamedTuple):
     labels: Tensor
 
     def read_by(self, model: Model) -> tuple[Tensor, ...]:
-        """What `model` takes: the side of each of its stacks; random images in place of tokens, if it reads those."""
+        """The inputs of `model`: the side of each of its stacks; random images, if it reads these."""
         if model.reads == "images":
             return (cast(Any, model).stand_in(self.src),)
         sides = {"encoder": self.src, "decoder": self.tgt}

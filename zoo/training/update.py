@@ -177,5 +177,5 @@ def check_precision(precision: str, device: torch.device) -> None:
     """Raises ZooError where bf16 would not be faster: on a CPU without instructions for it."""
     if precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_bf16_supported():
         raise ZooError(
-            "This CPU has no instructions for bf16, and would be slower with it. Take --precision=float32."
+            "This CPU has no instructions for bf16, and would be slower with it. Use --precision=float32."
         )

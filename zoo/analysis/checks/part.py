@@ -77,7 +77,7 @@ class Part:
 
     @cached_property
     def file(self) -> str:
-        """The file in which the class stands, "" where that is not known."""
+        """The file that defines the class, "" if unknown."""
         try:
             return inspect.getsourcefile(self.cls) or ""
         except TypeError:  # no class or function
@@ -143,7 +143,7 @@ class Part:
 
     @cached_property
     def blueprint(self) -> Blueprint:
-        """A small model in which it stands; what does not go with it is changed on one other axis.
+        """A small model with the part; if something does not fit it, one other axis is changed.
 
         Raises DoesNotApply if no change of one axis is enough.
         """

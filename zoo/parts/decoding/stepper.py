@@ -45,7 +45,7 @@ class Stepper:
         self.tokens = src.new_empty(src.size(0), 0) if reads else src[:, :-1]
         self.caches: list[LayerCache] | None = None
         if model.cacheable and cached is not False:
-            self.caches = model.new_caches()
+            self.caches = self.model.new_caches()
 
     def step(self, tokens: Tensor) -> Tensor:
         """Add tokens [R], and see what comes next: what the model's head gives, [R, V]."""

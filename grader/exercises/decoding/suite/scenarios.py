@@ -175,8 +175,6 @@ def _greedy(seed: int) -> list[Scenario]:
         "rows of 5, 1, 3 and 5 ids": _lengths(seed + 3, (5, 1, 3, 5), 9),
         "a row that never ends among others": _lengths(seed + 4, (3, NEVER_ENDS, 6, 2), 7),
     }
-    endless = _lengths(seed + 5, (NEVER_ENDS, NEVER_ENDS), 6)
-    tight, one = _lengths(seed + 6, (5, 3, 6), 5), _lengths(seed + 7, (2, 1), 1)
     plain = [
         Scenario(
             "one sentence", GREEDY, "plain", _ask(GREEDY, alone, 8), traits=frozenset({"a batch of one"})
@@ -190,32 +188,13 @@ def _greedy(seed: int) -> list[Scenario]:
             traits=frozenset({"keyword arguments"}),
         ),
     ]
-    limits = {
-        "no row ends before max_len=6": _ask(GREEDY, endless, 6),
-        "EOS in the last of max_len=5 steps": _ask(GREEDY, tight, 5),
-        "max_len=1": _ask(GREEDY, one, 1),
-    }
     return [
         *plain,
         *(
             Scenario(title, GREEDY, "ends", _ask(GREEDY, made, 9 if "never" not in title else 7))
             for title, made in ends.items()
         ),
-        *(Scenario(title, GREEDY, "limit", ask) for title, ask in limits.items()),
-        Scenario(
-            "a long row",
-            GREEDY,
-            "limit",
-            _ask(GREEDY, lambda: lasting(seed + 13, 65, 70), 70),
-            traits=frozenset({"a long sequence"}),
-        ),
-        Scenario(
-            "many sentences",
-            GREEDY,
-            "limit",
-            _ask(GREEDY, _many(seed + 14, 70), 3),
-            traits=frozenset({"many sentences"}),
-        ),
+        *_greedy_limits(seed),
         Scenario(
             "two ids that are nearly as likely at every step",
             GREEDY,
@@ -235,6 +214,34 @@ def _greedy(seed: int) -> list[Scenario]:
                 traits=frozenset({f"{str(dtype)[6:]} inputs"}),
             )
             for dtype in (torch.float64, torch.bfloat16)
+        ),
+    ]
+
+
+def _greedy_limits(seed: int) -> list[Scenario]:
+    """Rows that reach max_len, or go beyond limits that may be built in."""
+    endless = _lengths(seed + 5, (NEVER_ENDS, NEVER_ENDS), 6)
+    tight, one = _lengths(seed + 6, (5, 3, 6), 5), _lengths(seed + 7, (2, 1), 1)
+    limits = {
+        "no row ends before max_len=6": _ask(GREEDY, endless, 6),
+        "EOS in the last of max_len=5 steps": _ask(GREEDY, tight, 5),
+        "max_len=1": _ask(GREEDY, one, 1),
+    }
+    return [
+        *(Scenario(title, GREEDY, "limit", ask) for title, ask in limits.items()),
+        Scenario(
+            "a long row",
+            GREEDY,
+            "limit",
+            _ask(GREEDY, lambda: lasting(seed + 13, 65, 70), 70),
+            traits=frozenset({"a long sequence"}),
+        ),
+        Scenario(
+            "many sentences",
+            GREEDY,
+            "limit",
+            _ask(GREEDY, _many(seed + 14, 70), 3),
+            traits=frozenset({"many sentences"}),
         ),
     ]
 
