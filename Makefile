@@ -70,7 +70,7 @@ bench: install  ## run the benchmarks; writes tests/bench/results.csv and parts.
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.parts
 
-bench-gpu: install  ## run the benchmarks of a card; writes tests/bench/results-gpu.csv
+bench-gpu: install  ## run the GPU benchmarks; writes tests/bench/results-gpu.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench.gpu
 

@@ -214,7 +214,7 @@ class Gradebook:
         except Timeout as error:
             if not Path(lock.lock_file).exists():  # the library waits also where no file can be made
                 raise GradebookError(
-                    f"'{self.path}' cannot be written: nobody can make files in that folder. Name another one."
+                    f"'{self.path}' cannot be written: no files can be created in that folder. Name another one."
                 ) from error
             raise GradebookError(
                 f"Another `zoo class` command is writing to '{self.path}'. Wait for it to end. `zoo class status` "

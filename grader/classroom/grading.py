@@ -33,7 +33,7 @@ _SIBLING = re.compile(r"grader\.exercises\.(\w+)")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a class is graded.
+    """Settings for grading a class.
 
     Attributes:
         categories: of the tests to run.
@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass
 class Tally:
-    """What a run did.
+    """Counts of what a run did.
 
     Attributes:
         new: submissions that were not known before.
@@ -175,13 +175,7 @@ def grade(
     tally = tally or Tally()
     terms = replace(settings.terms, device=_device(settings.terms.device))
     engine = get_engine(settings.engine).open(terms)
-    key = {
-        "torch": importlib.metadata.version("torch"),
-        "device": terms.device,
-        "sandbox": engine.level,
-        "seed": _seed(book, seed),
-        "selection": settings.selection,
-    }
+    key = _key(terms.device, engine.level, _seed(book, seed), settings.selection)
     if remember:
         _remember(book, key)
     work, tally.before, tally.other_version = _work(book, key, again, force)
@@ -209,6 +203,12 @@ def grade(
                 keep(outcome)
     finals.compute(book)
     return tally
+
+
+def _key(device: str, sandbox: str, seed: int, selection: str) -> dict[str, object]:
+    """What the grades of one run have in common, see `Gradebook.add_grading`."""
+    torch = importlib.metadata.version("torch")
+    return {"torch": torch, "device": device, "sandbox": sandbox, "seed": seed, "selection": selection}
 
 
 def _remember(book: Gradebook, key: Mapping[str, object]) -> None:

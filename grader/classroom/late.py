@@ -40,7 +40,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule decides.
+    """The decision of a late rule.
 
     Attributes:
         points: that are left, from 0 to the points of the grade.

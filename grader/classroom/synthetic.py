@@ -159,7 +159,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         folder: of the submissions.

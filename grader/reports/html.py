@@ -120,7 +120,7 @@ class Failure:
             yield self.result.where, None
 
     def said(self, spot: Spot) -> list[str]:
-        """What is known of a place without a name."""
+        """Sentences on a place without a name."""
         return [*sentences(spot)]
 
     def heading(self, spot: Spot) -> str:
@@ -129,7 +129,7 @@ class Failure:
 
 
 class Note:
-    """What is said below a line of the source: a mistake or failure in few words, and where more is said."""
+    """A note below a line of the source: a mistake or failure in few words, and a link to the rest."""
 
     def __init__(self, failure: Failure, spot: Spot, mistake: Named | None) -> None:
         self.to, self.where = failure.id, heading(spot)
@@ -172,7 +172,7 @@ class File:
         self.hints = [] if grade.passed or hidden else _hints(grade)
 
     def failure_of(self, result: Result) -> Failure | None:
-        """Where a failed test is explained."""
+        """The element that explains a failed test."""
         return next((one for one in self.failures if one.result is result), None)
 
     @property

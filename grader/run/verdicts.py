@@ -38,7 +38,7 @@ class HiddenTest:
         return self.category == "training"
 
     def answers_to(self, need: str) -> bool:
-        """Whether `need` means this test."""
+        """Return whether `need` means this test."""
         return need in (self.name, self.name.rpartition(".")[2], self.category)
 
 

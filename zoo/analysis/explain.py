@@ -26,7 +26,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class AxisReport:
-    """What there is to say about the choice on one axis.
+    """A report on the choice on one axis.
 
     Attributes:
         axis: its name.

@@ -227,7 +227,7 @@ def _prepared(
         except CombinationError as error:
             if f"(rule {MISMATCH})" not in str(error):
                 raise
-            raise CombinationError(f"{error} To see what comes of it, give --allow-mismatch.") from error
+            raise CombinationError(f"{error} To train it anyway, give --allow-mismatch.") from error
     varied = [axis for axis, texts in choices.items() if len(set(texts)) > 1]
     return trainers, varied or list(choices) or ["attention"], settings
 

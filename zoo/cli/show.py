@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -90,6 +91,8 @@ def _axis_of(name: str) -> str:
         raise ZooError(f"Missing NAME: `zoo show {name} NAME`. `zoo list {several}` lists them all.")
     if FILE_SPEC.match(name):
         raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {name}`.")
+    if Path(name, "zoo.json").is_file():
+        raise ZooError(f"'{name}' is a saved model. `zoo export {name} -o model.py` writes its code.")
     names = {one.partition(":")[0] for one in split_pattern(name)}
     known = {axis.name: {one.name for one in registry.variants(axis.name)} for axis in registry.axes}
     known[PRESET] = set(get_presets())
@@ -123,7 +126,8 @@ def _page(choice: Choice, axis: Axis, no_source: bool) -> str:
         options = [
             (one.name, f"{one.help} ({_values(one, choice.options[one.name])})") for one in variant.options
         ]
-        use = f"{variant.name}:{variant.options[0].name}={typed(variant.options[0].default)}"
+        first = next((one for one in variant.options if one.default is not None), variant.options[0])
+        use = f"{variant.name}:{first.name}={'...' if first.default is None else typed(first.default)}"
         blocks.append(f"{bold('Options')} (--{axis.name}={use})\n{columns(options)}")
     if source.docstring:
         blocks.append(f"{bold('Documentation')}\n{reflowed(source.docstring, '  ')}")

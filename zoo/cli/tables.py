@@ -269,9 +269,9 @@ def _under_training(conditions: Conditions) -> str:
     seeds, cls = conditions.seeds, task_class(conditions.task or "")
     text = (
         f"Score: {cls.scored} of task {conditions.task} {cls.how}, after {counted(conditions.steps, 'step')}. "
-        f"Loss: of the last step, each row's own. {cls.goal:.0%} at: the first step at which so many of a few were "
-        f"right, looked at every {GLANCE_EVERY}."
+        f"Loss: of the last step, by each row's own loss function. {cls.goal:.0%} at: the first step at which "
+        f"{cls.goal:.0%} of a small sample were right, checked every {GLANCE_EVERY} steps."
     )
     if len(seeds) > 1:
-        text += f" Median, least and most of {len(seeds)} seeds: {', '.join(map(str, seeds))}."
+        text += f" Median, minimum and maximum of {len(seeds)} seeds: {', '.join(map(str, seeds))}."
     return text

@@ -60,7 +60,7 @@ class Option:
             ) from None
 
     def parse(self, text: str) -> object:
-        """The value that `text` stands for. Raises ZooError."""
+        """Parse the value of an option. Raises ZooError."""
         try:
             if self.type is bool:
                 return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[

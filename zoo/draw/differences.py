@@ -161,7 +161,9 @@ def small_model(axis: str, name: str, layers: int = 1) -> Transformer:
     stacks = {"num_encoder_layers": layers, "num_decoder_layers": layers}
     given: dict[str, Any] = {"attention": "eager", **SIZES, **stacks, axis: name}
     base = make_blueprint(**given)
-    return build(allowed(base, axis), seed=0, allow=UNUSED).eval()
+    model = build(allowed(base, axis), seed=0, allow=UNUSED).eval()
+    assert isinstance(model, Transformer)
+    return model
 
 
 def allowed(blueprint: Blueprint, axis: str) -> Blueprint:

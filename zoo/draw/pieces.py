@@ -62,7 +62,7 @@ def check_lengths(lengths: Sequence[int], target_lengths: Sequence[int]) -> None
     """Raises ZooError for lengths of sentences that make no batch, or one too large to draw; imports no torch."""
     if len(lengths) != len(target_lengths) or not lengths:
         raise ZooError(
-            f"There are {len(lengths)} source and {len(target_lengths)} target lengths: give one of each a sentence."
+            f"There are {len(lengths)} source and {len(target_lengths)} target lengths: give one of each per sentence."
         )
     for length in (*lengths, *target_lengths):
         if not 1 <= length <= LONGEST_SENTENCE:

@@ -175,7 +175,7 @@ def without_mention(text: str, names: set[str]) -> str:
     """A docstring without the sentences that speak of these parameters."""
     if not any(f"`{name}`" in text for name in names):
         return text
-    parts = [*re.split(r"(?<=[.])(\s+)", text), ""]
+    parts = [*re.split(r"(?<=[.])(?<! al[.])(\s+)", text), ""]  # et al. ends none
     sentences = list(zip(parts[::2], parts[1::2], strict=True))  # each with the space behind it
     kept: list[str] = []
     for sentence, space in sentences:

@@ -160,7 +160,7 @@ class Program:
         return self.add_class(value).name
 
     def place(self, unit: Unit, function: cst.FunctionDef) -> Place:
-        """Where a function stands."""
+        """The place of a function."""
         return unit.name, function.name.value if isinstance(unit.node, cst.ClassDef) else ""
 
     def functions(self) -> Iterator[tuple[Unit, cst.FunctionDef]]:

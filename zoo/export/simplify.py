@@ -465,8 +465,3 @@ def mapped(node: Any, change: Callable[[Any, Any], Any]) -> Any:
             return change(original_node, updated_node)
 
     return visited(node, Mapped())
-
-
-def function_of(key: Key) -> cst.FunctionDef | None:
-    """The function that a key stands for, as it is written."""
-    return source_of(key[1]).functions.get(key[2])

@@ -23,6 +23,9 @@ LAYOUT = re.compile(
     r"whitespace|lines|header|footer|lpar|rpar|bracket|brace|comma|semicolon|equal|colon|indent"
 )
 """Fields of nodes that hold whitespace and punctuation."""
+NO_NODES = (str, bool, type(None), cst.MaybeSentinel)
+"""What else a field may hold, beside nodes and lists of them."""
+LONGEST_LINE = 108
 CONSTANTS = {"True": True, "False": False, "None": None}
 
 
@@ -77,19 +80,31 @@ def _read(module: ModuleType) -> Source:
 
 def _definitions(body: Any) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
-    for node in body:
+    for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
             found[node.name.value] = node
         elif isinstance(node, cst.SimpleStatementLine):
             if pairs := _paired(node):
+                first = next(iter(pairs))
+                pairs[first] = _commented(pairs[first], following)
                 found |= pairs
                 continue
             for small in node.body:
                 targets = [one.target for one in small.targets] if isinstance(small, cst.Assign) else []
                 targets += [small.target] if isinstance(small, cst.AnnAssign) else []
                 for target in targets:
-                    found |= {name.value: node for name in names_in(target)}
+                    found |= {name.value: _commented(node, following) for name in names_in(target)}
     return found
+
+
+def _commented(node: Any, following: Any) -> Any:
+    """A constant with the docstring behind it as a comment, where that fits its line."""
+    text = docstring_of(cst.IndentedBlock([following])) if following is not None else None
+    text = f"# {text[0].lower()}{text[1:].rstrip('.')}" if text and "\n" not in text else ""
+    if not text or node.trailing_whitespace.comment or len(code(node)) + len(text) > LONGEST_LINE:
+        return node
+    comment = cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(text))
+    return node.with_changes(trailing_whitespace=comment)
 
 
 def _paired(node: cst.SimpleStatementLine) -> dict[str, Definition]:
@@ -346,8 +361,8 @@ def walk(node: cst.CSTNode, visitor: cst.CSTVisitor) -> None:
     if visitor.on_visit(node):
         for name in _fields(node):
             value = getattr(node, name)
-            for one in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(one, cst.CSTNode):
+            if not isinstance(value, NO_NODES):
+                for one in value if isinstance(value, (list, tuple)) else (value,):
                     walk(one, visitor)
     visitor.on_leave(node)
 
@@ -366,11 +381,11 @@ def visited(node: Any, transformer: cst.CSTTransformer) -> Any:
 
 def _visited_field(value: Any, transformer: cst.CSTTransformer) -> Any:
     """A node, or a sequence of nodes, after a transformer; itself where nothing changed."""
-    if isinstance(value, cst.CSTNode):
+    if isinstance(value, NO_NODES):
+        return value
+    if not isinstance(value, (list, tuple)):
         result = visited(value, transformer)
         return None if isinstance(result, cst.RemovalSentinel) else result
-    if not isinstance(value, (list, tuple)):
-        return value
     found: list[Any] = []
     for one in value:
         result = visited(one, transformer)

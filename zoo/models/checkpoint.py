@@ -31,7 +31,7 @@ from zoo.core.files import reporting_os_errors, require_part, write_whole
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import FILE_SPEC
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.models.trial import build_on
 
 FORMAT = 1
@@ -44,15 +44,15 @@ RECORD = re.compile(r"((record\.json|log\.csv|epochs\.csv)(\.partial)?|tensorboa
 
 
 class Checkpoint(NamedTuple):
-    """What `load_checkpoint` returns: the model in eval mode, its blueprint, and the notes saved with it."""
+    """A loaded checkpoint: the model in eval mode, its blueprint, and the notes saved with it."""
 
-    model: Transformer
+    model: Model
     blueprint: Blueprint
     extra: dict[str, Any]
 
 
 def save_checkpoint(
-    directory: str | os.PathLike[str], model: Transformer, blueprint: Blueprint, **extra: Any
+    directory: str | os.PathLike[str], model: Model, blueprint: Blueprint, **extra: Any
 ) -> None:
     """Save `model` in `directory`, in place of the checkpoint that is there, if any.
 

@@ -258,6 +258,16 @@ class TestShowByNameAlone:
         assert zoo("show", "rotary").out == zoo("show", "encoding", "rotary").out
         assert zoo("show", "modern", "--json").json == zoo("show", "preset", "modern", "--json").json
 
+    def test_a_saved_model_is_told_from_a_part(
+        self, zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("dec").mkdir()
+        Path("dec", "zoo.json").write_text("{}")
+        assert "'dec' is a saved model. `zoo export dec -o model.py`" in " ".join(
+            zoo("show", "dec").err.split()
+        )
+
     @pytest.mark.parametrize(
         ("name", "said"),
         [
