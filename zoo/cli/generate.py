@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import VariantType, device_option
+from zoo.cli.options import VariantType, allow_code_option, device_option
 from zoo.cli.root import INTERRUPTED
 from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan
@@ -54,9 +54,7 @@ START = "\n"
     help="Any other decoding, token by token (see `zoo list decoding`).  [default: the model's]",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
-)
+@allow_code_option
 @device_option
 @click.pass_context
 def generate(

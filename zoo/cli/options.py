@@ -123,6 +123,29 @@ def _options_of(variants: Iterable[Variant], typed: str) -> list[tuple[str, str]
     ]
 
 
+def decoding_option(command: F) -> F:
+    """Add --decoding to a command that uses a saved model."""
+    names = ", ".join(one.name for one in get_registry().variants("decoding"))
+    return click.option(
+        "--decoding",
+        type=VariantType("decoding"),
+        metavar="VARIANT",
+        help=f"Decoding strategy: {names}.  [default: the model's]",
+    )(command)
+
+
+sampling_seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed for sampling strategies.",
+)
+allow_code_option = click.option(
+    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
+)
+
+
 class PresetType(_TextType):
     """The name of a preset, or several, by comma; it only completes."""
 
