@@ -33,6 +33,10 @@ settings.register_profile(
 settings.load_profile("zoo")
 
 
+TOGETHER = {"tests/zoo/draw"}
+"""Folders whose files share what is dear: a trained model."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """A file's tests to one process, in order: workers, and right answers, are made once. Those with most come first.
@@ -46,7 +50,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             file, _, test = nodeid.partition("::")
             if file == "tests/docs/test_pages.py" and "[" in test:  # the pages share nothing
                 return test.partition("[")[2].partition(": ")[0]
-            return file
+            return folder if (folder := file.rpartition("/")[0]) in TOGETHER else file
 
         def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
             super().mark_test_complete(node, item_index, duration)

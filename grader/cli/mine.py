@@ -132,7 +132,7 @@ def mine(start: Path | None, seed: int = 0, assembly: str = BOTH) -> bool:
                 f"\nAssembled: {numbers:,} trainable parameters; {len(solved)} of {len(known)} parts are yours."
             )
         )
-        if len(solved) < len(known):
+        if len(solved) < len(known) and "decoder" in model.stacks:
             click.echo(wrapped("Once all exercises are solved, this command also trains the model."))
             return True
         if "decoder" not in model.stacks:

@@ -255,7 +255,8 @@ def _sizes(blueprint: Blueprint) -> str:
         for names in (("num_encoder_layers", "num_decoder_layers"), ("src_vocab", "tgt_vocab"))
     )
     return (
-        f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, {'+'.join(layers)} layers, "
+        f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, "
+        f"{'+'.join(layers)} layer{'s' * (layers != ['1'])}, "
         f"dropout {sizes.dropout:g}, {'vocabularies' if len(vocabularies) > 1 else 'vocabulary'} "
         f"{'+'.join(vocabularies)}"
     )

@@ -425,15 +425,18 @@ def measures(score: Score) -> dict[str, float]:
 
 def _next_command(run: Run, score: Score) -> str:
     """A command that uses what was trained."""
-    if make_plan(run.blueprint).reads_images:
-        return f"zoo export {run.save} -o model.py"
+    plan = make_plan(run.blueprint)
+    own = any(part.variant.is_file for axis in plan.parts for part in plan.pattern(axis))
+    allow = " --allow-code" if own else ""
+    if plan.reads_images:
+        return f"zoo export {run.save} -o model.py{allow}"
     if score.examples:
         texts = [example.text for example in score.examples[:2]]
     elif run.task == "language":
-        return f'zoo generate {run.save} "Once"'
+        return f'zoo generate {run.save} "Once"{allow}'
     else:
         texts = ["It was [MASK] dream."]
-    return f"zoo predict {run.save} {shlex.join(texts)}"
+    return f"zoo predict {run.save} {shlex.join(texts)}{allow}"
 
 
 def marked(example: Example) -> tuple[str, str, str]:

@@ -178,8 +178,9 @@ def _read_blueprint(folder: Path, index: Mapping[str, Any], allow_code: bool) ->
     ]
     files = list(dict.fromkeys(name for _, name in names if isinstance(name, str) and FILE_SPEC.match(name)))
     if files and not allow_code:
+        what = "a part from a file" if len(files) == 1 else "parts from files"
         raise ZooError(
-            f"The model in '{folder}' has a part from a file: {', '.join(files)}. Loading it runs that code. "
+            f"The model in '{folder}' has {what}: {', '.join(files)}. Loading it runs that code. "
             "If you trust it, give --allow-code."
         )
     try:
