@@ -10,6 +10,8 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# tests start some hundred processes: each would compile all of the code again
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-ci grade test test-slow test-all test-elsewhere check-exercises lint format docs gallery bench bench-gpu mutation clean
@@ -68,7 +70,7 @@ bench: install  ## run the benchmarks; writes tests/bench/results.csv and parts.
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.parts
 
-bench-gpu: install  ## run the benchmarks of a card; writes tests/bench/results-gpu.csv
+bench-gpu: install  ## run the GPU benchmarks; writes tests/bench/results-gpu.csv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m tests.bench.gpu
 

@@ -1,4 +1,4 @@
-"""Layer normalisation, and the two places where it can stand.
+"""Layer normalisation, and its two places: before and after a sublayer.
 
 Write the three classes below, then run
 

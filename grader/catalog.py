@@ -86,7 +86,7 @@ class Exercise:
         return MistakeCollection(self.name, f"{self.package}.mistakes:MISTAKES")
 
     def subject(self) -> Any:
-        """What the hidden tests ask, a `grader.engine.grading.Subject`. Raises PluginError if it is not installed."""
+        """The scenarios of the hidden tests (`grader.engine.grading.Subject`). Raises PluginError if not installed."""
         path = f"{self.package}.suite.scenarios"
         try:
             return importlib.import_module(path).SUBJECT

@@ -61,12 +61,14 @@ def grade_file(
     from grader.run.run import grade_file as run
 
     file, wanted = Path(path), categories(only, skip)
-    if seed is not None and not 0 <= seed <= MAX_SEED:
-        raise ZooError(f"seed={seed}: expected a whole number from 0 to {MAX_SEED}.")
+    seed = _seed(seed)
     if sandbox not in ("auto", "strict", "process"):
         raise unknown_name("sandbox level", str(sandbox), ("auto", "strict", "process"))
     source = read_source(file)
     found = exercise_for(file) if exercise is None else get_exercise(exercise)
+    selection = "".join(
+        f" --{option} {','.join(names)}" for option, names in (("only", only), ("skip", skip)) if names
+    )
     from grader.sandbox.sandbox import Sandbox
 
     with environment_restored(), Sandbox(sandbox) as where:
@@ -75,17 +77,22 @@ def grade_file(
             file=str(file),
             source=source,
             device=device,
-            seed=secrets.randbelow(MAX_SEED + 1) if seed is None else seed,
+            seed=seed,
             categories=wanted,
             sandbox=where,
-            selection="".join(
-                f" --{option} {','.join(names)}"
-                for option, names in (("only", only), ("skip", skip))
-                if names
-            ),
+            selection=selection,
             options=f" --exercise {exercise}" if exercise else "",
         )
         return run(request, _no_progress)
+
+
+def _seed(seed: int | None) -> int:
+    """Return `seed`, or one that is drawn for None. Raises ZooError if it is out of range."""
+    if seed is None:
+        return secrets.randbelow(MAX_SEED + 1)
+    if not 0 <= seed <= MAX_SEED:
+        raise ZooError(f"seed={seed}: expected a whole number from 0 to {MAX_SEED}.")
+    return seed
 
 
 def categories(only: Collection[str] = (), skip: Collection[str] = ()) -> frozenset[str]:

@@ -5,6 +5,7 @@ ZOO_TEST_ONEDNN=off: the tests' process does without oneDNN, as where torch has 
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Sequence
@@ -32,28 +33,39 @@ settings.register_profile(
 settings.load_profile("zoo")
 
 
-IN_ORDER = {
-    "tests/grader/hostile/test_files.py",  # what they share is dear
-    "tests/grader/hostile/test_live.py",
-}
-"""Files whose tests one process runs, in order."""
+TOGETHER = {"tests/zoo/draw"}
+"""Folders whose files share what is dear: a trained model."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Any test to any process, but for files in order (pytest-xdist 3.8 loses its own marks with pytest 9.2)."""
+    """A file's tests to one process, in order: workers, and right answers, are made once. Those with most come first.
+
+    (pytest-xdist's `--dist loadfile` forgets nothing: with each test all that are done would be counted again.)
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            if (
-                file == "tests/docs/test_pages.py" and "[" in nodeid
-            ):  # the steps of a page build on those before
-                return nodeid.partition("[")[2].partition(": ")[0]
-            return file if file in IN_ORDER else nodeid
+            file, _, test = nodeid.partition("::")
+            if file == "tests/docs/test_pages.py" and "[" in test:  # the pages share nothing
+                return test.partition("[")[2].partition(": ")[0]
+            return folder if (folder := file.rpartition("/")[0]) in TOGETHER else file
+
+        def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
+            super().mark_test_complete(node, item_index, duration)
+            work = self.assigned_work[node]
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(work[scope].values()):
+                del work[scope]
 
     return Scheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand collected tests are no garbage: no collection looks through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
@@ -71,7 +83,10 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     random.seed(0)
-    torch.manual_seed(0)
+    if torch.cuda.is_available():
+        torch.manual_seed(0)
+    else:  # that would note down the stack for each kind of device that there is not
+        torch.default_generator.manual_seed(0)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

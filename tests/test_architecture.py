@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,7 @@ STANDARD = set(sys.stdlib_module_names) | {"__future__"}
 ZOO = [info.name for info in pkgutil.walk_packages(zoo.__path__, "zoo.")]
 
 
+@cache
 def imported(path: Path, *, at_import: bool = False) -> set[str]:
     """Modules that a file imports; with `at_import`, only what runs when the file is imported."""
     found: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from zoo.core.blueprint import Blueprint, Sizes, get_preset, get_presets
 from zoo.core.blueprint import make_blueprint as _default_blueprint
@@ -11,7 +11,9 @@ from zoo.core.errors import ZooError as ZooError
 from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
-    from zoo.models.transformer import Transformer
+    from zoo.models.decoder_only import DecoderOnly
+    from zoo.models.encoder_only import EncoderOnly
+    from zoo.models.transformer import Model, Transformer
 
 
 def list_axes() -> list[str]:
@@ -74,6 +76,51 @@ def make_blueprint(preset: str | None = None, /, *, corrected: bool = False, **c
     return get_preset(preset).blueprint(corrected, choices, sizes)
 
 
+@overload
+def build(
+    blueprint: None = None,
+    /,
+    *,
+    assembly: Literal["encoder-decoder"] = "encoder-decoder",
+    seed: int | None = None,
+    corrected: bool = False,
+    allow: Collection[str] = (),
+    **choices: Any,
+) -> Transformer: ...
+@overload
+def build(
+    blueprint: str | Blueprint,
+    /,
+    *,
+    assembly: Literal["encoder-decoder"],
+    seed: int | None = None,
+    corrected: bool = False,
+    allow: Collection[str] = (),
+    **choices: Any,
+) -> Transformer: ...
+@overload
+def build(
+    blueprint: str | Blueprint | None = None,
+    /,
+    *,
+    assembly: Literal["decoder"],
+    seed: int | None = None,
+    corrected: bool = False,
+    allow: Collection[str] = (),
+    **choices: Any,
+) -> DecoderOnly: ...
+@overload
+def build(
+    blueprint: str | Blueprint | None = None,
+    /,
+    *,
+    assembly: Literal["encoder"],
+    seed: int | None = None,
+    corrected: bool = False,
+    allow: Collection[str] = (),
+    **choices: Any,
+) -> EncoderOnly: ...
+@overload
 def build(
     blueprint: str | Blueprint | None = None,
     /,
@@ -82,10 +129,22 @@ def build(
     corrected: bool = False,
     allow: Collection[str] = (),
     **choices: Any,
-) -> Transformer:
-    """Return a Transformer (an `nn.Module`) in train mode, float32, on the CPU.
+) -> Model: ...
+def build(
+    blueprint: str | Blueprint | None = None,
+    /,
+    *,
+    seed: int | None = None,
+    corrected: bool = False,
+    allow: Collection[str] = (),
+    **choices: Any,
+) -> Model:
+    """Return a model (an `nn.Module`) in train mode, float32, on the CPU.
 
-    It takes token ids: `model(src [B, S], tgt [B, L])` gives scores of the next token, [B, L, V].
+    By default it is an encoder-decoder, a `Transformer`: `model(src [B, S], tgt [B, L])` gives scores of the next
+    token, [B, L, V]. With `assembly` it is a `DecoderOnly`, an `EncoderOnly`, whose `model(tokens [B, L])` gives
+    [B, L, V], or a `VisionEncoder`. Type checkers know which where `assembly` is written out; a preset's or a
+    blueprint's they do not, and `isinstance` tells.
 
     >>> import zoo
     >>> model = zoo.build("reverse", attention="fused", seed=0)

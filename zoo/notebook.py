@@ -37,7 +37,7 @@ class Prepared:
 
 @dataclass
 class Magics:
-    """What the magics `%zoo` and `%%zoo` do; handed to the hook `zoo_notebook`.
+    """The magics `%zoo` and `%%zoo`; passed to the hook `zoo_notebook`.
 
     Attributes:
         cell: grades a cell, or whatever a plugin does with it: called with the line and the text below it.

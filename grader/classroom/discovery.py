@@ -85,7 +85,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What a folder holds.
+    """The submissions found in a folder.
 
     Attributes:
         submissions: in the order of their paths.
@@ -211,7 +211,7 @@ class _Search:
                 Owner(canvas["name"], "canvas", {"canvas": canvas["user"]}, marked_late=bool(canvas["late"]))
             ]
         else:
-            owners = self._owners(path, parts[:-1], exercise, rest)
+            owners = self._owners(path, parts[:-1], rest)
         if not owners:
             self._refuse(path, "no name of a student in the file's name or its folders'")
             return []
@@ -240,7 +240,7 @@ class _Search:
         folder = next((one.casefold() for one in reversed(folders) if one.casefold() in self._exercises), "")
         return folder, stem if folder else ""
 
-    def _owners(self, path: Path, folders: Sequence[str], exercise: str, rest: str) -> list[Owner]:
+    def _owners(self, path: Path, folders: Sequence[str], rest: str) -> list[Owner]:
         for depth, name in enumerate(folders):
             if GRADESCOPE.match(name):
                 known = self._submitters(self._folder.joinpath(*folders[:depth])).get(name)
@@ -318,11 +318,11 @@ def describe(found: Discovery) -> str:
 
 
 _LAYOUTS = {
-    "moodle": "named by Moodle",
-    "canvas": "named by Canvas",
-    "gradescope": "exported by Gradescope",
-    "github": "cloned from GitHub",
-    "nbgrader": "collected by nbgrader",
-    "folder": "in a folder per student",
+    "moodle": "from Moodle",
+    "canvas": "from Canvas",
+    "gradescope": "from Gradescope",
+    "github": "from GitHub",
+    "nbgrader": "from nbgrader",
+    "folder": "in one folder per student",
     "flat": "named after the student",
 }

@@ -155,7 +155,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many students have which share of the points."""
+    """The number of students by share of the points."""
 
     width: int
     height: int

@@ -26,7 +26,7 @@ Option = Literal["address", "cpus", "gpus", "memory", "trust", "options"]
 
 @dataclass(frozen=True)
 class Terms:
-    """How an engine is to grade.
+    """Settings of an engine.
 
     Attributes:
         jobs: how many files at once; None: as many as there is room for.
@@ -162,7 +162,7 @@ class LocalEngine:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 @dataclass(frozen=True)
 class Choice:
-    """What to export.
+    """The selection to export.
 
     Attributes:
         exercise: one exercise; "": all.

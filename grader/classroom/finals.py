@@ -10,8 +10,6 @@ from typing import Any
 from grader.classroom.gradebook import Gradebook, Row
 from grader.classroom.late import DAY_S, Late, Verdict, apply
 
-POLICIES = ("last", "best")
-
 LATEST_GRADINGS = (
     "SELECT * FROM gradings WHERE id IN (SELECT coalesce(max(CASE WHEN state != 'broken' THEN id END), max(id)) "
     "FROM gradings GROUP BY exercise, sha256)"

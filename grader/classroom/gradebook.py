@@ -53,6 +53,7 @@ _NETWORK = frozenset(
 _BUSY_S = 10.0
 FINISHED = ("graded", "unloadable", "refused", "stopped")
 """States that say something about the file. "broken" says something about the grader."""
+_RESULT = ("name", "title", "category", "status", "points", "max_points", "message", "duration_s")
 
 Row = sqlite3.Row
 
@@ -213,7 +214,7 @@ class Gradebook:
         except Timeout as error:
             if not Path(lock.lock_file).exists():  # the library waits also where no file can be made
                 raise GradebookError(
-                    f"'{self.path}' cannot be written: nobody can make files in that folder. Name another one."
+                    f"'{self.path}' cannot be written: no files can be created in that folder. Name another one."
                 ) from error
             raise GradebookError(
                 f"Another `zoo class` command is writing to '{self.path}'. Wait for it to end. `zoo class status` "
@@ -314,16 +315,14 @@ class Gradebook:
         """Add a student, or add to what is known of one; the id. Within a transaction."""
         row = self.one("SELECT * FROM students WHERE key = ?", (person.key,))
         if row is None:
-            return self.execute(
-                "INSERT INTO students (key, name, email, section, ids, in_roster) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    person.key,
-                    person.name,
-                    person.email,
-                    person.section,
-                    json.dumps(person.ids, sort_keys=True),
-                    person.in_roster,
-                ),
+            return self._insert(
+                "students",
+                key=person.key,
+                name=person.name,
+                email=person.email,
+                section=person.section,
+                ids=json.dumps(person.ids, sort_keys=True),
+                in_roster=person.in_roster,
             )
         ids = {**json.loads(row["ids"]), **person.ids}
         self.execute(
@@ -354,22 +353,19 @@ class Gradebook:
                 (found.submitted_at, found.time_source, found.marked_late, found.commit, known["id"]),
             )
             return False
-        self.execute(
-            "INSERT INTO submissions (student, exercise, sha256, path, layout, submitted_at, time_source, "
-            "marked_late, attempt, commit_id, found_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                student,
-                found.exercise,
-                found.sha256,
-                found.path,
-                found.layout,
-                found.submitted_at,
-                found.time_source,
-                found.marked_late,
-                0,  # until all are numbered
-                found.commit,
-                time.time(),
-            ),
+        self._insert(
+            "submissions",
+            student=student,
+            exercise=found.exercise,
+            sha256=found.sha256,
+            path=found.path,
+            layout=found.layout,
+            submitted_at=found.submitted_at,
+            time_source=found.time_source,
+            marked_late=found.marked_late,
+            attempt=0,  # until all are numbered
+            commit_id=found.commit,
+            found_at=time.time(),
         )
         return True
 
@@ -394,71 +390,54 @@ class Gradebook:
         """Add what a grade found, in one transaction; the id.
 
         Args:
-            key: grader, torch, device, sandbox, seed, selection.
+            key: sha256, grader, torch, device, sandbox, seed, selection.
             outcome: of the pool.
         """
         job, report = outcome.job, outcome.report
         results = report["results"] if report else []
-        points = None if outcome.needs_a_person else sum(one["points"] for one in results)
-        total = sum(one["max_points"] for one in results) if results else None
         with self.transaction():
-            grading = self.execute(
-                "INSERT INTO gradings (exercise, sha256, grader, torch, device, sandbox, seed, selection, state, "
-                "reason, points, max_points, passed, tries, graded_at, duration_s, cpu_s, report) "
-                f"VALUES ({', '.join('?' * 18)})",
-                (
-                    job.exercise,
-                    key["sha256"],
-                    key["grader"],
-                    key["torch"],
-                    key["device"],
-                    key["sandbox"],
-                    key["seed"],
-                    key["selection"],
-                    outcome.state,
-                    clean(outcome.reason),
-                    points,
-                    total,
-                    bool(results) and all(one["status"] == "passed" for one in results),
-                    outcome.tries,
-                    time.time(),
-                    outcome.duration_s,
-                    outcome.cpu_s,
-                    None if report is None else zlib.compress(json.dumps(report).encode()),
-                ),
+            grading = self._insert(
+                "gradings",
+                exercise=job.exercise,
+                **key,
+                state=outcome.state,
+                reason=clean(outcome.reason),
+                points=None if outcome.needs_a_person else sum(one["points"] for one in results),
+                max_points=sum(one["max_points"] for one in results) if results else None,
+                passed=bool(results) and all(one["status"] == "passed" for one in results),
+                tries=outcome.tries,
+                graded_at=time.time(),
+                duration_s=outcome.duration_s,
+                cpu_s=outcome.cpu_s,
+                report=None if report is None else zlib.compress(json.dumps(report).encode()),
             )
-            place = 0
-            for number, one in enumerate(results):
-                self.execute(
-                    f"INSERT INTO results VALUES ({', '.join('?' * 10)})",
-                    (
-                        grading,
-                        number,
-                        one["name"],
-                        one["title"],
-                        one["category"],
-                        one["status"],
-                        one["points"],
-                        one["max_points"],
-                        one["message"],
-                        one["duration_s"],
-                    ),
-                )
-                for mistake in one["mistakes"]:
-                    self.execute(
-                        "INSERT INTO diagnoses VALUES (?, ?, ?, ?, ?, ?, ?)",
-                        (
-                            grading,
-                            place,
-                            one["name"],
-                            mistake["id"],
-                            mistake["text"],
-                            mistake["hint"],
-                            (mistake.get("where") or {}).get("line"),
-                        ),
-                    )
-                    place += 1
+            self._add_results(grading, results)
         return grading
+
+    def _add_results(self, grading: int, results: Sequence[Mapping[str, Any]]) -> None:
+        """Add the tests of a grading, and the mistakes that they named."""
+        for place, one in enumerate(results):
+            columns = {name: one[name] for name in _RESULT}
+            self._insert("results", grading=grading, place=place, **columns)
+        named = ((one["name"], mistake) for one in results for mistake in one["mistakes"])
+        for place, (test, mistake) in enumerate(named):
+            self._insert(
+                "diagnoses",
+                grading=grading,
+                place=place,
+                test=test,
+                mistake=mistake["id"],
+                text=mistake["text"],
+                hint=mistake["hint"],
+                line=(mistake.get("where") or {}).get("line"),
+            )
+
+    def _insert(self, table: str, **values: Any) -> int:
+        """Insert a row; its id."""
+        columns = ", ".join(values)
+        return self.execute(
+            f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
+        )
 
     def find_student(self, text: str) -> Row:
         """The student with this key, email, id, or part of a name.

@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -33,7 +33,7 @@ _SIBLING = re.compile(r"grader\.exercises\.(\w+)")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a class is graded.
+    """Settings for grading a class.
 
     Attributes:
         categories: of the tests to run.
@@ -61,7 +61,7 @@ class Settings:
 
 @dataclass
 class Tally:
-    """What a run did.
+    """Counts of what a run did.
 
     Attributes:
         new: submissions that were not known before.
@@ -175,60 +175,78 @@ def grade(
     tally = tally or Tally()
     terms = replace(settings.terms, device=_device(settings.terms.device))
     engine = get_engine(settings.engine).open(terms)
-    key = {
-        "torch": importlib.metadata.version("torch"),
-        "device": terms.device,
-        "sandbox": engine.level,
-        "seed": _seed(book, seed),
-        "selection": settings.selection,
-    }
+    key = _key(terms.device, engine.level, _seed(book, seed), settings.selection)
     if remember:
-        with book.transaction():
-            book.set("selection", settings.selection)
-            book.set("seed", str(key["seed"]))
+        _remember(book, key)
     work, tally.before, tally.other_version = _work(book, key, again, force)
-    costs = {
-        one: expected_cost(book, one, settings.selection)[0] for one in {row["exercise"] for row in work}
-    }
-    jobs = []
-    done, total = 0, len(work)
+    done = 0
 
-    def keep(outcome: Outcome, sha256: str) -> None:
+    def keep(outcome: Outcome) -> None:
         nonlocal done
-        mine = {**key, "sha256": sha256, "grader": fingerprint(outcome.job.exercise)}
+        row = work[outcome.job.id]
+        mine = {**key, "sha256": row["sha256"], "grader": fingerprint(outcome.job.exercise)}
         book.add_grading(mine, outcome)
         done += 1
         tally.needs_a_person += outcome.needs_a_person
         tally.states[outcome.state] = tally.states.get(outcome.state, 0) + 1
-        progress(outcome, done, total)
+        progress(outcome, done, len(work))
 
-    for number, row in enumerate(work):
-        exercise = row["exercise"]
-        content = row["content"]
-        job = Job(
-            number,
-            exercise,
-            content or b"",
-            int(str(key["seed"])),
-            str(key["device"]),
-            settings.categories,
-            settings.strict,
-            costs[exercise],
-        )
-        if exercise not in get_exercises():
-            keep(Outcome(job, "broken", f"There is no exercise '{exercise}' any more."), row["sha256"])
-        elif content is None:
-            size = f"{row['bytes'] / 2**20:.1f} MB"
-            reason = f"The file has {size}; expected at most {MAX_SOURCE / 2**20:g} MB of Python."
-            keep(Outcome(job, "unloadable", reason), row["sha256"])
+    jobs = []
+    for job in _jobs(book, settings, key, work):
+        if (outcome := _without_a_grade(job, work[job.id])) is not None:
+            keep(outcome)
         else:
             jobs.append(job)
     if jobs:
         with engine:
             for outcome in engine.run(jobs):
-                keep(outcome, work[outcome.job.id]["sha256"])
+                keep(outcome)
     finals.compute(book)
     return tally
+
+
+def _key(device: str, sandbox: str, seed: int, selection: str) -> dict[str, object]:
+    """What the grades of one run have in common, see `Gradebook.add_grading`."""
+    torch = importlib.metadata.version("torch")
+    return {"torch": torch, "device": device, "sandbox": sandbox, "seed": seed, "selection": selection}
+
+
+def _remember(book: Gradebook, key: Mapping[str, object]) -> None:
+    """Let the class be graded with this selection and seed from now on."""
+    with book.transaction():
+        for name in ("selection", "seed"):
+            book.set(name, str(key[name]))
+
+
+def _jobs(book: Gradebook, settings: Settings, key: Mapping[str, object], work: Sequence[Row]) -> list[Job]:
+    """A job for each file, numbered in order, with the CPU time that it is expected to take."""
+    costs = {
+        one: expected_cost(book, one, settings.selection)[0] for one in {row["exercise"] for row in work}
+    }
+    return [
+        Job(
+            number,
+            row["exercise"],
+            row["content"] or b"",
+            int(str(key["seed"])),
+            str(key["device"]),
+            settings.categories,
+            settings.strict,
+            costs[row["exercise"]],
+        )
+        for number, row in enumerate(work)
+    ]
+
+
+def _without_a_grade(job: Job, row: Row) -> Outcome | None:
+    """The outcome of a file that cannot be graded at all; None for all others."""
+    if job.exercise not in get_exercises():
+        return Outcome(job, "broken", f"There is no exercise '{job.exercise}' any more.")
+    if row["content"] is None:
+        size = f"{row['bytes'] / 2**20:.1f} MB"
+        reason = f"The file has {size}; expected at most {MAX_SOURCE / 2**20:g} MB of Python."
+        return Outcome(job, "unloadable", reason)
+    return None
 
 
 def _device(name: str) -> str:

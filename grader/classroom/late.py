@@ -40,7 +40,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule decides.
+    """The decision of a late rule.
 
     Attributes:
         points: that are left, from 0 to the points of the grade.
@@ -111,8 +111,8 @@ def built_in() -> Iterable[LateRule]:
     """The rules of this module."""
     return [
         LateRule("none", "late submissions lose nothing", f"{__name__}:none"),
-        LateRule("percent", "per cent for each day begun", f"{__name__}:percent"),
-        LateRule("grace", "grace days for all exercises together, then per cent", f"{__name__}:grace"),
+        LateRule("percent", "percent deducted for each day or part of a day", f"{__name__}:percent"),
+        LateRule("grace", "grace days for all exercises together, then as percent", f"{__name__}:grace"),
     ]
 
 

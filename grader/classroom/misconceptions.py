@@ -119,7 +119,7 @@ class TestUse:
 
 @dataclass
 class Move:
-    """What became of a mistake from one attempt to the next.
+    """The change of a mistake from one attempt to the next.
 
     Attributes:
         exercise: which.

@@ -27,7 +27,7 @@ Pairs = list[tuple[similar.Match, list[tuple[similar.Side, list[Line]]]]]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a class misunderstands, ready to be shown.
+    """The misconceptions of a class, ready to be shown.
 
     Attributes:
         found: all of it.
@@ -162,7 +162,7 @@ def _row(
 
 
 def misconceptions_page(found: Findings) -> str:
-    """What a class misunderstands, as a page."""
+    """A page of a class's misconceptions."""
     return render(f"{_HERE}/misconceptions.html", styles=STYLES, facts=facts(found))
 
 

@@ -36,7 +36,7 @@ START_S = 5.0  # CPU seconds until a judge is ready; `start_cost` measures it
 
 @dataclass(frozen=True)
 class Expected:
-    """What grading a file of an exercise will cost.
+    """The expected cost of grading a file of an exercise.
 
     Attributes:
         exercise: its name.
@@ -53,7 +53,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a run would do.
+    """A preview of a run.
 
     Attributes:
         expected: one per exercise with files to grade.
@@ -69,17 +69,17 @@ class Preview:
 
     @property
     def files(self) -> int:
-        """How many files would be graded."""
+        """The number of files that would be graded."""
         return sum(one.files for one in self.expected)
 
     @property
     def measured(self) -> bool:
-        """Whether all costs are from grades in the gradebook."""
+        """Return whether all costs are from grades in the gradebook."""
         return all(one.grades for one in self.expected)
 
 
 def preview(book: Gradebook | None, found: Discovery, selection: str, slots: int) -> Preview:
-    """What `zoo class grade` would do with a folder. Writes nothing.
+    """Preview what `zoo class grade` would do with a folder. Writes nothing.
 
     Args:
         book: the gradebook, open for reading; None: there is none yet.

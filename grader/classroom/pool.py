@@ -86,7 +86,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended.
+    """The outcome of a job.
 
     Attributes:
         job: the job.
@@ -126,7 +126,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Limits:
-    """What the pool allows.
+    """The limits of the pool.
 
     Attributes:
         grade_s: wall time of one grade.

@@ -95,7 +95,7 @@ class Match:
 
 @dataclass
 class Similarity:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
         matches: most similar first.
@@ -316,7 +316,7 @@ class _Prints:
         return Match(one.exercise, max(shares), _plain(one.text) == _plain(two.text), sides[0], sides[1])
 
     def shares(self, one: _File, two: _File) -> tuple[float, float]:
-        """How much of each file's own code is in the other, as the library counts it."""
+        """The share of each file's own code that is in the other, as the library counts it."""
         (first, _), (second, _) = self._places[one.sha256], self._places[two.sha256]
         common = second[self._has(one)[second]]
         both = numpy.zeros(len(self._numbers), dtype=bool)
@@ -420,7 +420,7 @@ def export(book: Gradebook, names: Names, folder: Path, exercise: str = "") -> M
 
 
 def commands(folder: Path, exercise: str) -> tuple[str, ...]:
-    """What to type to compare an exported exercise with Dolos and with JPlag."""
+    """The commands that compare an exported exercise with Dolos and with JPlag."""
     import shlex
 
     known = get_exercises().get(exercise)

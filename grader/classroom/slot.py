@@ -60,7 +60,7 @@ class Slot:
 
 
 def slot_settings(sandbox: str, device: str, limits: Limits, exercises: Iterable[str]) -> str:
-    """What a slot needs to know, as JSON; `exercises` are those whose version must be the same there as here."""
+    """The settings of a slot, as JSON; `exercises` are those whose version must be the same there as here."""
     names = ["python", "torch", *(f"exercise {one}" for one in sorted(set(exercises)))]
     given = {
         "sandbox": sandbox,
@@ -72,7 +72,7 @@ def slot_settings(sandbox: str, device: str, limits: Limits, exercises: Iterable
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:
-    """What a grade depends on, on this machine: `python` (without its last number), `torch`, `exercise NAME`."""
+    """The versions here that a grade depends on: `python` (without its last number), `torch`, `exercise NAME`."""
     found = {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "torch": importlib.metadata.version("torch"),

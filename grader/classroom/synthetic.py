@@ -159,7 +159,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         folder: of the submissions.
@@ -224,6 +224,11 @@ def write_class(
                 path = _path(layout, name, login, number, source.exercise.file, attempt, tries)
                 entries.append(Entry(path, login, name, source.exercise.name, attempt, kind, edits, text))
     entries = _with_copies(entries, random.Random(f"copies {seed}"), copied)
+    return _write(folder, layout, people, entries)
+
+
+def _write(folder: Path, layout: str, people: Sequence[tuple[str, str]], entries: Sequence[Entry]) -> Written:
+    """Write the files. Raises ZooError if the folder cannot be written."""
     place, roster, truth = folder / "submissions", folder / "roster.csv", folder / "truth.csv"
     try:
         place.mkdir(parents=True)

@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\x1b(\[[0-9;]*[A-Za-z~]|O.)?")  # what arrows and the li
 
 
 class Keys:
-    """Single keys from standard input, unechoed. Where that is no terminal, there are none.
+    """Single keys from standard input, unechoed. If that is not a terminal, there are none.
 
     A context manager. Within it Ctrl-C, SIGTERM and SIGHUP end the program from `read` only, so that nothing is left
     half done; a second one ends it where it stands.

@@ -17,7 +17,7 @@ from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
     from grader.learner.folder import Folder
-    from zoo.models.transformer import Transformer
+    from zoo.models.transformer import Model
     from zoo.training.trainer import Score
 
 HERE, ASKED, BOTH = ".", "grader.mine", "encoder-decoder"
@@ -132,10 +132,10 @@ def mine(start: Path | None, seed: int = 0, assembly: str = BOTH) -> bool:
                 f"\nAssembled: {numbers:,} trainable parameters; {len(solved)} of {len(known)} parts are yours."
             )
         )
-        if len(solved) < len(known):
+        if len(solved) < len(known) and "decoder" in model.stacks:
             click.echo(wrapped("Once all exercises are solved, this command also trains the model."))
             return True
-        if not hasattr(model, "decode"):
+        if "decoder" not in model.stacks:
             click.echo(wrapped("It generates nothing, so it is not trained to spell words."))
             return True
         return _perform(model, own, seed)
@@ -153,7 +153,7 @@ def _table(solved: Mapping[str, str], where: Mapping[str, str]) -> None:
     click.echo(tabulate(rows, headers=("part", "from", "place"), tablefmt="simple"))
 
 
-def _perform(model: Transformer, own: Mapping[str, ModuleType], seed: int) -> bool:
+def _perform(model: Model, own: Mapping[str, ModuleType], seed: int) -> bool:
     from tqdm import tqdm
 
     from grader.learner.assembly import recipe_of

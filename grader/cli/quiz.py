@@ -87,5 +87,6 @@ def _explain(asked: Question) -> None:
     left = len(failed) - MOST_SHOWN
     if left > 0:
         click.echo(f"  and {left} more tests")
-    for mistake in asked.grade.mistakes[:1]:
-        click.echo("\n" + wrapped(clean(mistake.text), "  "))
+    said = [one.text for one in asked.grade.mistakes] or [one.message.partition("\n")[0] for one in failed]
+    for text in filter(None, said[:1]):
+        click.echo("\n" + wrapped(clean(text), "  "))

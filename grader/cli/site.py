@@ -78,11 +78,11 @@ class Site:
         self._folder.cleanup()
 
     def page_of(self, file: Path) -> Path:
-        """Where the page of a file is to be written, in one step."""
+        """The path to write the page of a file to, in one step."""
         return Path(self._folder.name) / f"{self._of(file).number}.html"
 
     def address_of(self, file: Path) -> str:
-        """Where the page of a file is found."""
+        """The address of the page of a file."""
         return f"{self.address}{self._of(file).number}"
 
     def set_state(self, file: Path, state: str) -> None:
@@ -198,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def version_string(self) -> str:
-        """What the server calls itself."""
+        """The name of the server."""
         return "zoo"
 
     def log_message(self, format: str, *args: object) -> None:

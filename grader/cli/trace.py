@@ -102,13 +102,14 @@ def _noted(code: str, note: Note | None, at: int, columns: int) -> list[str]:
 
 
 def _last_lines(text: str) -> dict[int, int]:
-    """By the first line of each statement, the last: of a function or loop, that of its head."""
+    """By the first line of each statement, decorators among them, the last: of a function or loop, that of its head."""
     found = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
             end = node.end_lineno if body is None else max(node.lineno, body[0].lineno - 1)
-            found[node.lineno] = end or node.lineno
+            begins = [node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]
+            found.update(dict.fromkeys(begins, end or node.lineno))
     return found
 
 
@@ -117,9 +118,13 @@ def _summary(listing: Listing) -> str:
         return f"The call failed. {listing.error}"
     if not listing.checked:
         return "Shapes only: the values of a call of your own are not checked."
+    if listing.where is None and listing.wrong:
+        return "The result of this call is wrong, but its line was not found. `zoo grade` says what is wrong."
     if listing.where is None:
         return "No wrong value found in this call."
     where = listing.where
+    if where.why == "error":
+        return f"First error: line {where.place.line}." + (f" There, {where.value}." if where.value else "")
     said = f"First wrong value: line {where.place.line}."
     if where.value:
         said += f" It is {where.value}."

@@ -35,7 +35,7 @@ class Stub:
 
 
 def find_stubs(source: str) -> list[Stub]:
-    """All `raise NotImplementedError("...")` of a file, with the function or method they stand in.
+    """All `raise NotImplementedError("...")` of a file, with the function or method that contains them.
 
     Read line by line: the judge does not hand untrusted text to a parser when it need not.
     """

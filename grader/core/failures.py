@@ -40,6 +40,7 @@ class Matrices:
         first: row and column of the whole matrix where they begin.
         size: rows and columns of the whole matrix.
         axes: what a row and a column are of, "query" and "key"; "" where it is not known.
+        place: which matrix of a larger value it is, in words: "sentence 1, head 0"; "" where that is not known.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Matrices:
     first: tuple[int, int] = (0, 0)
     size: tuple[int, int] = (0, 0)
     axes: tuple[str, str] = ("", "")
+    place: str = ""
 
 
 def with_care(named: Named) -> Named:

@@ -60,9 +60,7 @@ def _check(node: ast.expr, text: str) -> None:
         try:
             ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError) as error:
-            raise ZooError(
-                f"'{ast.unparse(node)}' in '{text}' is not a value that a call may have. {HOW}"
-            ) from error
+            raise ZooError(f"'{ast.unparse(node)}' in '{text}' is not a valid argument. {HOW}") from error
 
 
 def _size(node: ast.Subscript, text: str) -> tuple[torch.dtype, list[int]]:

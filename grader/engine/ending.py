@@ -11,6 +11,10 @@ MOST_ROUNDS = 100  # of a loop of changed code, ...
 MOST_LOOPING_S = 1.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs
 ENDS = "_loops_end_at"
 _ROUND = re.compile(r"\bfor\b.+\bin (\w+):")
+_BEGIN = ast.parse(f"{ENDS} = __import__('time').process_time() + {MOST_LOOPING_S}").body
+_LATE = ast.parse(f"__import__('time').process_time() > {ENDS}", mode="eval").body
+_STOP = ast.parse("raise RuntimeError('it takes too long')").body[0]
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def ending(text: str, *, recursive: bool = False) -> str:
@@ -30,10 +34,9 @@ def ending(text: str, *, recursive: bool = False) -> str:
     tree = ast.parse(text)
     first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
     first += ast.get_docstring(tree) is not None
-    ends = ast.parse(f"{ENDS} = __import__('time').process_time() + {MOST_LOOPING_S}").body
     tree = _Ending(recursive).visit(tree)
-    tree.body[first:first] = ends
-    return ast.unparse(ast.fix_missing_locations(tree))
+    tree.body[first:first] = _BEGIN
+    return ast.unparse(tree)
 
 
 def calls_itself(text: str) -> bool:
@@ -50,26 +53,28 @@ class _Ending(ast.NodeTransformer):
     def __init__(self, recursive: bool) -> None:
         self._recursive = recursive
 
-    @staticmethod
-    def _late(then: ast.stmt) -> ast.If:
-        late = ast.parse(f"__import__('time').process_time() > {ENDS}", mode="eval").body
-        return ast.If(late, [then], [])
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Statements alone: no loop is within an expression."""
+        for block in _BLOCKS:
+            if found := getattr(node, block, None):
+                setattr(node, block, [self.visit(one) for one in found])
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         if self._recursive:
-            node.body.insert(0, self._late(ast.parse("raise RuntimeError('it takes too long')").body[0]))
+            node.body.insert(0, ast.If(_LATE, [_STOP], []))
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.iter, ast.Name):
-            node.body.insert(0, self._late(ast.Break()))
+            node.body.insert(0, ast.If(_LATE, [ast.Break()], []))
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
         stop = ast.If(ast.UnaryOp(ast.Not(), node.test), [*node.orelse, ast.Break()], [])
         rounds = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(MOST_ROUNDS)], [])
-        body = [stop, self._late(ast.Break()), *node.body]
+        body = [stop, ast.If(_LATE, [ast.Break()], []), *node.body]
         return ast.For(ast.Name("_round_of_loop", ast.Store()), rounds, body, [], lineno=0)

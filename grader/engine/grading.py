@@ -54,6 +54,9 @@ class Subject:
         obvious: a name for what can be seen at once, before mistakes are looked for.
         builds_on: component -> the component that it calls. What is wrong there in a way that nobody knows is most
             likely what is wrong here too.
+        axes: names of the dimensions of values, for pictures: a pattern of a case and a value as messages show them,
+            "MultiHeadAttention, *: output", -> ("sentence", "query", "feature"). The first pattern that matches
+            counts. Of a value with fewer dimensions the last names count.
     """
 
     exercise: str
@@ -63,6 +66,7 @@ class Subject:
     conclude: Conclude = lambda _findings: None
     obvious: Conclude = lambda _findings: None
     builds_on: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def mistakes(self) -> Sequence[Mistake[Any]]:
@@ -327,7 +331,7 @@ class Grading:
             "\n".join(filter(None, [message, count, *proof])),
             mistakes=named,
             picture=picture,
-            matrices=matrices_of(*drawn),
+            matrices=matrices_of(*drawn, self.subject.axes),
         )
 
     def explained(self, component: str, deadline: float = math.inf) -> tuple[Findings, list[Account]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from torch import Tensor
 
@@ -13,29 +14,40 @@ from grader.engine.wording import worst
 
 LARGEST = 24  # rows and columns of a matrix; of a larger one, those around the largest difference
 MOST = 3
-AXES = {
-    "influence": ("output position", "input position"),
-    "looks": ("query", "key"),
-    "keys": ("sentence", "key"),
-    "weights": ("query", "key"),
+MAP_AXES = {
+    "*: influence*": ("output position", "input position"),
+    "*: looks*": ("query", "key"),
+    "*: keys": ("sentence", "key"),
 }
-"""What a row and a column are of, by how the names of values begin."""
 
 
-def matrices_of(scenario: Scenario, right: Observation, got: Observation) -> Sequence[Matrices]:
-    """At most `MOST` values that differ, maps (of influence, say) before others."""
+def axes_of(axes: Mapping[str, Sequence[str]], scenario: Scenario, name: str) -> Sequence[str]:
+    """Names of the dimensions of a value, () where they are not known. Args: axes: see `Subject`; maps come first."""
+    value = f"{scenario.component}, {scenario.title}: {name}"
+    return next((names for pattern, names in {**MAP_AXES, **axes}.items() if fnmatchcase(value, pattern)), ())
+
+
+def matrices_of(
+    scenario: Scenario, right: Observation, got: Observation, axes: Mapping[str, Sequence[str]]
+) -> Sequence[Matrices]:
+    """At most `MOST` values that differ, maps (of influence, say) before others. Args: axes: see `Subject`."""
     if right.error is not None or got.error is not None:
         return ()
     names = differing(scenario, right, got)
     names.sort(key=lambda name: not name.startswith(tuple(MAPS)))
-    return [one for name in names for one in _matrices(scenario, name, right, got)][:MOST]
+    found = (_matrices(scenario, name, right, got, axes_of(axes, scenario, name)) for name in names)
+    return [one for matrices in found for one in matrices][:MOST]
 
 
-def _matrices(scenario: Scenario, name: str, right: Observation, got: Observation) -> Iterator[Matrices]:
+def _matrices(
+    scenario: Scenario, name: str, right: Observation, got: Observation, axes: Sequence[str]
+) -> Iterator[Matrices]:
     a, b = right.values.get(name), got.values.get(name)
     if a is None or b is None or a.shape != b.shape or a.numel() < 2 or a.is_complex() or b.is_complex():
         return
     place, where = worst(a, b)
+    leading = zip(axes, place, strict=False) if len(axes) == a.dim() else ()
+    down, across = ("", "", *axes[-a.dim() :])[-2:]
     a, b = (x[place].reshape(-1, x.size(-1)).detach() for x in (a, b))  # [rows, columns]
     if not a.numel():
         return
@@ -50,7 +62,8 @@ def _matrices(scenario: Scenario, name: str, right: Observation, got: Observatio
         _rows(b[top : top + LARGEST, left : left + LARGEST]),
         (top, left),
         (a.size(0), a.size(1)),
-        next((axes for start, axes in AXES.items() if name.startswith(start)), ("", "")),
+        (down, across),
+        ", ".join(f"{name} {index}" for name, index in leading if name),
     )
 
 

@@ -18,7 +18,7 @@ from zoo.core.errors import unknown_name
 from zoo.core.recipe import Recipe
 from zoo.core.registry import module_of_file
 from zoo.models.builder import build
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model, Transformer
 from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.masking.base import Masking
 
@@ -135,14 +135,14 @@ def places(assembly: str) -> Mapping[str, str]:
     return known[assembly]
 
 
-def recipe_of(model: nn.Module, seed: int) -> Recipe:
-    """How the model is trained to spell."""
-    return Recipe(seed=seed) if hasattr(model, "encode") else Recipe(**DECODER_RECIPE, seed=seed)
+def recipe_of(model: Model, seed: int) -> Recipe:
+    """The recipe by which the model is trained to spell."""
+    return Recipe(seed=seed) if "encoder" in model.stacks else Recipe(**DECODER_RECIPE, seed=seed)
 
 
 def assemble(
     folder: Path, own: Mapping[str, ModuleType], seed: int, assembly: str = "encoder-decoder"
-) -> Transformer:
+) -> Model:
     """The zoo's model for spelling words backwards, with the learner's parts in their places.
 
     Args:
@@ -157,7 +157,7 @@ def assemble(
         axis: Choice(f"{folder / (name + '.py')}:{cls}") for name, (axis, cls) in AXES.items() if name in own
     }
     blueprint = replace(blueprint, choices={**blueprint.choices, **chosen})
-    model = build(blueprint, seed=seed)
+    model: Any = build(blueprint, seed=seed)
     for layer in model.decoder.layers if "decoder" in model.stacks else ():
         setattr(layer.self_attention, CAUSAL, True)
     if own:
@@ -165,14 +165,14 @@ def assemble(
     if "masks" in own:
         model.masking = OwnMasks(own["masks"], blueprint.sizes.pad)
     if "encoder" in own and "encoder" in model.stacks:
-        model.encoder = cast(Any, Uncached(_encoder(own["encoder"], model.encoder, model), "encoder"))
+        model.encoder = Uncached(_encoder(own["encoder"], model.encoder, model), "encoder")
     elif "encoder" in own:
-        model.decoder = cast(Any, _Causal(_encoder(own["encoder"], model.decoder, model), "encoder"))
+        model.decoder = _Causal(_encoder(own["encoder"], model.decoder, model), "encoder")
     if "decoder" in own:
-        model.decoder = cast(Any, Uncached(_decoder(own["decoder"], model), "decoder"))
+        model.decoder = Uncached(_decoder(own["decoder"], model), "decoder")
     if "transformer" in own:
         return _whole(own["transformer"], model)
-    return model
+    return cast(Model, model)
 
 
 class _Causal(Uncached):
@@ -183,7 +183,7 @@ class _Causal(Uncached):
         return super().forward(x, tgt_mask)
 
 
-def _encoder(module: ModuleType, stack: nn.Module, model: Transformer) -> nn.Module:
+def _encoder(module: ModuleType, stack: nn.Module, model: Model) -> nn.Module:
     """The learner's encoder of the attentions and networks that are in `stack`."""
     width, old = cast(nn.Linear, model.head).in_features, cast(Any, stack).layers
     layers = iter([
@@ -213,5 +213,5 @@ def _whole(module: ModuleType, model: Transformer) -> Transformer:
             table.weight /= width**0.5  # which the Transformer multiplies them by
     stacks = (Uncached(model.encoder, "encoder"), Uncached(model.decoder, "decoder"))
     whole = module.Transformer(*stacks, *tables, model.src_positions, width, vocab)
-    whole.cacheable = whole.packable = False
+    whole.stacks, whole.cacheable, whole.packable = model.stacks, False, False
     return cast(Transformer, whole)

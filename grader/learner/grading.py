@@ -69,7 +69,7 @@ def after(entry: Entry, grade: Grade) -> Entry:
 
 
 def found_place(grade: Grade) -> str:
-    """Return the line of the first failure that is no error, and the function around it, or ""."""
+    """Return the line of the first failure that is not an error, and the function around it, or ""."""
     for result in grade.results:
         if result.status == "failed" and result.where is not None and result.where.why != "error":
             return " ".join(filter(None, [str(result.where.line), result.where.region]))

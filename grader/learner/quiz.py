@@ -70,6 +70,7 @@ def question(request: Request, grade: Grades, *, about_training: bool = False) -
     draws = random.Random(request.seed)
     found = mutants(text)
     draws.shuffle(found)
+    raises: Question | None = None  # the first change that only ends the code: there is little to guess
     for mutant in found[:MOST_TRIED]:
         categories = TRAINING if about_training else WITHOUT_TRAINING
         result = grade(replace(request, source=mutant.text.encode(), categories=categories))
@@ -80,7 +81,12 @@ def question(request: Request, grade: Grades, *, about_training: bool = False) -
             )
         if asked is not None:
             what, options, answer = asked
-            return Question(*_change(text, mutant), what, tuple(options), answer, result)
+            made = Question(*_change(text, mutant), what, tuple(options), answer, result)
+            if about_training or not _raises(result):
+                return made
+            raises = raises or made
+    if raises is not None:
+        return raises
     raise ZooError(f"No change of '{request.file}' was found to ask about. Try another --seed.")
 
 
@@ -92,6 +98,12 @@ def _first_failure(grade: Grade, draws: random.Random) -> tuple[str, Sequence[st
     options = [failed[0], *draws.sample(passed, min(WRONG_OPTIONS, len(passed)))]
     draws.shuffle(options)
     return "Which of these tests fails now?", options, options.index(failed[0])
+
+
+def _raises(grade: Grade) -> bool:
+    """Whether the code ends in an error, not in wrong results."""
+    first = next(one for one in grade.results if one.status == "failed")
+    return first.where is not None and first.where.why == "error"
 
 
 def _training(grade: Grade) -> tuple[str, Sequence[str], int] | None:

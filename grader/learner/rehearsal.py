@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from grader.learner.assembly import CAUSAL, PRESET, OwnLoss
 from grader.training.training import spelled
 from zoo.core.blueprint import get_preset
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.parts.schedule.linear import LinearSchedule
 from zoo.training.tasks.base import EOS, PAD, SOS, TaskData
 from zoo.training.trainer import Recipe, Score, exact_match, make_optimizer, steady, train
@@ -24,7 +24,7 @@ OnStep = Callable[[int, float], None]
 
 
 def rehearse(
-    model: Transformer, own: Mapping[str, ModuleType], task: TaskData, recipe: Recipe, on_step: OnStep
+    model: Model, own: Mapping[str, ModuleType], task: TaskData, recipe: Recipe, on_step: OnStep
 ) -> None:
     """Train the assembly in place, with the learner's steps, rate, batches and loss where they are solved."""
     if "training" not in own:
@@ -45,7 +45,7 @@ def rehearse(
             on_step(step + 1, module.train_step(model, optimizer, src, tgt))
 
 
-def recital(model: Transformer, own: Mapping[str, ModuleType], task: TaskData) -> Score:
+def recital(model: Model, own: Mapping[str, ModuleType], task: TaskData) -> Score:
     """Return how many unseen words it spells backwards, by the learner's greedy decoding where that is solved."""
     texts = task.held_out[:WORDS]
     if "decoding" not in own:
@@ -75,7 +75,7 @@ class StepByStep(nn.Module):
         return torch.cat(outputs, 1)  # L times [B, 1, D] -> [B, L, D]
 
 
-def with_cache(model: Transformer, own: Mapping[str, ModuleType]) -> Transformer | None:
+def with_cache(model: Model, own: Mapping[str, ModuleType]) -> Model | None:
     """A copy of the model whose decoder attends through the learner's cache; None where weights cannot be copied."""
     sizes = get_preset(PRESET).blueprint().sizes
     copied = copy.deepcopy(

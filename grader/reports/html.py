@@ -14,7 +14,6 @@ from grader.core.failures import Matrices, Named
 from grader.core.results import Grade, Result
 from grader.core.spots import Spot
 from grader.learner.grading import failed_component
-from grader.reports.axes import axes_of, place_of
 from grader.reports.for_learners import for_learners
 from grader.reports.next_steps import counts, next_steps, out_of
 from grader.reports.places import heading, sentences
@@ -60,7 +59,7 @@ def page(grades: Sequence[Grade]) -> str:
 class Picture:
     """A value that differs, as cells to draw, and words for what is to be seen."""
 
-    def __init__(self, exercise: str, matrices: Matrices) -> None:
+    def __init__(self, matrices: Matrices) -> None:
         right, got = matrices.right, matrices.got
         booleans = all(isinstance(x, bool) for row in (*right, *got) for x in row)
         low, high = (0.0, 1.0) if booleans else _range(right)
@@ -69,20 +68,20 @@ class Picture:
             ("expected", heat_map(right, low=low, high=high)),
             ("yours", heat_map(got, low=low, high=high, other=right)),
         ]
-        axes, place = axes_of(exercise, matrices), place_of(exercise, matrices)
-        self.names = (axes[0] or "row", axes[1] or "column")
-        self.axes = (f"Rows: {axes[0]}; " if axes[0] else "") + (f"columns: {axes[1]}." if axes[1] else "")
+        rows, columns = matrices.axes
+        self.names = (rows or "row", columns or "column")
+        self.axes = (f"Rows: {rows}; " if rows else "") + (f"columns: {columns}." if columns else "")
         self.axes = self.axes[:1].upper() + self.axes[1:]
-        self.axes += f" This is {place}, counted from 0." if place else ""
+        self.axes += f" This is {matrices.place}, counted from 0." if matrices.place else ""
         self.first = matrices.first
         self.colours = (
             "Dark is False, bright is True." if booleans else f"Dark is {low:.3g}, bright is {high:.3g}."
         )
-        (top, left), (rows, columns) = matrices.first, matrices.size
+        (top, left), (height, width) = matrices.first, matrices.size
         shown = (len(right), len(right[0]))
         self.part = (
-            f"Rows {top} to {top + shown[0] - 1} of {rows}, columns {left} to {left + shown[1] - 1} of {columns}."
-            if shown != (rows, columns)
+            f"Rows {top} to {top + shown[0] - 1} of {height}, columns {left} to {left + shown[1] - 1} of {width}."
+            if shown != (height, width)
             else ""
         )
 
@@ -98,20 +97,19 @@ class Failure:
     """A test that failed: what it says, each mistake that no earlier failure has explained, and pictures.
 
     Args:
-        exercise: the name of its exercise.
         result: the test's.
         explained: ids of the mistakes that are explained already.
         id: of the element.
     """
 
-    def __init__(self, exercise: str, result: Result, explained: set[str], id: str) -> None:
+    def __init__(self, result: Result, explained: set[str], id: str) -> None:
         self.result, self.id = result, id
         self.mistakes = [one for one in result.mistakes if one.id not in explained]
         self.known = [one.id for one in result.mistakes if one.id in explained]
         self.title = ", ".join(one.id for one in result.mistakes) or (
             f"{STATUSES[result.status]}: {result.title}"
         )
-        self.pictures = [Picture(exercise, one) for one in result.matrices]
+        self.pictures = [Picture(one) for one in result.matrices]
 
     def places(self) -> Iterator[tuple[Spot, Named | None]]:
         """Each place with the mistake that is there; None where it has no name."""
@@ -122,7 +120,7 @@ class Failure:
             yield self.result.where, None
 
     def said(self, spot: Spot) -> list[str]:
-        """What is known of a place without a name."""
+        """Sentences on a place without a name."""
         return [*sentences(spot)]
 
     def heading(self, spot: Spot) -> str:
@@ -131,7 +129,7 @@ class Failure:
 
 
 class Note:
-    """What is said below a line of the source: a mistake or failure in few words, and where more is said."""
+    """A note below a line of the source: a mistake or failure in few words, and a link to the rest."""
 
     def __init__(self, failure: Failure, spot: Spot, mistake: Named | None) -> None:
         self.to, self.where = failure.id, heading(spot)
@@ -162,7 +160,7 @@ class File:
         for result in grade.results:
             if result.status in ("failed", "error"):
                 id = f"{prefix}failure-{len(self.failures) + 1}"
-                self.failures.append(Failure(grade.exercise, result, explained, id))
+                self.failures.append(Failure(result, explained, id))
                 explained |= {one.id for one in result.mistakes}
         places = [(one, spot, named) for one in self.failures for spot, named in one.places()]
         self.notes: dict[int, list[Note]] = {}
@@ -174,7 +172,7 @@ class File:
         self.hints = [] if grade.passed or hidden else _hints(grade)
 
     def failure_of(self, result: Result) -> Failure | None:
-        """Where a failed test is explained."""
+        """The element that explains a failed test."""
         return next((one for one in self.failures if one.result is result), None)
 
     @property

@@ -39,7 +39,8 @@ def next_steps(grade: Grade) -> Iterator[tuple[str, str]]:
 def counts(grade: Grade) -> str:
     """ "1 failed, 3 skipped, 23 passed"."""
     found = Counter[str](result.status for result in grade.results)
-    words = {"failed": "failed", "error": "grader errors", "skipped": "skipped", "passed": "passed"}
+    errors = "grader error" if found["error"] == 1 else "grader errors"
+    words = {"failed": "failed", "error": errors, "skipped": "skipped", "passed": "passed"}
     return ", ".join(f"{found[status]} {word}" for status, word in words.items() if found[status])
 
 

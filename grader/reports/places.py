@@ -39,7 +39,7 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
 
 
 def sentences(spot: Spot) -> Iterator[str]:
-    """What is known of a place beside its line: what is right so far, what it is, what it should be."""
+    """Sentences on a place: the last right value, the value, and the expected one."""
     if spot.iteration is not None and spot.why == "value":
         yield (
             f"Right the first {spot.iteration - 1} times." if spot.iteration > 2 else "Right the first time."
@@ -140,7 +140,7 @@ def _without_comment(text: str, end: int, room: int) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The number of terminal columns that a text takes."""
     return sum(map(_columns_of, text))
 
 

@@ -90,12 +90,19 @@ def overview(grades: Sequence[Grade]) -> Iterator[str]:
 
 
 def _tests(grade: Grade, show_all: bool) -> Iterator[str]:
-    """The table of the tests that did not pass (of all with `show_all`), and why some were skipped."""
-    shown = [result for result in grade.results if show_all or result.status != "passed"]
+    """The table of the tests that did not pass (of all with `show_all`), and why some were skipped.
+
+    Where one failure keeps all other tests from running, as in a file that cannot be loaded, it is listed alone.
+    """
+    failed = [result for result in grade.results if result.status != "passed"]
+    idle = [result for result in failed if result.message.startswith("not run: ")]
+    if len(idle) == len(grade.results) - 1 and len({result.message for result in idle}) == 1:
+        failed = [result for result in failed if result not in idle]
+    shown = grade.results if show_all else failed
     if shown:
         yield _table(shown)
-    passed = len(grade.results) - len(shown)
-    if passed:
+    passed = sum(result.status == "passed" for result in grade.results)
+    if passed and not show_all:
         yield click.style(f"{passed} passed", fg=_COLOURS["passed"])
     reasons = Counter(_reason(result) for result in grade.results if result.status == "skipped")
     for number, (reason, count) in enumerate(reasons.items()):
@@ -107,7 +114,9 @@ def _tests(grade: Grade, show_all: bool) -> Iterator[str]:
 def _reason(result: Result) -> str:
     """Return why a test was skipped; one reason for all tests of what is not written yet."""
     unwritten = "not written yet"
-    return unwritten if result.message.startswith(unwritten) else result.message
+    if result.message.startswith(unwritten):
+        return unwritten
+    return result.message.removeprefix("not run: ").removeprefix("not judged: ")
 
 
 def _table(results: Sequence[Result]) -> str:

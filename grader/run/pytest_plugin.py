@@ -27,7 +27,7 @@ from grader.run.verdicts import HiddenTest
 
 
 class Bench(Protocol):
-    """What the plugin needs of a session."""
+    """The parts of a session that the plugin needs."""
 
     device: str
     seed: int

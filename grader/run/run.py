@@ -34,7 +34,7 @@ _GPU_FILES = (
 
 @dataclass(frozen=True)
 class Request:
-    """What to grade, and how.
+    """A file to grade, and the settings.
 
     Attributes:
         exercise: the exercise it is for.

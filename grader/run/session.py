@@ -109,6 +109,7 @@ class Session:
         self._deadline = time.monotonic() + self._budget
         plugin = SuitePlugin(self, categories)
         files = self.exercise.test_files()
+        folder = files[0].parent  # all that pytest looks through
         try:
             if refusal:
                 self._refuse(refusal)
@@ -116,7 +117,8 @@ class Session:
                 self._load()
             with _undisturbed():
                 code = pytest.main(
-                    [*_PYTEST_ARGUMENTS, f"--rootdir={files[0].parent}", *map(str, files)], [plugin]
+                    [*_PYTEST_ARGUMENTS, f"--rootdir={folder}", f"--confcutdir={folder}", *map(str, files)],
+                    [plugin],
                 )
                 if code == pytest.ExitCode.INTERRUPTED and not plugin.problem:
                     raise KeyboardInterrupt

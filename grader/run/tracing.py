@@ -31,6 +31,7 @@ class Listing:
         notes: by line.
         where: the first wrong value, or None.
         checked: whether the values were compared with those of a right run.
+        wrong: whether what the call gave is wrong.
         error: what the call raised, or "".
     """
 
@@ -39,6 +40,7 @@ class Listing:
     notes: Mapping[int, Note]
     where: Where | None = None
     checked: bool = False
+    wrong: bool = False
     error: str = ""
 
 
@@ -102,18 +104,19 @@ def _scenario(request: Request, submission: RemoteSubmission, text: str, compone
         raise unknown_name("component", component, exercise.components)
     submission.first_calls = getattr(importlib.import_module(exercise.reference), "FIRST_CALLS", {})
     locator = Locator(submission, text, exercise.subject(), request.seed)
-    scenario, where = _chosen(locator, (component,) if component else exercise.components)
+    scenario, where, wrong = _chosen(locator, (component,) if component else exercise.components)
     trace, names = locator.named(scenario)
-    return Listing(text, f"{scenario.component}, {scenario.title}", notes(trace, names), where, checked=True)
+    call = f"{scenario.component}, {scenario.title}"
+    return Listing(text, call, notes(trace, names), where, checked=True, wrong=wrong)
 
 
-def _chosen(locator: Locator, components: tuple[str, ...]) -> tuple[Scenario, Where | None]:
-    """The scenario to show: one in which a component is wrong, or else the first of the first component."""
+def _chosen(locator: Locator, components: tuple[str, ...]) -> tuple[Scenario, Where | None, bool]:
+    """The scenario to show, and whether it is wrong: a wrong one, or else the first of the first component."""
     from grader.engine.scenario import scenarios_of
 
     for component in components:
         wrong = locator.wrong(component)
         if wrong:
-            return wrong[0].scenario, locator.place(wrong)
+            return wrong[0].scenario, locator.place(wrong), True
     asked = [one for name in components for one in scenarios_of(locator.scenarios, name)]
-    return asked[0], None
+    return asked[0], None, False

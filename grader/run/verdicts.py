@@ -38,7 +38,7 @@ class HiddenTest:
         return self.category == "training"
 
     def answers_to(self, need: str) -> bool:
-        """Whether `need` means this test."""
+        """Return whether `need` means this test."""
         return need in (self.name, self.name.rpartition(".")[2], self.category)
 
 
@@ -74,9 +74,7 @@ class Verdicts:
         """Why a test is not run that needs others: the first of these that has not passed."""
         blocker = self._unmet(test)
         return (
-            f"not run: first fix '{blocker}'"
-            if blocker
-            else "not run: a test that it rests on has not passed"
+            f"not run: first fix '{blocker}'" if blocker else "not run: a test that it needs has not passed"
         )
 
     def record(self, test: HiddenTest, raised: BaseException | None) -> Result:

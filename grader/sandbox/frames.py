@@ -31,7 +31,7 @@ class DeadlineError(TimeoutError):
 
 
 class Channel:
-    """Frames over two descriptors, which it owns. Nothing here waits longer than it is told to.
+    """Frames over two descriptors, which it owns. Nothing here waits beyond its timeout.
 
     Args:
         read: descriptor from which the other side's frames come.

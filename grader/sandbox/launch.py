@@ -82,7 +82,7 @@ class Spawned:
         return self._process.pid
 
     def wait_started(self, deadline: float) -> None:
-        """It has."""
+        """Return at once: it has started."""
 
     def end(self) -> None:
         """Not reaped before, so the id is still its own."""
@@ -143,7 +143,9 @@ def nameless_file() -> IO[bytes]:
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
-        raise GraderBrokenError(f"No temporary file can be made, which a grade needs: {error}.") from error
+        raise GraderBrokenError(
+            f"A temporary file, which a grade needs, cannot be created: {error}."
+        ) from error
 
 
 def temporary_folder() -> str:
@@ -155,7 +157,9 @@ def temporary_folder() -> str:
     try:
         return tempfile.gettempdir()
     except OSError as error:
-        raise GraderBrokenError(f"No temporary file can be made, which a grade needs: {error}.") from error
+        raise GraderBrokenError(
+            f"A temporary file, which a grade needs, cannot be created: {error}."
+        ) from error
 
 
 def package_paths() -> list[str]:

@@ -33,7 +33,7 @@ SHOWN_OUTPUT = 64 * 2**10
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use.
+    """The resources that a submission may use.
 
     Attributes:
         start_s: seconds until the worker has imported torch (none of the submission's code runs yet).

@@ -33,7 +33,7 @@ MAX_COPIES = 2  # processes that edited copies may end
 
 @dataclass(frozen=True)
 class Made:
-    """What an instance was made of, so that it can be made again in another process."""
+    """The construction of an instance, so that it can be made again in another process."""
 
     submission: RemoteSubmission
     name: str
@@ -292,7 +292,7 @@ class RemoteFunction:
 
 
 class RemoteInstance(RemoteFunction, Handed):
-    """An `nn.Module` in a worker. As an argument of a call it stands for itself."""
+    """An `nn.Module` in a worker. It can be passed as an argument of a call."""
 
     def __init__(self, link: Link, target: dict[str, Any], doing: str, made: Made) -> None:
         super().__init__(link, target, doing)

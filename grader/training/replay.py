@@ -96,7 +96,7 @@ class Notes:
         self._kept: dict[tuple[bool, str], LiveCall] = {}
 
     def count(self, recorded: bool) -> str:
-        """Announce a call; how it is told to people."""
+        """Announce a call; return its description."""
         self._seen[recorded] += 1
         return (
             f"training step {self._seen[True]}" if recorded else f"call {self._seen[False]} without gradients"

@@ -31,7 +31,7 @@ OTHER_RULE = Named(
 
 
 class Oracle(Protocol):
-    """What the part should have computed."""
+    """Computes what a part should have computed."""
 
     def forward(
         self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]

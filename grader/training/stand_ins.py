@@ -66,6 +66,7 @@ def with_stack(seed: int, side: str, stack: RemoteInstance) -> Transformer:
 class WholeModel(nn.Module):
     """A learner's whole Transformer, as the zoo trains and decodes: every step computes everything again."""
 
+    stacks = Transformer.stacks
     cacheable = packable = False
 
     def __init__(self, model: RemoteInstance) -> None:

@@ -78,7 +78,9 @@ def train_to_reverse(
 
 def reverser(seed: int, parts: Mapping[str, Callable[..., Any]] | None = None) -> Transformer:
     """The zoo's model for the task, with parts that stand in for its own, by axis."""
-    return build(get_preset(get_task(TASK).preset).blueprint(), seed=seed, parts=parts)
+    model = build(get_preset(get_task(TASK).preset).blueprint(), seed=seed, parts=parts)
+    assert isinstance(model, Transformer)
+    return model
 
 
 def train_model(

@@ -18,7 +18,7 @@ from grader.training.spotcheck import SpotChecked, how_far
 
 
 class ReferenceOracle:
-    """What the part should compute: the reference's own class, on the weights of the moment.
+    """Computes what the part should: the reference's own class, with the current weights.
 
     Args:
         module: the reference's, its parameters called as `wanted` with "_" for ".".

@@ -30,7 +30,7 @@ class Graph:
 
 @dataclass
 class Answer:
-    """What a call gave back: a plain value, the arguments it changed, and its graph if there is one."""
+    """The result of a call: a plain value, the arguments it changed, and its graph if there is one."""
 
     value: Any
     changed: tuple[Position, ...]

@@ -31,7 +31,7 @@ WAIT_S = 2.0  # for a connection, to a socket that listens on this machine
 
 @dataclass(frozen=True)
 class Target:
-    """What the judge puts up to be attacked.
+    """The targets that the judge sets up to be attacked.
 
     Attributes:
         secret: a file that a worker must not read, home: a folder that it must not list.

@@ -32,7 +32,7 @@ class Failure:
 
 
 class FailureError(Exception):
-    """Raised on the worker's side for something that is no exception of the submission's own."""
+    """Raised in the worker for failures that are not exceptions of the submission."""
 
     type_name = ""
 

@@ -23,7 +23,7 @@ _decode = json.JSONDecoder().decode
 
 
 class FrameError(ValueError):
-    """Bytes that are no frame, or a frame that would be too long."""
+    """Bytes that are not a frame, or a frame that is too long."""
 
 
 class StreamEndedError(EOFError):

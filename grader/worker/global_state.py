@@ -156,6 +156,6 @@ def restored(*, on_import: bool = False) -> Iterator[None]:
         one = watched[i]
         raise StateChangedError(
             f"After your code ran, {one.words.format(after[i])}; before, it was {before[i]}. This is a setting of all "
-            f"of torch, which outlives the call and changes what other code does. {one.advice}",
+            f"of torch, which persists after the call and changes what other code does. {one.advice}",
             one.setters,
         )

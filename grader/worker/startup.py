@@ -21,7 +21,7 @@ KEPT_FOR_CUDA = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "USE_PYTORCH_KERNEL_CACH
 
 @dataclass(frozen=True)
 class Settings:
-    """What the judge tells a worker at its start.
+    """Settings that the judge sends to a worker at its start.
 
     Attributes:
         read, write: descriptors of the two pipes.

@@ -30,7 +30,6 @@ MOST_TEXT = 120
 MOST_ITEMS = 400  # in a list of plain values
 MOST_LOCALS = 40
 MOST_LINES = 4_000  # that ran
-WRITES = frozenset({"__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__iand__", "__ior__"})
 WRITTEN = "_torchdynamo_inline"  # of a scripted function: the one that it was made of
 READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"})
 

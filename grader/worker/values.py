@@ -126,7 +126,7 @@ def tensors(value: Any) -> Iterator[Tensor]:
 
 
 class Handed:
-    """What stands for an instance in the worker when it is an argument of a call."""
+    """A reference to an instance in the worker, as an argument of a call."""
 
     number: int
 

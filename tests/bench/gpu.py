@@ -26,7 +26,7 @@ from tests.bench.commands import zoo
 from tests.bench.measure import Action, Benchmark, Count, Result, cpu_model, measure, report, tally, write
 from tests.bench.models import DROPOUT, TorchModel
 from tests.bench.peers import PeerLogits, ours
-from zoo.core.blueprint import make_blueprint
+from zoo.core.blueprint import Blueprint, make_blueprint
 from zoo.models.builder import build
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
@@ -124,40 +124,7 @@ class Rows:
         def plain() -> nn.Module:
             return build(blueprint, seed=0)
 
-        def compiled() -> nn.Module:
-            return torch.compile(build(blueprint, seed=0))  # type: ignore[return-value]
-
-        def torchs() -> nn.Module:
-            return TorchModel(blueprint)
-
-        kinds = {"training": (self.training, 0.75, 1 / 1.2), "inference": (self.inference, NO_BAR, NO_BAR)}
-        rows: list[Benchmark | Count] = []
-        for kind, (work, bar, compiled_bar) in kinds.items():
-            pairs = {
-                "": (plain, torchs, "attention=fused norm=pre / nn.Transformer (norm_first=True)", bar),
-                "-compiled": (compiled, plain, "torch.compile / eager, both attention=fused", compiled_bar),
-                "-compiled-torch": (
-                    compiled,
-                    torchs,
-                    "torch.compile(attention=fused) / nn.Transformer",
-                    NO_BAR,
-                ),
-            }
-            if importlib.util.find_spec("x_transformers"):
-                kin = (
-                    partial(ours, shape, vocabulary, length),
-                    partial(PeerLogits, shape, vocabulary, length),
-                )
-                pairs["-peer"] = (*kin, "attention=fused feedforward=gelu / x-transformers", NO_BAR)
-            rows += [
-                self.row(
-                    f"gpu-{kind}-d{width}{end}",
-                    f"{kind}: {what}; {about}",
-                    limit,
-                    partial(lambda work, a, b: (work(a()), work(b())), work, a, b),
-                )
-                for end, (a, b, what, limit) in pairs.items()
-            ]
+        rows = self.pairs_of_models(blueprint, shape, plain, about)
         rate = 1 / 0.45 if (width, layers) == (1024, 12) else NO_BAR
         rows.append(
             self.row(
@@ -185,6 +152,48 @@ class Rows:
                 rounds=3,
             )
         )
+        return rows
+
+    def pairs_of_models(
+        self, blueprint: Blueprint, shape: dict[str, int], plain: Callable[[], nn.Module], about: str
+    ) -> list[Benchmark | Count]:
+        """Training and inference: the model against torch's, compiled against not, and against x-transformers."""
+        width, sizes = shape["d_model"], (self.sizes.vocabulary, self.sizes.length)
+
+        def compiled() -> nn.Module:
+            return torch.compile(build(blueprint, seed=0))  # type: ignore[return-value]
+
+        def torchs() -> nn.Module:
+            return TorchModel(blueprint)
+
+        kinds = {"training": (self.training, 0.75, 1 / 1.2), "inference": (self.inference, NO_BAR, NO_BAR)}
+        rows: list[Benchmark | Count] = []
+        for kind, (work, bar, compiled_bar) in kinds.items():
+            pairs = {
+                "": (plain, torchs, "attention=fused norm=pre / nn.Transformer (norm_first=True)", bar),
+                "-compiled": (compiled, plain, "torch.compile / eager, both attention=fused", compiled_bar),
+                "-compiled-torch": (
+                    compiled,
+                    torchs,
+                    "torch.compile(attention=fused) / nn.Transformer",
+                    NO_BAR,
+                ),
+            }
+            if importlib.util.find_spec("x_transformers"):
+                kin = (
+                    partial(ours, shape, *sizes),
+                    partial(PeerLogits, shape, *sizes),
+                )
+                pairs["-peer"] = (*kin, "attention=fused feedforward=gelu / x-transformers", NO_BAR)
+            rows += [
+                self.row(
+                    f"gpu-{kind}-d{width}{end}",
+                    f"{kind}: {what}; {about}",
+                    limit,
+                    partial(lambda work, a, b: (work(a()), work(b())), work, a, b),
+                )
+                for end, (a, b, what, limit) in pairs.items()
+            ]
         return rows
 
     def batch(self) -> tuple[Tensor, Tensor]:

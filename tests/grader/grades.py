@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from unittest import mock
+
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise, get_exercises
 from grader.core.results import Result
 from grader.core.submission import Submission
+from grader.engine.naming import Namer
 from grader.run.session import Session
 from tests.grader.right import right_files
 
 RIGHT = [(name, title) for name in get_exercises() for title in right_files(name)]
 
 
-def graded(exercise: str, submission: Submission, seed: int = 3) -> list[Result]:
-    return Session(get_exercise(exercise), lambda: submission, seed=seed).run(WITHOUT_TRAINING)
+def graded(exercise: str, submission: Submission, seed: int = 3, *, pairs: bool = True) -> list[Result]:
+    """`pairs`: also look for two mistakes at once, which takes seconds where there are none."""
+    budget = {} if pairs else {"naming_budget_s": 0.0}
+    return Session(get_exercise(exercise), lambda: submission, seed=seed, **budget).run(WITHOUT_TRAINING)
+
+
+def without_names() -> AbstractContextManager[object]:
+    """Grades in it compare no wrong answer with those of known mistakes: enough to see that something fails."""
+    return mock.patch.multiple(Namer, alone=lambda self: [], several=lambda self: [])
 
 
 def failures(results: list[Result]) -> dict[str, set[str]]:

@@ -110,10 +110,13 @@ class Noise(TorchDispatchMode):
             return func.decompose(*args, **kwargs)
 
     def _at_once(self, func: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        rounding = _Rounding(func, name, args, kwargs)
+        # Without numbers among the arguments there is mostly none to move, and nothing is overwritten.
+        early = any(map(_is_noisy, _tensors((args, kwargs))))
+        rounding = _Rounding(func, name, args, kwargs) if early else None
         result = func(*args, **kwargs)
         for i, target in enumerate(_results(func, args, kwargs, result)):
             if _is_noisy(target):
+                rounding = rounding or _Rounding(func, name, args, kwargs)
                 self._move(target, rounding.wide(i, target), rounding.size(i, target))
                 self.seen[name] = self.seen.get(name, 0) + 1
         return result
@@ -239,7 +242,10 @@ def _name(func: Any) -> str:
 
 @cache
 def _is_exact(func: Any, name: str) -> bool:
-    return not name or name in EXACT or torch.Tag.inplace_view in func.tags
+    if not name or name in EXACT or torch.Tag.inplace_view in func.tags:
+        return True
+    to, own = _written(func)
+    return not to and not any(own)  # a view
 
 
 @cache

@@ -38,7 +38,6 @@ _NEAR = (
 )
 _TRIL = "device=device).tril()"
 _ADD = "        return x + self.table[: x.size(1)]  # [B, T, D] + [T, D]\n\n\nclass"  # of the sinusoids
-_LEARNED = "return x + self.table[: x.size(1)]  # [B, T, D] + [T, D]\n"
 _RELU = "self.dropout(self.up(x).relu())"
 _NORMED = "        normed = centred * torch.rsqrt(variance + self.eps)\n"
 _PRE, _POST = "self.sublayer(self.norm(x), *args, **kwargs)", "self.sublayer(x, *args, **kwargs)"

@@ -30,6 +30,11 @@ def compared(exercise: str, old: str, new: str, enough: int = 60) -> tuple[str, 
         ("feedforward", "nn.Linear(d_model, d_ff)", "nn.Linear(d_model, d_ff, True)"),
         ("loss", "dim=1)", "dim=-1)"),
         ("positions", "0.02 * torch.randn", "0.03 * torch.randn"),
+        (
+            "kv_cache",
+            "self.v_proj = nn.Linear(d_model, d_model)",
+            "self.v_proj = nn.Linear(d_model, d_model, False)",
+        ),
     ],
 )
 def test_what_changes_nothing_is_equal(exercise: str, old: str, new: str) -> None:
@@ -68,6 +73,8 @@ def test_one_size_is_changed_everywhere() -> None:
         (torch.tensor([torch.nan, torch.inf]), torch.tensor([torch.nan, torch.inf]), True),
         ((torch.ones(1), [1]), (torch.ones(1), [1]), True),
         ((torch.ones(1), [1]), (torch.ones(1), [2]), False),
+        (torch.tensor([[5, 2, 0, 0], [5, 6, 2, 0]]), torch.tensor([[5, 2, 0], [5, 6, 2]]), True),
+        (torch.tensor([[5, 2, 0, 0], [5, 6, 2, 7]]), torch.tensor([[5, 2, 0], [5, 6, 2]]), False),
         ({"a": 0.5}, {"a": 0.5 + 1e-9}, True),
         ({"a": 0.5}, {"b": 0.5}, False),
     ],

@@ -22,7 +22,7 @@ WORTH = 1 / 8
 
 
 class Layout:
-    """Where the real positions of a padded batch are.
+    """The real positions of a padded batch.
 
     A padded batch is [B, T, D], a packed one [1, N, D] with its N real positions in order.
     """

@@ -21,7 +21,7 @@ from zoo.core.recipe import Recipe
 from zoo.core.tasks import NO_INPUTS, Inputs
 from zoo.models.builder import build_loss, build_optimizer, build_schedule
 from zoo.models.devices import memory_limit
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.models.trial import Tokens, build_on, free_memory, padded_tokens
 from zoo.training.recorder import Recorder, described, score_name
 from zoo.training.scoring import prepare, score, token_score
@@ -55,7 +55,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cost:
-    """What is measured once; `zoo.analysis.compare.Row` says what each is."""
+    """One measurement; `zoo.analysis.compare.Row` says what each is."""
 
     parameters: int
     flops: int
@@ -137,7 +137,7 @@ def _difference(trial: Trial) -> tuple[float | None, str]:
 
 
 class Trained(NamedTuple):
-    """What came of a training.
+    """The result of a training.
 
     Attributes:
         score: the share of unseen texts answered exactly right, or of the most probable tokens that were right.
@@ -205,7 +205,7 @@ def train_and_score(
         return Trained(found.share, losses[-1], reached, getattr(found, "bits_per_byte", None))
 
 
-def glance(model: Transformer, data: TrainingData, device: torch.device) -> float:
+def glance(model: Model, data: TrainingData, device: torch.device) -> float:
     """The share that a model gets right of a few unseen texts, greedily, or of the tokens of a few rows."""
     if isinstance(data, TaskData):
         return exact_match(model, data, data.held_out[: data.glance], device=device).share

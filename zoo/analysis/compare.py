@@ -32,7 +32,7 @@ MEASURED, REFUSED, FAILED = "measured", "refused", "failed"
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is compared.
+    """A combination to compare.
 
     Attributes:
         blueprint: the combination.
@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What all candidates have in common.
+    """Conditions that all candidates share.
 
     Attributes:
         batch: rows of the batch that is measured on.
@@ -83,7 +83,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Training:
-    """What came of the training with one seed: both numbers are None if it failed, and `problem` says why.
+    """The result of the training with one seed: both numbers are None if it failed, and `problem` says why.
 
     Its record is in the folder `run`, if there is one. `reached` and `bits_per_byte` are those of
     `zoo.analysis.benchmarking.Trained`.
@@ -296,7 +296,7 @@ def _train(
 
 
 def run_folders(candidates: Sequence[Candidate], conditions: Conditions) -> dict[tuple[int, int], Path]:
-    """Where each training is recorded, by number of the candidate and seed; empty where none is."""
+    """The folder of each training's record, by number of the candidate and seed; empty where none is."""
     if conditions.runs is None:
         return {}
     names, several = run_names(candidates, conditions.task or "run"), len(conditions.seeds) > 1

@@ -9,7 +9,6 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from zoo.core.blueprint import Blueprint, Choice
-from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan, plan_part
 from zoo.core.registry import Axis, Registry, Variant
 from zoo.core.rules import problems
@@ -55,20 +54,11 @@ class Difference(NamedTuple):
     right: object
 
 
-def side(axis: str, text: str, base: Blueprint, registry: Registry) -> Side:
-    """The variant that `text`, as a user types it, stands for.
+def side(axis: str, choice: Choice, registry: Registry) -> Side:
+    """The variant that a choice stands for; where layers differ, that of the first.
 
-    Raises:
-        UnknownNameError: no such axis, variant or option.
-        ZooError: a value that an option does not take, or a file that cannot be read.
+    Raises ZooError for a file that cannot be read.
     """
-    choice = base.with_choices(registry, **{axis: text})[axis]
-    if choice.then:
-        names = ", ".join(dict.fromkeys(one.name for one in choice.layers))
-        raise ZooError(
-            f"'{text}' has several variants, and the source of one is compared: expected one of {names}. `zoo compare` "
-            "measures models whose layers differ."
-        )
     variant = plan_part(axis, choice, registry).variant
     return Side(variant, choice, find_source(variant))
 

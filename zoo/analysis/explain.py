@@ -26,7 +26,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class AxisReport:
-    """What there is to say about the choice on one axis.
+    """A report on the choice on one axis.
 
     Attributes:
         axis: its name.
@@ -62,7 +62,7 @@ class Explanation:
 
 
 def explain(blueprint: Blueprint, registry: Registry) -> Explanation:
-    """Hold `blueprint`, and each of its neighbours that differs on one axis, against the rules.
+    """Check `blueprint`, and each of its neighbours that differs on one axis, against the rules.
 
     Raises:
         UnknownNameError: a variant that is not registered.

@@ -29,7 +29,7 @@ OF_DECODER = {"encoder": "decoder", "src_positions": "tgt_positions"}
 
 @dataclass(frozen=True)
 class ParameterSummary:
-    """What the first part of an axis holds in a model.
+    """The parameters of the first part of an axis in a model.
 
     Attributes:
         shapes: by name in the part's `state_dict`, buffers too.
@@ -43,7 +43,7 @@ class ParameterSummary:
 
 
 def parameter_summary(blueprint: Blueprint, axis: str) -> ParameterSummary | None:
-    """Return what the part on `axis` holds in a model; None if it is no part of a model.
+    """Return the parameters of the part on `axis` in a model; None if it is not in the model.
 
     Raises as `zoo.models.trial.build_on` does.
     """

@@ -76,7 +76,7 @@ def _spread(name: str, spread: Spread | None) -> dict[str, float | None]:
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Records as CSV with a header; the numbers of a list stand in one cell, with spaces between."""
+    """Records as CSV with a header; the numbers of a list are in one cell, separated by spaces."""
     file = io.StringIO()
     writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
     writer.writeheader()

@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a call.
+    """The result of a call.
 
     Attributes:
         value: what it returned.
@@ -134,7 +134,7 @@ class _Worker:
             return
 
     def death(self) -> str:
-        """How it ended, in words."""
+        """Describe how it ended."""
         self.process.join()
         code = self.process.exitcode or 0
         self.kill()

@@ -24,7 +24,7 @@ class SplitBashComplete(BashComplete):
         return joined[:-1], joined[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """As bash wants it: only what follows the last colon, where the word has been split."""
+        """Format a completion for bash: only what follows the last colon, where the word has been split."""
         _, last = self.get_completion_args()
         return f"{item.type},{item.value[last.rfind(':') + 1 :]}"
 

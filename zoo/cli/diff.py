@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -28,9 +28,10 @@ from zoo.analysis.diff import (
 from zoo.cli.arguments import complete_axes, complete_names
 from zoo.cli.options import json_option, size_options, sizes_from
 from zoo.cli.text import GAP, WIDEST_OF_ALL, bold, colour, print_json, width, wrapped
-from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
+from zoo.core.blueprint import Blueprint, Choice, Sizes, choose, layer_kinds, make_blueprint
 from zoo.core.describe import brief, in_words, variant_json
 from zoo.core.errors import ZooError
+from zoo.core.pattern import name_layers
 from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 LEAST_WIDTH = 80  # below it, two columns of source are too narrow to read
 DEEPER = "    "
+MOST_LAYERS = 64  # of the model whose parameters are counted where layers differ
 
 
 class _CodeWrapper(textwrap.TextWrapper):
@@ -59,10 +61,11 @@ class _CodeWrapper(textwrap.TextWrapper):
 def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: bool, **given: Any) -> None:
     """Compare two variants of an axis side by side.
 
-    Their source in two columns, or as a unified diff where the terminal has fewer than 80; then what they
-    declare differently (summary, formula, paper, capabilities, options), and which parameters they hold in
-    a model of the sizes given. Between the columns, | marks lines that differ, < and > lines that only one
-    has. A and B are names, with options or without, or classes in files of your own (file.py:Class).
+    Prints their source in two columns (in terminals narrower than 80 characters, a unified diff); then what
+    they declare differently (summary, formula, paper, capabilities, options), and their parameters in a model
+    of the given sizes. Between the columns, | marks lines that differ, < and > lines that only one has. A and
+    B are names, with options or without, classes in files of your own (file.py:Class), or one variant per
+    layer (NAME*3+NAME): then the variants of each layer are compared.
 
     \b
     Examples:
@@ -70,24 +73,78 @@ def diff(axis: str, a: str, b: str, as_unified: bool, no_source: bool, as_json: 
       zoo diff norm post pre --no-source
       zoo diff attention eager gqa:num_kv_heads=2 --d-model 512 --num-heads 8
       zoo diff feedforward relu mine.py:FeedForward --unified
+      zoo diff attention sliding:window=64*3+eager eager --no-source
     """
-    registry = get_registry()
-    kind, base = registry.axis(axis), _small().with_sizes(**sizes_from(given))
-    left, right = side(axis, a, base, registry), side(axis, b, base, registry)
-    found = differences(kind, left, right)
-    models = standing(axis, (a, b), base, registry)
-    summaries = [_parameter_summary(axis, model) for model in models]
+    chosen = [choose(get_registry(), axis, text) for text in (a, b)]
+    base = _small().with_sizes(**(sizes := sizes_from(given)))
+    kinds = [(_compared(axis, pair, base), layers) for pair, layers in layer_kinds(*chosen)]
+    if len(kinds) == 1:
+        one, _ = kinds[0]
+        print_json(_record(one)) if as_json else click.echo(_page(one, base.sizes, as_unified, no_source))
+        return
+    period = sum(len(numbers) for _, numbers in kinds)
+    layers = min(MOST_LAYERS, period)
+    deep = base.with_sizes(**{"num_encoder_layers": layers, "num_decoder_layers": layers, **sizes})
+    whole = _compared(axis, chosen, deep)
     if as_json:
-        print_json(_record(axis, (left, right), found, summaries))
+        records = [{"layers": numbers, **_record(one)} for one, numbers in kinds]
+        print_json({"axis": axis, "a": str(chosen[0]), "b": str(chosen[1]), "kinds": records})
         return
-    names = brief(axis, left.choice), brief(axis, right.choice)
-    if left.variant.path == right.variant.path and left.choice == right.choice:
-        click.echo(wrapped(f"{axis}={names[0]} and {axis}={names[1]} are the same: {left.place}."))
+    if whole.same:
+        click.echo(wrapped(f"{axis}={whole.names[0]} and {axis}={whole.names[1]} are the same."))
         return
-    if not no_source:
-        click.echo("\n".join(_sources(left, right, names, as_unified)) + "\n")
-    alike = len({str(model.with_choices(registry, **{axis: kind.default})) for model in models}) == 1
-    click.echo("\n\n".join(_tables(found, summaries, names, base.sizes, alike)))
+    rows = [(name_layers(numbers), *one.names) for one, numbers in kinds]
+    click.echo(f"{bold('Layers')} (repeated after layer {period})\n{_table(whole.names, rows)}")
+    for one, numbers in kinds:
+        if not one.same:
+            title = bold(f"{name_layers(numbers)}: {' and '.join(one.names)}")
+            click.echo(f"\n{title}\n\n{_page(one, base.sizes, as_unified, no_source)}")
+    click.echo("\n" + _of_models(whole, deep.sizes))
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Two variants, what they declare differently, and what they hold in a model each; None: no part of one."""
+
+    axis: str
+    sides: tuple[Side, Side]
+    found: Sequence[Difference]
+    models: Sequence[Blueprint]
+    summaries: Sequence[ParameterSummary | str | None]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        left, right = self.sides
+        return brief(self.axis, left.choice), brief(self.axis, right.choice)
+
+    @property
+    def same(self) -> bool:
+        left, right = self.sides
+        return left.variant.path == right.variant.path and left.choice == right.choice
+
+    @property
+    def alike(self) -> bool:
+        """Return whether the models are the same but for this axis."""
+        registry = get_registry()
+        default = registry.axis(self.axis).default
+        return len({str(one.with_choices(registry, **{self.axis: default})) for one in self.models}) == 1
+
+
+def _compared(axis: str, choices: Sequence[Choice], base: Blueprint) -> _Comparison:
+    registry = get_registry()
+    left, right = (side(axis, one, registry) for one in choices)
+    models = standing(axis, [str(one) for one in choices], base, registry)
+    summaries = [_parameter_summary(axis, model) for model in models]
+    return _Comparison(axis, (left, right), differences(registry.axis(axis), left, right), models, summaries)
+
+
+def _page(one: _Comparison, sizes: Sizes, as_unified: bool, no_source: bool) -> str:
+    """Sources, unless `no_source`, and tables; one sentence if both are the same."""
+    (left, right), names = one.sides, one.names
+    if one.same:
+        return wrapped(f"{one.axis}={names[0]} and {one.axis}={names[1]} are the same: {left.place}.")
+    sources = [] if no_source else ["\n".join(_sources(left, right, names, as_unified))]
+    return "\n\n".join([*sources, *_tables(one, sizes)])
 
 
 def _small() -> Blueprint:
@@ -108,28 +165,23 @@ def _parameter_summary(axis: str, model: Blueprint) -> ParameterSummary | str | 
         return str(error)
 
 
-def _record(
-    axis: str,
-    sides: Sequence[Side],
-    found: Sequence[Difference],
-    summaries: Sequence[ParameterSummary | str | None],
-) -> dict[str, Any]:
-    kind, (left, right) = get_registry().axis(axis), sides
+def _record(one: _Comparison) -> dict[str, Any]:
+    kind, (left, right) = get_registry().axis(one.axis), one.sides
     return {
-        "axis": axis,
+        "axis": one.axis,
         **{
             name: {
-                **variant_json(one.variant, kind),
-                "choice": str(one.choice),
-                "file": one.source.file,
-                "line": one.source.line,
-                "source": one.source.text,
+                **variant_json(each.variant, kind),
+                "choice": str(each.choice),
+                "file": each.source.file,
+                "line": each.source.line,
+                "source": each.source.text,
                 "parameters": holding if holding is None or isinstance(holding, str) else asdict(holding),
             }
-            for name, one, holding in zip(("a", "b"), sides, summaries, strict=True)
+            for name, each, holding in zip(("a", "b"), one.sides, one.summaries, strict=True)
         },
         "same_source": left.source.text == right.source.text,
-        "differences": [one._asdict() for one in found],
+        "differences": [each._asdict() for each in one.found],
         "unified": unified(left, right),
     }
 
@@ -188,31 +240,37 @@ def _coloured(diff: str) -> str:
     return pygments.highlight(diff, DiffLexer(), TerminalFormatter()).rstrip("\n")
 
 
-def _tables(
-    found: Sequence[Difference],
-    summaries: Sequence[ParameterSummary | str | None],
-    names: tuple[str, str],
-    sizes: Sizes,
-    alike: bool,
-) -> Iterator[str]:
-    """Return different declarations and parameters; `alike` if their models are otherwise the same."""
-    if found:
-        rows = [(one.name.replace("_", " "), _word(one.left), _word(one.right)) for one in found]
+def _tables(one: _Comparison, sizes: Sizes) -> Iterator[str]:
+    """Return different declarations and parameters."""
+    names = one.names
+    if one.found:
+        rows = [(each.name.replace("_", " "), _word(each.left), _word(each.right)) for each in one.found]
         yield f"{bold('What they declare differently')}\n{_table(names, rows)}"
     else:
         yield "They declare the same: formula, paper, capabilities, options."
-    left, right = summaries
-    reasons = [
-        f"The parameters of {name} are not known: {one}"
-        for name, one in zip(names, summaries, strict=True)
-        if isinstance(one, str)
-    ]
-    if reasons:
-        yield "\n".join(map(wrapped, reasons))
-    elif left is not None and right is not None:
-        assert not isinstance(left, str)
-        assert not isinstance(right, str)
-        yield _parameters(left, right, names, sizes, alike)
+    if reasons := _reasons(one):
+        yield reasons
+    elif None not in one.summaries:
+        left, right = cast("Sequence[ParameterSummary]", one.summaries)
+        yield _parameters(left, right, names, sizes, one.alike)
+
+
+def _reasons(one: _Comparison) -> str:
+    """Return why parameters are not known; "" if they are."""
+    return "\n".join(
+        wrapped(f"The parameters of {name} are not known: {reason}")
+        for name, reason in zip(one.names, one.summaries, strict=True)
+        if isinstance(reason, str)
+    )
+
+
+def _of_models(one: _Comparison, sizes: Sizes) -> str:
+    """Trainable parameters of two models whose layers differ."""
+    if reasons := _reasons(one):
+        return reasons
+    left, right = cast("Sequence[ParameterSummary]", one.summaries)
+    row = ("in the whole model", f"{left.of_model:,}", f"{right.of_model:,}")
+    return f"{bold(_title(sizes))}\n{_table(one.names, [row])}"
 
 
 def _parameters(
@@ -225,12 +283,15 @@ def _parameters(
     rows.append(("trainable parameters", f"{left.parameters:,}", f"{right.parameters:,}"))
     if alike:
         rows.append(("in the whole model", f"{left.of_model:,}", f"{right.of_model:,}"))
-    title = (
+    shared = f"\n{wrapped('the same in both: ' + ', '.join(same), GAP)}" if same else ""
+    return f"{bold(_title(sizes))}\n{_table(names, rows)}{shared}"
+
+
+def _title(sizes: Sizes) -> str:
+    return (
         f"Parameters (d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, "
         f"{sizes.num_encoder_layers}+{sizes.num_decoder_layers} layers)"
     )
-    shared = f"\n{wrapped('the same in both: ' + ', '.join(same), GAP)}" if same else ""
-    return f"{bold(title)}\n{_table(names, rows)}{shared}"
 
 
 def _table(names: tuple[str, str], rows: Sequence[tuple[str, str, str]]) -> str:

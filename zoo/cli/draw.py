@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from zoo.cli.arguments import complete_axes, complete_names
-from zoo.cli.options import VariantType, blueprint_from, blueprint_options
+from zoo.cli.options import VariantType, allow_code_option, blueprint_from, blueprint_options, decoding_option
 from zoo.cli.text import wrapped
 from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan
@@ -68,18 +68,11 @@ output_option = click.option(
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.argument("text", metavar="TEXT")
 @click.option("--target", metavar="TEXT", help="Target text (default: the model's own answer).")
-@click.option(
-    "--decoding",
-    type=VariantType("decoding"),
-    metavar="VARIANT",
-    help="Decoding strategy, such as beam:size=4 (default: the model's).",
-)
+@decoding_option
 @click.option("--stack", metavar="NAME", help="Draw only this stack: encoder, decoder or cross.")
 @click.option("--layer", type=int, help="Draw only this layer, counted from 1.")
 @click.option("--head", type=int, help="Draw only this head, counted from 1.")
-@click.option(
-    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
-)
+@allow_code_option
 @output_option
 def attention(folder: Path, text: str, target: str | None, output: Path | None, **given: Any) -> None:
     """Attention weights of a trained model on one text.

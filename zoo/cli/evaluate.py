@@ -8,22 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import VariantType, accelerate_option, device_option, json_option
+from zoo.cli.options import accelerate_option, allow_code_option, decoding_option, device_option, json_option
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.text import columns, print_json, wrapped
 from zoo.core.errors import ZooError
-from zoo.core.plugins import get_registry
 
 if TYPE_CHECKING:
     import torch
 
     from zoo.training.translation.corpus import Corpus
     from zoo.training.translation.scoring import Score
-
-DECODING = (
-    f"Decoding strategy: {', '.join(v.name for v in get_registry().variants('decoding'))}.  "
-    "[default: the model's]"
-)
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,7 @@ def scores(
 @click.command()
 @click.argument("folder", metavar="RUN", type=FILE)
 @source_options("test")
-@click.option("--decoding", type=VariantType("decoding"), metavar="VARIANT", help=DECODING)
+@decoding_option
 @click.option(
     "--tokenize",
     default="13a",
@@ -112,9 +106,7 @@ def scores(
     metavar="NAME",
     help="How BLEU splits text into words: 13a, intl, zh, char or none.",
 )
-@click.option(
-    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
-)
+@allow_code_option
 @device_option
 @accelerate_option
 @json_option

@@ -9,7 +9,7 @@ from zoo.analysis.explain import Alternative, AxisReport, Explanation
 from zoo.cli.text import bold, columns, wrapped
 from zoo.core.describe import brief
 
-FITS, IDLE = "would fit", "would not help"
+FITS, IDLE = "would fit", "still rejected with"
 
 
 def explanation_json(found: Explanation) -> dict[str, Any]:
@@ -39,10 +39,15 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 def explanation_text(found: Explanation) -> str:
     """The verdict, then axis by axis what else would fit and what would not, then the rules."""
     verdict = "\n".join(wrapped(f"{sentence} (rule {name})") for name, sentence in found.broken.items())
-    good = wrapped("No rule rejects it. A part may still reject its own arguments when it is built.")
+    good = wrapped(
+        "No rule rejects this combination. A part may still reject its own arguments when it is built."
+    )
     first = f"{bold('Rejected')}\n{verdict}" if found.broken else good
     axes = "\n".join(line for one in found.axes for line in _axis(one, found.broken))
-    rules = [("broken" if name in found.broken else "kept", name, text) for name, text in found.rules.items()]
+    rules = [
+        ("violated" if name in found.broken else "satisfied", name, text)
+        for name, text in found.rules.items()
+    ]
     return f"{first}\n\n{bold('Axis by axis')}\n{axes}\n\n{bold('Rules')}\n{columns(rules)}"
 
 
@@ -60,7 +65,7 @@ def _axis(report: AxisReport, broken: Mapping[str, str]) -> Iterator[str]:
     for effect in sorted(groups, key=lambda text: (text != FITS, text == IDLE)):
         yield wrapped(f"{effect}: {', '.join(groups[effect])}", "    ")
     if worse:
-        yield "    would not fit:"
+        yield "    would violate another rule:"
         yield columns((f"    {one.name}", text) for one in worse for text in _why(one, broken))
 
 

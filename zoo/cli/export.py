@@ -68,7 +68,9 @@ def export(
     kind = kind or _kind_of(output)
     chosen = any(value not in (None, False) for value in given.values())
     if directory is not None and chosen:
-        raise ZooError("DIR has its own choices and sizes: omit the other options, or DIR.")
+        raise ZooError(
+            f"'{directory}' has its own choices and sizes: omit the other options, or '{directory}'."
+        )
     _check_output(output, force)
     blueprint = None if directory is not None else blueprint_from(dict(given))
     if blueprint is not None:

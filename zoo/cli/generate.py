@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zoo.cli.options import VariantType, device_option
+from zoo.cli.options import VariantType, allow_code_option, device_option
 from zoo.cli.root import INTERRUPTED
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 
 if TYPE_CHECKING:
     import torch
 
     from zoo.core.blueprint import Blueprint
-    from zoo.models.transformer import Transformer
+    from zoo.models.transformer import Model
     from zoo.parts.decoding.tokenwise import TokenwiseDecoding
     from zoo.training.tasks.language import Language
 
@@ -53,9 +54,7 @@ START = "\n"
     help="Any other decoding, token by token (see `zoo list decoding`).  [default: the model's]",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
-)
+@allow_code_option
 @device_option
 @click.pass_context
 def generate(
@@ -110,9 +109,7 @@ def generate(
         ctx.exit(INTERRUPTED)
 
 
-def load_writer(
-    directory: Path, allow_code: bool, device: torch.device
-) -> tuple[Transformer, Blueprint, Language]:
+def load_writer(directory: Path, allow_code: bool, device: torch.device) -> tuple[Model, Blueprint, Language]:
     """The model in `directory`, its blueprint and its vocabulary.
 
     Raises:
@@ -131,7 +128,8 @@ def load_writer(
     task = extra.get("task")
     if task != TASK:
         trained = f"was trained on the task {task}" if isinstance(task, str) else "was trained on no task"
-        use = f" Use `zoo predict {directory} TEXT`, or train" if isinstance(task, str) else " Train"
+        predicts = isinstance(task, str) and not make_plan(blueprint).reads_images
+        use = f" Use `zoo predict {directory} TEXT`, or train" if predicts else " Train"
         raise ZooError(
             f"The model in '{directory}' {trained}, and does not continue a text.{use} one that does with "
             f"`zoo train {TASK} --save DIR`."
@@ -160,9 +158,7 @@ def _sampling(temperature: float | None, top_k: int | None, top_p: float | None)
         raise ZooError(str(error)) from error
 
 
-def continued(
-    model: Transformer, ids: list[int], decoding: Any, max_new: int, max_len: int
-) -> Iterator[list[int]]:
+def continued(model: Model, ids: list[int], decoding: Any, max_new: int, max_len: int) -> Iterator[list[int]]:
     """Yield what follows `ids`, token by token; all at once, where the decoding chooses all at once (beam search).
 
     The model sees at most max_len tokens: where there would be more, it goes on from the last half of them.

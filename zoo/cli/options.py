@@ -123,6 +123,29 @@ def _options_of(variants: Iterable[Variant], typed: str) -> list[tuple[str, str]
     ]
 
 
+def decoding_option(command: F) -> F:
+    """Add --decoding to a command that uses a saved model."""
+    names = ", ".join(one.name for one in get_registry().variants("decoding"))
+    return click.option(
+        "--decoding",
+        type=VariantType("decoding"),
+        metavar="VARIANT",
+        help=f"Decoding strategy: {names}.  [default: the model's]",
+    )(command)
+
+
+sampling_seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed for sampling strategies.",
+)
+allow_code_option = click.option(
+    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
+)
+
+
 class PresetType(_TextType):
     """The name of a preset, or several, by comma; it only completes."""
 
@@ -258,7 +281,7 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
 
 
 def tell_unused_sizes(blueprint: Blueprint, said: Collection[str]) -> None:
-    """Tell, on the standard error, which sizes of those `said` the model has no use for."""
+    """Report, on standard error, which of the sizes `said` the model does not use."""
     unused = [name for name in make_plan(blueprint).unused_sizes if name in said]
     if unused:
         options = ", ".join("--" + name.replace("_", "-") for name in unused)

@@ -9,32 +9,23 @@ from pathlib import Path
 
 import click
 
-from zoo.cli.options import VariantType, device_option, json_option
+from zoo.cli.options import (
+    allow_code_option,
+    decoding_option,
+    device_option,
+    json_option,
+    sampling_seed_option,
+)
 from zoo.cli.text import columns, print_json
 from zoo.core.errors import ZooError
-from zoo.core.plugins import get_registry
 
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
-@click.option(
-    "--decoding",
-    type=VariantType("decoding"),
-    metavar="VARIANT",
-    help="Decoding strategy: "
-    f"{', '.join(v.name for v in get_registry().variants('decoding'))}.  [default: the model's]",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Random seed for sampling strategies.",
-)
-@click.option(
-    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
-)
+@decoding_option
+@sampling_seed_option
+@allow_code_option
 @device_option
 @json_option
 def predict(

@@ -24,7 +24,7 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
 
 class LazyCommand(click.Command):
-    """A command that is imported when it is called; until then its name and short help stand for it."""
+    """A command that is imported when it is called; until then it has only a name and a short help."""
 
     def __init__(self, name: str, path: str, short_help: str) -> None:
         """`path` is "package.module:command"."""

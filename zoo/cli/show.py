@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from zoo.cli.arguments import PRESET, complete_axes_and_preset, complete_names
 from zoo.cli.options import json_option
 from zoo.cli.text import bold, colour, columns, print_json, reflowed, wrapped
-from zoo.core.blueprint import Preset, get_preset, get_presets
-from zoo.core.describe import in_words, preset_json, typed, variant_json
+from zoo.core.blueprint import Choice, Preset, choose, get_preset, get_presets, layer_kinds
+from zoo.core.describe import brief, in_words, preset_json, typed, variant_json
 from zoo.core.errors import ZooError, unknown_name
+from zoo.core.pattern import name_layers, split_pattern
+from zoo.core.plan import plan_part
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
-from zoo.core.registry import FILE_SPEC, Axis, Option, Variant
-from zoo.core.source import Source, find_source
+from zoo.core.registry import FILE_SPEC, Axis, Option
+from zoo.core.source import find_source
 
 
 @click.command()
@@ -23,10 +28,10 @@ from zoo.core.source import Source, find_source
 def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> None:
     """Show a variant in full, with its source, or a preset.
 
-    Summary, formula, shapes, paper, capabilities, options, documentation, source. NAME may be a class in
-    a file of your own, file.py:Class; AXIS may be left out where one axis has NAME. Nothing is imported:
-    the source is read. In place of AXIS, `preset` shows a preset: its source, its choices and sizes, how
-    it trains, and notes on its source.
+    Prints its summary, formula, shapes, paper, capabilities, options, documentation and source. NAME may have
+    options, and may be a class in a file of your own, file.py:Class, or one variant per layer, NAME*3+NAME.
+    AXIS may be omitted if only one axis has NAME. Nothing is imported: the source is read. `zoo show preset
+    NAME` shows a preset: where it comes from, its choices and sizes, how it trains, and notes.
 
     \b
     Examples:
@@ -34,6 +39,7 @@ def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> 
       zoo show rotary
       zoo show norm pre --no-source
       zoo show attention exercises/attention.py:MultiHeadAttention
+      zoo show attention sliding:window=64*3+eager
       zoo show preset vaswani2017
     """
     if axis is None:
@@ -50,19 +56,31 @@ def show(axis: str | None, name: str | None, no_source: bool, as_json: bool) -> 
     registry = get_registry()
     if axis not in (names := [one.name for one in registry.axes]):
         raise unknown_name("axis", axis, [*names, PRESET], "zoo list")
-    variant, given = registry.resolve(axis, name)
-    if given:
-        raise ZooError(f"'{name}': expected a name without options, such as {variant.name}.")
-    kind, source = registry.axis(axis), find_source(variant)
+    kind, choice = registry.axis(axis), choose(registry, axis, name)
+    kinds = [(one, layers) for (one,), layers in layer_kinds(choice)]
     if as_json:
-        found = {"file": source.file, "line": source.line, "docstring": source.docstring}
-        found |= {} if no_source else {"source": source.text}
-        print_json({**variant_json(variant, kind), "interface": kind.interface, **found})
+        records = [_record(one, kind, no_source) for one, _ in kinds]
+        for record, (_, layers) in zip(records, kinds if choice.then else (), strict=False):
+            record["layers"] = layers
+        whole = {"axis": axis, "choice": str(choice), "variants": records}
+        print_json(whole if choice.then else records[0])
         return
-    click.echo(_page(variant, kind, source))
-    if not no_source:
-        click.echo(f"\n{bold('Source')}: {source.file}:{source.line}\n")
-        click.echo(highlighted(source.text))
+    pages = [_page(one, kind, no_source) for one, _ in kinds]
+    if choice.then:
+        each = [f"{name_layers(layers)}: {brief(axis, one)}" for one, layers in kinds]
+        title = bold(f"{axis} {brief(axis, choice)}")
+        pages.insert(
+            0, "\n".join([f"{title} (repeated after layer {len(choice.layers)})", *map(wrapped, each)])
+        )
+    click.echo("\n\n".join(pages))
+
+
+def _record(choice: Choice, kind: Axis, no_source: bool) -> dict[str, Any]:
+    variant = plan_part(kind.name, choice).variant
+    source = find_source(variant)
+    found = {"file": source.file, "line": source.line, "docstring": source.docstring}
+    found |= {} if no_source else {"source": source.text}
+    return {**variant_json(variant, kind), "choice": str(choice), "interface": kind.interface, **found}
 
 
 def _axis_of(name: str) -> str:
@@ -70,21 +88,31 @@ def _axis_of(name: str) -> str:
     registry = get_registry()
     if name == PRESET or name in (one.name for one in registry.axes):
         several = "presets" if name == PRESET else name
-        raise ZooError(f"`zoo show {name} NAME`: which one? `zoo list {several}` lists them all.")
+        raise ZooError(f"Missing NAME: `zoo show {name} NAME`. `zoo list {several}` lists them all.")
     if FILE_SPEC.match(name):
         raise ZooError(f"'{name}': for a class in a file name its axis, as in `zoo show attention {name}`.")
-    name = name.partition(":")[0]  # options are refused later
-    found = [one.axis for one in registry.variants() if one.name == name] + [PRESET] * (name in get_presets())
+    if Path(name, "zoo.json").is_file():
+        raise ZooError(f"'{name}' is a saved model. `zoo export {name} -o model.py` writes its code.")
+    names = {one.partition(":")[0] for one in split_pattern(name)}
+    known = {axis.name: {one.name for one in registry.variants(axis.name)} for axis in registry.axes}
+    known[PRESET] = set(get_presets())
+    found = [axis for axis, those in known.items() if names <= those]
+    every = set().union(*known.values())
+    for one in sorted(names - every):
+        raise unknown_name("variant or preset", one, every, "zoo list")
     if not found:
-        known = {*(one.name for one in registry.variants()), *get_presets()}
-        raise unknown_name("variant or preset", name, known, "zoo list")
+        raise ZooError(
+            f"'{name}': no axis has all of {', '.join(sorted(names))}. `zoo list` shows what each has."
+        )
     if len(found) > 1:
         ways = ", ".join(f"`zoo show {axis} {name}`" for axis in found)
         raise ZooError(f"There are {len(found)} parts called '{name}': {ways}.")
     return found[0]
 
 
-def _page(variant: Variant, axis: Axis, source: Source) -> str:
+def _page(choice: Choice, axis: Axis, no_source: bool) -> str:
+    variant = plan_part(axis.name, choice).variant
+    source = find_source(variant)
     origin = "built in" if variant.origin in DEFAULT_PLUGINS else f"from {variant.origin}"
     blocks = [f"{bold(f'{axis.name} {variant.name}')} ({origin})\n{wrapped(variant.summary)}"]
     facts = [("Formula", variant.formula), ("Paper", variant.paper), ("Interface", axis.interface)]
@@ -95,16 +123,22 @@ def _page(variant: Variant, axis: Axis, source: Source) -> str:
     if able and not variant.is_file:
         blocks.append(f"{bold('Capabilities')}\n{columns(able)}")
     if variant.options:
-        options = [(option.name, f"{option.help} ({_values(option)})") for option in variant.options]
-        use = f"{variant.name}:{variant.options[0].name}={typed(variant.options[0].default)}"
+        options = [
+            (one.name, f"{one.help} ({_values(one, choice.options[one.name])})") for one in variant.options
+        ]
+        first = next((one for one in variant.options if one.default is not None), variant.options[0])
+        use = f"{variant.name}:{first.name}={'...' if first.default is None else typed(first.default)}"
         blocks.append(f"{bold('Options')} (--{axis.name}={use})\n{columns(options)}")
     if source.docstring:
         blocks.append(f"{bold('Documentation')}\n{reflowed(source.docstring, '  ')}")
+    if not no_source:
+        blocks.append(f"{bold('Source')}: {source.file}:{source.line}\n\n{highlighted(source.text)}")
     return "\n\n".join(blocks)
 
 
-def _values(option: Option) -> str:
-    return option.expected + ("" if option.default is None else f", default {typed(option.default)}")
+def _values(option: Option, chosen: object) -> str:
+    default = "" if option.default is None else f", default {typed(option.default)}"
+    return option.expected + default + ("" if chosen == option.default else f"; here {typed(chosen)}")
 
 
 def _preset_page(preset: Preset) -> str:

@@ -255,7 +255,8 @@ def _sizes(blueprint: Blueprint) -> str:
         for names in (("num_encoder_layers", "num_decoder_layers"), ("src_vocab", "tgt_vocab"))
     )
     return (
-        f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, {'+'.join(layers)} layers, "
+        f"d_model {sizes.d_model}, {sizes.num_heads} heads, d_ff {sizes.d_ff}, "
+        f"{'+'.join(layers)} layer{'s' * (layers != ['1'])}, "
         f"dropout {sizes.dropout:g}, {'vocabularies' if len(vocabularies) > 1 else 'vocabulary'} "
         f"{'+'.join(vocabularies)}"
     )
@@ -269,9 +270,9 @@ def _under_training(conditions: Conditions) -> str:
     seeds, cls = conditions.seeds, task_class(conditions.task or "")
     text = (
         f"Score: {cls.scored} of task {conditions.task} {cls.how}, after {counted(conditions.steps, 'step')}. "
-        f"Loss: of the last step, each row's own. {cls.goal:.0%} at: the first step at which so many of a few were "
-        f"right, looked at every {GLANCE_EVERY}."
+        f"Loss: of the last step, by each row's own loss function. {cls.goal:.0%} at: the first step at which "
+        f"{cls.goal:.0%} of a small sample were right, checked every {GLANCE_EVERY} steps."
     )
     if len(seeds) > 1:
-        text += f" Median, least and most of {len(seeds)} seeds: {', '.join(map(str, seeds))}."
+        text += f" Median, minimum and maximum of {len(seeds)} seeds: {', '.join(map(str, seeds))}."
     return text

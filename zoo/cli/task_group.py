@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from functools import partial
+from inspect import cleandoc
 from typing import Any
 
 import click
@@ -77,7 +78,7 @@ class TaskGroup(click.Group):
             return LazyCommand(cmd_name, own, task.summary).load()
         params, help_ = [one for one in self.params if one.name != TASK], self.help
         if task.files:
-            params, help_ = [*_inputs(), *params], f"{self.help}\n\nFILE: {task.files}."
+            params, help_ = [*_inputs(), *params], f"{cleandoc(self.help or '')}\n\nFILE: {task.files}."
         return click.Command(
             cmd_name,
             callback=partial(self.callback, **{TASK: cmd_name}) if self.callback else None,

@@ -30,13 +30,14 @@ from zoo.cli.task_group import TYPED, TaskGroup, inputs_from
 from zoo.cli.text import bold, columns, counted, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset
 from zoo.core.errors import ZooError
+from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe
 from zoo.core.tasks import get_task, get_tasks
 
 if TYPE_CHECKING:
     import torch
 
-    from zoo.models.transformer import Transformer
+    from zoo.models.transformer import Model
     from zoo.training.recorder import Recorder
     from zoo.training.tasks.base import TrainingData
     from zoo.training.trainer import DivergedError, Example, Score
@@ -85,7 +86,7 @@ class Run:
     losses: list[float] = field(default_factory=list)
     saved: int = 0
 
-    def save_model(self, model: Transformer, **extra: Any) -> None:
+    def save_model(self, model: Model, **extra: Any) -> None:
         """Save the model as it is, if it is to be saved and has learned anything."""
         if self.save is None or not self.losses:
             return
@@ -107,7 +108,7 @@ class Run:
 
     @property
     def saved_data(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the data."""
+        """The data that a checkpoint keeps."""
         from zoo.training.tasks.base import AlignedData
 
         return {"data": dict(self.data.saved())} if isinstance(self.data, AlignedData) else {}
@@ -120,7 +121,7 @@ class Run:
             " Nothing new is saved." if self.save else " Nothing is saved; use --save DIR to save the model."
         )
 
-    def score(self, model: Transformer, amount: int | None = None) -> Score:
+    def score(self, model: Model, amount: int | None = None) -> Score:
         """The score on so many unseen texts, or rows of tokens; on all that are scored at the end if None."""
         from zoo.training.scoring import score
 
@@ -197,8 +198,8 @@ def train(
     held-out text. Variants, sizes and training settings default to those of the task and its preset.
     Ctrl-C saves the model if --save was given and exits with 130; a loss that is not finite exits with 1.
 
-    DIR/log.csv gets a row per step as it is done: loss, learning rate, score, norms of the gradients. DIR/record.json
-    has choices, seed, versions and processor. `zoo draw training DIR` draws them.
+    With --save DIR, each step adds a row to DIR/log.csv: loss, learning rate, score, gradient norms. DIR/record.json
+    has the choices, seed, versions and processor. `zoo draw training DIR` draws them.
 
     \b
     Examples:
@@ -245,7 +246,7 @@ def _check_outputs(save: Path | None, score_every: int | None, tensorboard: bool
 
 def _prepared(
     task: str, given: dict[str, Any], device: str, save: Path | None, threads: int
-) -> tuple[Run, Transformer]:
+) -> tuple[Run, Model]:
     """The run that was asked for and its new model; takes the entries of inputs and blueprint out of `given`."""
     preset = get_preset(given["preset"] or get_task(task).preset)
     recipe = _recipe(preset, task, {name: given.pop(name) for name in ASKED})
@@ -265,7 +266,7 @@ def _prepared(
     return run, build_on(blueprint, run.device, recipe.seed)
 
 
-def _train_and_score(run: Run, model: Transformer) -> tuple[Score, float]:
+def _train_and_score(run: Run, model: Model) -> tuple[Score, float]:
     """Train, save and score the model: the score, and the seconds that the training took."""
     from zoo.training.recorder import described
 
@@ -282,7 +283,7 @@ def _train_and_score(run: Run, model: Transformer) -> tuple[Score, float]:
 
 def _end_early(
     run: Run,
-    model: Transformer,
+    model: Model,
     error: DivergedError | KeyboardInterrupt,
     html: Path | None,
     folder: Path | None,
@@ -321,7 +322,7 @@ def write_page(path: Path, folder: Path) -> None:
     click.echo(wrapped(f"Wrote {path}."), err=True)
 
 
-def _recorder(run: Run, folder: Path, model: Transformer, more: dict[str, Any], board: bool) -> Recorder:
+def _recorder(run: Run, folder: Path, model: Model, more: dict[str, Any], board: bool) -> Recorder:
     """What records the training in `folder`; says so where that replaces the record of another."""
     from zoo.training.record import in_words
     from zoo.training.recorder import Recorder, score_name
@@ -346,7 +347,7 @@ def _recorder(run: Run, folder: Path, model: Transformer, more: dict[str, Any], 
     return recorder
 
 
-def _train(run: Run, model: Transformer) -> None:
+def _train(run: Run, model: Model) -> None:
     """Train `model`, with a progress bar where standard error is a terminal."""
     from tqdm import tqdm
 
@@ -407,7 +408,8 @@ def _print(run: Run, score: Score, seconds: float) -> None:
     )
     what = f"{run.data.scored[0].upper()}{run.data.scored[1:]}"
     click.echo(f"{what}: {score.correct:,} of {score.total:,} right ({score.share:.1%}).")
-    if found := measures(score):
+    found = {} if make_plan(run.blueprint).reads_images else measures(score)
+    if found:
         click.echo("; ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in found.items()) + ".")
     if score.examples:
         click.echo("\n" + columns([("text", "answer", ""), *map(marked, score.examples[:SHOWN])]))
@@ -416,20 +418,25 @@ def _print(run: Run, score: Score, seconds: float) -> None:
 
 
 def measures(score: Score) -> dict[str, float]:
-    """What a score has beside the share: bits per byte and perplexity, where tokens are scored one by one."""
+    """Measures of a score besides the share: bits per byte and perplexity, where tokens are scored one by one."""
     found = {name: getattr(score, name, None) for name in ("bits_per_byte", "perplexity")}
     return {} if score.examples else {name: value for name, value in found.items() if value is not None}
 
 
 def _next_command(run: Run, score: Score) -> str:
     """A command that uses what was trained."""
+    plan = make_plan(run.blueprint)
+    own = any(part.variant.is_file for axis in plan.parts for part in plan.pattern(axis))
+    allow = " --allow-code" if own else ""
+    if plan.reads_images:
+        return f"zoo export {run.save} -o model.py{allow}"
     if score.examples:
         texts = [example.text for example in score.examples[:2]]
     elif run.task == "language":
-        return f'zoo generate {run.save} "Once"'
+        return f'zoo generate {run.save} "Once"{allow}'
     else:
         texts = ["It was [MASK] dream."]
-    return f"zoo predict {run.save} {shlex.join(texts)}"
+    return f"zoo predict {run.save} {shlex.join(texts)}{allow}"
 
 
 def marked(example: Example) -> tuple[str, str, str]:

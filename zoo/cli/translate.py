@@ -7,8 +7,14 @@ from pathlib import Path
 
 import click
 
-from zoo.cli.evaluate import DECODING
-from zoo.cli.options import VariantType, accelerate_option, device_option, json_option
+from zoo.cli.options import (
+    accelerate_option,
+    allow_code_option,
+    decoding_option,
+    device_option,
+    json_option,
+    sampling_seed_option,
+)
 from zoo.cli.sources import FILE
 from zoo.cli.text import print_json, wrapped
 from zoo.core.errors import ZooError
@@ -19,17 +25,9 @@ NAMED = 5  # sentences that were cut
 @click.command()
 @click.argument("folder", metavar="RUN", type=FILE)
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
-@click.option("--decoding", type=VariantType("decoding"), metavar="VARIANT", help=DECODING)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Random seed for sampling strategies.",
-)
-@click.option(
-    "--allow-code", is_flag=True, help="Allow running the Python files that the model was built from."
-)
+@decoding_option
+@sampling_seed_option
+@allow_code_option
 @device_option
 @accelerate_option
 @json_option

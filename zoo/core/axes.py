@@ -5,7 +5,7 @@ from __future__ import annotations
 from zoo.core.registry import Axis, Capability
 
 NEEDS = Capability(
-    "needs", (), "sizes (or `causal`, true on the decoder's side) that its class takes too, by keyword"
+    "needs", (), "sizes that its class also takes, by keyword (or `causal`, true in a decoder)"
 )
 
 AXES = (
@@ -14,9 +14,9 @@ AXES = (
         "how positions exchange information",
         "eager",
         "Class(d_model, num_heads, dropout=0.0, **options); forward(query [B,Tq,D], key [B,Tk,D], value [B,Tk,D], "
-        "mask=None) -> [B,Tq,D]. The mask broadcasts to [B,H,Tq,Tk], in one of the forms declared. One that "
-        "declares positions, cacheable or packs also takes positions=None, cache=None, packing=None, handed over by "
-        "keyword: see zoo.parts.attention.base, zoo.accelerate.padding.",
+        "mask=None) -> [B,Tq,D]. The mask broadcasts to [B,H,Tq,Tk], in one of the formats declared. A class "
+        "that declares positions, cacheable or packs also takes the keyword arguments positions=None, cache=None or "
+        "packing=None (see zoo.parts.attention.base, zoo.accelerate.padding).",
         (
             Capability("mask_forms", ("bool", "additive"), "mask forms it accepts, preferred one first"),
             Capability("causal", True, "supports any mask over keys, including a causal one"),
@@ -33,7 +33,7 @@ AXES = (
             Capability("cacheable", False, "decodes token by token with cached keys and values"),
             Capability("packs", False, "works on batches whose padding was removed (zoo.accelerate)"),
             Capability("blanks_rows", True, "a fully masked row attends to nothing"),
-            Capability("head_multiple", 1, "the width of a head is a multiple of this"),
+            Capability("head_multiple", 1, "head_dim must be a multiple of this"),
             Capability("max_length", None, "longest sequence it accepts, None for any"),
             Capability("open_lengths", True, "can be exported with dynamic sequence lengths"),
         ),
@@ -44,7 +44,7 @@ AXES = (
         "how positions are encoded",
         "sinusoidal",
         "Class(d_model, max_len, **options); forward(x [B,T,D], start=0) -> [B,T,D]. More than max_len positions raise "
-        "ValueError. One that acts inside the attention also has positions(num_queries, num_keys, like) (see "
+        "ValueError. A class that acts inside the attention also has positions(num_queries, num_keys, like) (see "
         "zoo.parts.encoding.base).",
         (
             Capability(
@@ -56,7 +56,7 @@ AXES = (
                 "embedding, queries-keys or scores",
                 ("embedding", "queries-keys", "scores"),
             ),
-            Capability("cacheable", False, "places one more token without seeing the others again"),
+            Capability("cacheable", False, "encodes one more token without the earlier ones"),
             Capability("head_multiple", 1, "head_dim must be a multiple of this"),
             NEEDS,
         ),
@@ -157,12 +157,10 @@ AXES = (
             Capability(
                 "recipe",
                 (),
-                "numbers of the training's recipe that its class takes too, by keyword, where no option is given",
+                "settings of the training recipe that its class also takes, by keyword; options override them",
                 ("beta1", "beta2", "eps", "weight_decay"),
             ),
-            Capability(
-                "matrices", False, "takes `matrices` too: those of the parameters [out,in] that are in layers"
-            ),
+            Capability("matrices", False, "also takes `matrices`: the parameters [out,in] of layers"),
         ),
     ),
     Axis(

@@ -70,6 +70,16 @@ def layered(axis: Axis, layers: Sequence[Choice]) -> Choice:
     return replace(first, then=tuple(then))
 
 
+def layer_kinds(*choices: Choice) -> list[tuple[tuple[Choice, ...], list[int]]]:
+    """Different layers: what each choice gives them, and their numbers, counted from 1, until all patterns repeat."""
+    patterns = [choice.layers for choice in choices]
+    found: dict[tuple[str, ...], tuple[tuple[Choice, ...], list[int]]] = {}
+    for number in range(min(LONGEST, math.lcm(*map(len, patterns)))):
+        here = tuple(layers[number % len(layers)] for layers in patterns)
+        found.setdefault(tuple(map(str, here)), (here, []))[1].append(number + 1)
+    return list(found.values())
+
+
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -137,7 +147,7 @@ class Blueprint:
     def with_choices(self, registry: Registry | None = None, **choices: str) -> Blueprint:
         """The same with other variants, as a user types them. Raises UnknownNameError, ZooError."""
         registry = registry or get_registry()
-        changed = {axis: _choose(registry, axis, text) for axis, text in choices.items()}
+        changed = {axis: choose(registry, axis, text) for axis, text in choices.items()}
         return replace(self, choices=FrozenMapping({**self.choices, **changed}))
 
     def to_json(self) -> dict[str, Any]:
@@ -210,7 +220,8 @@ def _filled(variant: Variant, given: Mapping[str, object]) -> Choice:
     return Choice(name, FrozenMapping({**defaults, **given}), variant)
 
 
-def _choose(registry: Registry, axis: str, text: object) -> Choice:
+def choose(registry: Registry, axis: str, text: object) -> Choice:
+    """The choice that a user types for an axis, as `make_blueprint` takes it. Raises UnknownNameError, ZooError."""
     if not isinstance(text, str):
         raise ZooError(f"{axis}={text!r}: expected the name of a variant, as `zoo list {axis}` shows them.")
     kind, texts = registry.axis(axis), split_pattern(text)
@@ -220,7 +231,7 @@ def _choose(registry: Registry, axis: str, text: object) -> Choice:
 
 def _complete(registry: Registry, choices: Mapping[str, Choice]) -> Blueprint:
     rest = {
-        axis.name: _choose(registry, axis.name, axis.default)
+        axis.name: choose(registry, axis.name, axis.default)
         for axis in registry.axes
         if axis.name not in choices
     }
@@ -248,9 +259,7 @@ def make_blueprint(registry: Registry | None = None, **given: Any) -> Blueprint:
             raise unknown_name(
                 "axis or size", name, [*(axis.name for axis in registry.axes), *sizes], "zoo list"
             )
-    choices = {
-        axes[name]: _choose(registry, axes[name], text) for name, text in given.items() if name in axes
-    }
+    choices = {axes[name]: choose(registry, axes[name], text) for name, text in given.items() if name in axes}
     return _complete(registry, choices).with_sizes(**{n: v for n, v in given.items() if n in sizes})
 
 

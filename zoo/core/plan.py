@@ -72,7 +72,7 @@ class Plan:
 
     @property
     def num_layers(self) -> dict[str, int]:
-        """How many layers each stack has."""
+        """The number of layers of each stack."""
         return {
             stack: getattr(self.sizes, f"num_{stack}_layers")
             for stack in ("encoder", "decoder")
@@ -90,7 +90,7 @@ class Plan:
         return tuple((self.layer(numbers[0]), tuple(numbers)) for numbers in found.values())
 
     def has(self, stack: str) -> bool:
-        """Whether the model has an "encoder", or a "decoder"."""
+        """Return whether the model has an "encoder", or a "decoder"."""
         return stack in self["assembly"].capabilities["stacks"]
 
     @property

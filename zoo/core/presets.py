@@ -64,7 +64,7 @@ VASWANI = Preset(
 
 MODERN = Preset(
     "modern",
-    "what large models are made of since: RMSNorm, rotary positions, SwiGLU, grouped queries",
+    "what large models are made of today: RMSNorm, rotary positions, SwiGLU, grouped queries",
     source="after Touvron et al. 2023 (LLaMA 2), arXiv:2307.09288, as an encoder-decoder",
     choices={
         "attention": "gqa:num_kv_heads=2:bias=false",
@@ -532,6 +532,37 @@ BERT_TINY = Preset(
         "tgt_vocab": 128,
         "max_len": 128,
     },
+    recipe={"lr": 1e-3},
+)
+
+MODERNBERT_TINY = Preset(
+    "modernbert-tiny",
+    "a small encoder as in ModernBERT that trains on one CPU thread",
+    source="after Warner et al. 2024 (ModernBERT), arXiv:2412.13663",
+    choices={
+        "assembly": "encoder",
+        "attention": "fused:bias=false",
+        "encoding": "rotary",
+        "norm": "pre",
+        "feedforward": "geglu",
+        "embedding": "three-way:std=0.02:scale=1",
+        "init": "gpt2:by_depth=false",
+    },
+    sizes={
+        "d_model": 128,
+        "num_heads": 4,
+        "d_ff": 384,
+        "num_encoder_layers": 2,
+        "dropout": 0.0,
+        "src_vocab": 128,
+        "tgt_vocab": 128,
+        "max_len": 64,
+    },
+    recipe={"lr": 3e-3},
+    notes=(
+        "Left out: sliding windows in two of three layers, and the norm behind the embedding.",
+        "Norms have biases here, and the feed-forward network is three times as wide as the model, not one and a half.",
+    ),
 )
 
 PRESETS = (
@@ -549,6 +580,7 @@ PRESETS = (
     BERT,
     GPT_TINY,
     BERT_TINY,
+    MODERNBERT_TINY,
     VIT,
     VIT_TINY,
 )

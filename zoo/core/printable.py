@@ -9,7 +9,7 @@ MOST_MARKS = 3  # combining characters on one letter
 
 
 def shown_characters(text: str) -> Iterator[str]:
-    r"""What to show for each character: itself, or an escape such as "\u202e" where it would change how text is read.
+    r"""The text shown for each character: itself, or an escape such as "\u202e" where it would change how text is read.
 
     Escaped are all of Unicode's category C (controls, directions, unassigned, surrogates), the separators of lines and
     paragraphs, and combining characters beyond `MOST_MARKS` on one letter.

@@ -10,7 +10,7 @@ from zoo.core.errors import ZooError
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train; the optimizer and the schedule are axes of their own.
+    """Training settings; the optimizer and the schedule are axes of their own.
 
     The defaults are those for word reversal: with the preset `reverse`, 13 seeds spelled .994 / .997 / 1.000
     (least, median, most) of the unseen words. 250 steps with a warm-up of 20 fall to .978 at worst.

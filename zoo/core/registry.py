@@ -60,7 +60,7 @@ class Option:
             ) from None
 
     def parse(self, text: str) -> object:
-        """The value that `text` stands for. Raises ZooError."""
+        """Parse the value of an option. Raises ZooError."""
         try:
             if self.type is bool:
                 return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
@@ -297,7 +297,10 @@ class Registry:
         """
         match = FILE_SPEC.match(text)
         if not match and re.search(r"\*\d+\Z|\*\d+\+|[a-z0-9]\+[a-z]", text):
-            raise ZooError(f"--{axis}={text}: expected one variant here, not one for each layer.")
+            first = re.split(r"[*+]", text)[0]
+            raise ZooError(
+                f"--{axis}={text}: expected one variant here, such as --{axis}={first}, not one for each layer."
+            )
         if match:
             variant, rest = self._file_variant(axis, match["file"], match["cls"]), match["rest"].lstrip(":")
         else:

@@ -37,7 +37,7 @@ def width_multiple(plan: Plan) -> int:
 
 
 def one_vocabulary(plan: Plan) -> str:
-    """A shared table needs the same vocabulary on both sides."""
+    """A shared embedding table needs the same vocabulary for source and target."""
     sizes, embedding = plan.sizes, plan["embedding"].capabilities
     both = plan.has("decoder") and plan.has("encoder")
     shared = embedding["one_vocabulary"] and (both or (plan.has("encoder") and embedding["tied"]))
@@ -50,7 +50,7 @@ def one_vocabulary(plan: Plan) -> str:
 
 
 def head_width(plan: Plan) -> str:
-    """The width of a head is a multiple of what attention and encoding need: pairs to turn, halves to part."""
+    """head_dim is a multiple of what attention and encoding need; rotary encodings, for one, rotate pairs."""
     sizes = plan.sizes
     needed = width_multiple(plan)
     width, given = plan.head_dim, "head_dim" in plan["attention"].options
@@ -72,7 +72,7 @@ def head_width(plan: Plan) -> str:
 
 
 def kv_heads(plan: Plan) -> str:
-    """num_heads is divisible by the number of key and value heads, so that each serves as many query heads."""
+    """num_heads is divisible by num_kv_heads, so that all key and value heads serve equally many query heads."""
     heads, shared = plan.sizes.num_heads, plan["attention"].options.get("num_kv_heads")
     if not isinstance(shared, int) or heads % shared == 0:
         return ""
@@ -84,7 +84,7 @@ def kv_heads(plan: Plan) -> str:
 
 
 def mask_form(plan: Plan) -> str:
-    """The attention takes masks in the form in which they travel, or in one they can be converted to."""
+    """The attention accepts the model's masks, in the format of --mask or converted."""
     for role, attention in plan.attentions.items():
         if plan.mask_form(role) is None:
             names = dict.fromkeys(one.attentions[role].name for one, _ in plan.kinds)
@@ -103,7 +103,7 @@ def mask_form(plan: Plan) -> str:
 
 
 def roles(plan: Plan) -> str:
-    """The attention can stand where the model puts it: self and cross, the decoder's under a causal mask."""
+    """The attention supports its roles in the model: self-attention, cross-attention, a causal mask."""
     attention, name = plan["attention"].capabilities, plan["attention"].name
     missing = [role for role, one in plan.attentions.items() if role not in one.capabilities["roles"]]
     if missing:
@@ -114,7 +114,7 @@ def roles(plan: Plan) -> str:
 
 
 def causal_mask(plan: Plan) -> str:
-    """A decoder has a mask that hides what comes later."""
+    """A decoder needs a mask that hides later positions."""
     if not plan.has("decoder") or plan["masking"].capabilities["causal"]:
         return ""
     return (
@@ -124,7 +124,7 @@ def causal_mask(plan: Plan) -> str:
 
 
 def tied_table(plan: Plan) -> str:
-    """A head that shares a table shares one that the model embeds with."""
+    """A head can share only an embedding table that the model has."""
     embedding = plan["embedding"]
     if (
         plan.reads_images
@@ -140,7 +140,7 @@ def tied_table(plan: Plan) -> str:
 
 
 def unused_decoding(plan: Plan) -> str:
-    """Where nothing is generated, no decoding is chosen."""
+    """A model that does not generate keeps the default decoding."""
     default = plan.registry.axis("decoding").default
     if plan.has("decoder") or plan["decoding"].name == default:
         return ""
@@ -151,7 +151,7 @@ def unused_decoding(plan: Plan) -> str:
 
 
 def positions(plan: Plan) -> str:
-    """An encoding that acts inside the attention (self-attention, never cross) needs one that lets it."""
+    """An encoding that acts inside self-attention needs an attention that supports it."""
     place = plan["encoding"].capabilities["acts_on"]
     if place == "embedding" or place in plan["attention"].capabilities["positions"]:
         return ""
@@ -167,7 +167,7 @@ def positions(plan: Plan) -> str:
 
 
 def pattern_length(plan: Plan) -> str:
-    """Choices per layer name no more layers than each stack has."""
+    """A choice per layer (NAME*3+NAME) has at most as many layers as each stack."""
     for axis, parts in plan.patterns.items():
         for stack, number in plan.num_layers.items():
             if number < len(parts):
@@ -179,7 +179,7 @@ def pattern_length(plan: Plan) -> str:
 
 
 def encoding_per_layer(plan: Plan) -> str:
-    """Layers differ only in encodings that act inside the attention; what is added to the embedding, is for all."""
+    """Only encodings that act inside the attention can differ between layers."""
     for part in plan.patterns.get("encoding", ()):
         if part.capabilities["acts_on"] == "embedding" and part.capabilities["positional"]:
             good = [
@@ -195,7 +195,7 @@ def encoding_per_layer(plan: Plan) -> str:
 
 
 def patches(plan: Plan) -> str:
-    """Patches divide the image, and are no more than max_len."""
+    """The image size is divisible by the patch size, and max_len is large enough for all patches."""
     size, patch = (plan["assembly"].options.get(name) for name in ("image_size", "patch_size"))
     if not plan.reads_images or not isinstance(size, int) or not isinstance(patch, int):
         return ""
@@ -216,7 +216,7 @@ def patches(plan: Plan) -> str:
 
 
 def unused_by_images(plan: Plan) -> str:
-    """Where images are read, nothing is chosen about tokens."""
+    """A model of images keeps the defaults for tokens: embedding and masking."""
     if not plan.reads_images:
         return ""
     for axis in ("embedding", "masking"):
@@ -250,7 +250,7 @@ def loss_and_head(plan: Plan) -> str:
 
 
 def length(plan: Plan) -> str:
-    """max_len is within what the attention takes."""
+    """max_len is at most what the attention supports."""
     limit = plan["attention"].capabilities["max_length"]
     if limit is None or plan.sizes.max_len <= limit:
         return ""
@@ -279,7 +279,7 @@ RULES: tuple[Rule, ...] = (
     unused_by_images,
 )
 WHOLE: tuple[Rule, ...] = (mask_form, pattern_length, encoding_per_layer)
-"""Rules about all layers together; each of the others is held against each kind of layer by itself."""
+"""Rules about all layers together; each of the others is checked for each kind of layer separately."""
 
 
 def problems(plan: Plan) -> dict[str, str]:

@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the user gives a task to train on.
+    """The user's input to a task.
 
     Attributes:
         files: paths, read together; none for what comes with the task.
@@ -92,8 +92,8 @@ def zoo_tasks() -> tuple[Task, ...]:
             "mask",
             "fill in hidden characters of a text (BERT)",
             "zoo.training.tasks.masking:Mask",
-            "bert-tiny",
-            recipe={"steps": 500, "batch_size": 16, "lr": 1e-3},
+            "modernbert-tiny",
+            recipe={"steps": 1000, "batch_size": 8},
             files="plain text in UTF-8; without one, Alice's Adventures in Wonderland",
         ),
         Task(

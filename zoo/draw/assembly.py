@@ -31,7 +31,7 @@ ELSEWHERE = ("assembly", "masking", "mask", "init", "loss", "schedule", "optimiz
 
 
 class Difference(NamedTuple):
-    """What a model has on an axis, and what the paper has; `paper` is "" where they compute the same."""
+    """The choice of a model on an axis, and that of the paper; `paper` is "" where they compute the same."""
 
     name: str
     paper: str

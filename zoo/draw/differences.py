@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from zoo.core.blueprint import Blueprint, make_blueprint
+from zoo.core.blueprint import Blueprint, choose, layer_kinds, make_blueprint
 from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
@@ -56,7 +56,7 @@ def diff(axis: str, a: str, b: str, *, head: int = 1) -> Figure:
 
     Args:
         axis: the axis.
-        a, b: its variants, as a user types them.
+        a, b: its variants, as a user types them; where layers differ, there is a row for each different layer.
         head: the head whose weights are shown, counted from 1.
 
     Raises:
@@ -93,12 +93,25 @@ def compared(axis: str, a: str, b: str, head: int = 1) -> list[Compared]:
             Compared(part, [first[part][1], second[part][1]], "query position", "key position")
             for part in first
         ]
+    kinds = layer_kinds(*(choose(get_registry(), axis, text) for text in (a, b)))
     if axis == "encoding":
-        both = [shown(name, 32, 64, HEADS, head) for name in (a, b)]
-        cosines = all(one.similarity_name.startswith("cosine") for one in both)
-        what = "similarity" if cosines else "similarity, or bias on the scores"
-        return [Compared(what, [one.similarity for one in both], "position", "position")]
-    return _of_models(axis, a, b, head)
+        return [
+            _of_encodings([str(one) for one in pair], head, _of_layer(layers[0], kinds))
+            for pair, layers in kinds
+        ]
+    return _of_models(axis, a, b, head, [layers[0] for _, layers in kinds])
+
+
+def _of_layer(number: int, all_of_them: Sequence[object]) -> str:
+    """Return which layer it is, where layers differ."""
+    return f", layer {number}" if len(all_of_them) > 1 else ""
+
+
+def _of_encodings(names: Sequence[str], head: int, layer: str) -> Compared:
+    both = [shown(name, 32, 64, HEADS, head) for name in names]
+    cosines = all(one.similarity_name.startswith("cosine") for one in both)
+    what = "similarity" if cosines else "similarity, or bias on the scores"
+    return Compared(what + layer, [one.similarity for one in both], "position", "position")
 
 
 @torch.no_grad()
@@ -115,9 +128,9 @@ def losses(name: str, probabilities: Sequence[float]) -> list[float]:
 
 
 @torch.no_grad()
-def _of_models(axis: str, a: str, b: str, head: int) -> list[Compared]:
-    """Attention weights, encoder outputs and logits of two models that differ in one axis."""
-    models = [small_model(axis, name) for name in (a, b)]
+def _of_models(axis: str, a: str, b: str, head: int, layers: Sequence[int]) -> list[Compared]:
+    """Attention weights of some layers, encoder outputs and logits of two models that differ in one axis."""
+    models = [small_model(axis, name, max(layers)) for name in (a, b)]
     _share(*models)
     generator = torch.Generator().manual_seed(0)
     src = torch.randint(3, VOCABULARY, (1, LENGTH), generator=generator)
@@ -125,8 +138,11 @@ def _of_models(axis: str, a: str, b: str, head: int) -> list[Compared]:
     tgt[:, 0] = SOS
     found = []
     try:
-        weights = [captured(model, src, tgt)["encoder", 1][head - 1].numpy() for model in models]
-        found.append(Compared(f"attention weights, head {head}", weights, "query position", "key position"))
+        seen = [captured(model, src, tgt) for model in models]
+        for number in layers:
+            weights = [one["encoder", number][head - 1].numpy() for one in seen]
+            what = f"attention weights, head {head}{_of_layer(number, layers)}"
+            found.append(Compared(what, weights, "query position", "key position"))
     except ZooError:
         if axis != "attention":
             raise
@@ -140,11 +156,14 @@ def _of_models(axis: str, a: str, b: str, head: int) -> list[Compared]:
     return found
 
 
-def small_model(axis: str, name: str) -> Transformer:
+def small_model(axis: str, name: str, layers: int = 1) -> Transformer:
     """A small model with a variant; a rule that forbids it is met by changing one other axis. Raises ZooError."""
-    given: dict[str, Any] = {"attention": "eager", **SIZES, axis: name}
+    stacks = {"num_encoder_layers": layers, "num_decoder_layers": layers}
+    given: dict[str, Any] = {"attention": "eager", **SIZES, **stacks, axis: name}
     base = make_blueprint(**given)
-    return build(allowed(base, axis), seed=0, allow=UNUSED).eval()
+    model = build(allowed(base, axis), seed=0, allow=UNUSED).eval()
+    assert isinstance(model, Transformer)
+    return model
 
 
 def allowed(blueprint: Blueprint, axis: str) -> Blueprint:
@@ -192,7 +211,8 @@ def _draw_matrices(row: Any, one: Compared, names: tuple[str, str]) -> None:
         most = float(np.abs(gap).max()) if gap.count() else 0.0
         rows, columns = ([str(i + 1) for i in range(length)] if boolean else None for length in gap.shape)
         image = heat(row[2], gap, signed=True, rows=rows, columns=columns)
-        _bar(image, f"difference, at most {most:.2g}" if most else "equal")
+        equal = "equal" if gap.count() else "undefined"
+        _bar(image, f"difference, at most {most:.2g}" if most else equal)
     for panel in row:
         panel.set_xlabel(one.columns)
         panel.set_ylabel(one.rows)

@@ -16,7 +16,7 @@ from zoo.draw.pieces import check_positions, make_part
 
 
 class Shown(NamedTuple):
-    """What an encoding does to `length` positions.
+    """The effect of an encoding on `length` positions.
 
     Attributes:
         table: [T, D] what is added at each position, or where a query of ones is turned to; or [H, 2T-1] what is

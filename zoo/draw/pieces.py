@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from zoo.core.blueprint import choose, layer_kinds
+from zoo.core.describe import brief
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.plugins import get_registry
 
@@ -12,6 +14,8 @@ MOST_POSITIONS, LONGEST_SENTENCE = 512, 64
 """That can be drawn."""
 HEADS = 4
 """Of the two models that are compared."""
+MOST_LAYERS = 6
+"""Different layers whose rows fit a picture."""
 DIFFER = frozenset({
     "attention", "encoding", "norm", "norm-type", "feedforward", "embedding", "head", "masking", "mask", "loss",
     "schedule",
@@ -58,7 +62,7 @@ def check_lengths(lengths: Sequence[int], target_lengths: Sequence[int]) -> None
     """Raises ZooError for lengths of sentences that make no batch, or one too large to draw; imports no torch."""
     if len(lengths) != len(target_lengths) or not lengths:
         raise ZooError(
-            f"There are {len(lengths)} source and {len(target_lengths)} target lengths: give one of each a sentence."
+            f"There are {len(lengths)} source and {len(target_lengths)} target lengths: give one of each per sentence."
         )
     for length in (*lengths, *target_lengths):
         if not 1 <= length <= LONGEST_SENTENCE:
@@ -71,8 +75,13 @@ def check_pair(axis: str, a: str, b: str, head: int = 1) -> None:
         raise ZooError(f"There is no head {head}: the models have {HEADS}, counted from 1.")
     registry = get_registry()
     registry.axis(axis)
-    for name in (a, b):
-        registry.resolve(axis, name)
+    kinds = layer_kinds(*(choose(registry, axis, name) for name in (a, b)))
+    if len(kinds) > MOST_LAYERS:
+        first, second = next(pair for pair, _ in kinds if pair[0] != pair[1])
+        raise ZooError(
+            f"These patterns have {len(kinds)} different layers, and {MOST_LAYERS} can be drawn: expected shorter "
+            f"ones, or one variant each, such as `zoo draw diff {axis} {brief(axis, first)} {brief(axis, second)}`."
+        )
     if axis not in DIFFER:
         instead = INSTEAD.get(
             axis,

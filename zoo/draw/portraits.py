@@ -296,7 +296,7 @@ class _Valley(nn.Module):
 
     @property
     def point(self) -> nn.Parameter:
-        """Where it is."""
+        """The current point."""
         return self.get_parameter("decoder.layers.0.weight")
 
     def forward(self) -> Tensor:

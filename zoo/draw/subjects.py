@@ -17,7 +17,7 @@ from zoo.core.registry import Variant
 from zoo.core.tasks import get_task
 
 if TYPE_CHECKING:
-    from zoo.models.transformer import Model, Transformer
+    from zoo.models.transformer import Model
     from zoo.training.tasks.base import AlignedData, TaskData
 
 INDEX, RUN, BEST = "zoo.json", "run.json", "best"
@@ -43,7 +43,7 @@ class Subject(NamedTuple):
 
 
 class Described(NamedTuple):
-    """What a folder says about its model, read without torch; `task` is "" where none was noted."""
+    """A description of the model in a folder, read without torch; `task` is "" where none was noted."""
 
     blueprint: Blueprint
     task: str
@@ -269,7 +269,7 @@ def open_subject(
     return Subject(model, read.src, tgt, read.source, labels, read.decode(tgt))
 
 
-def written(model: Transformer, blueprint: Blueprint, src: Sequence[int], longest: int) -> list[int]:
+def written(model: Model, blueprint: Blueprint, src: Sequence[int], longest: int) -> list[int]:
     """The ids that a model writes for source ids, with EOS if it ends."""
     import torch
 

@@ -23,7 +23,7 @@ COLOURS, BAND = 128, 6
 
 
 def protocol() -> Protocol | None:
-    """How the terminal shows pictures; None where it does not, does not answer, or is none."""
+    """The protocol by which the terminal shows pictures; None if it does not, does not answer, or is not a terminal."""
     if os.environ.get("TERM", "dumb") == "dumb" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     try:

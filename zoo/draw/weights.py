@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,20 +110,15 @@ def attention(
         model, src, tgt, source, target = subject[:5]
         wrote = f" → {shortened(subject.answer, 60)}" if tgt is not None else ""
         title = title or f"{folder.name}: {shortened(text, 60)}{wrote}"
-    counts: dict[str, int] = {}
-    for name, _ in attentions(model):
-        counts[name] = counts.get(name, 0) + 1
-    check_numbers(counts, stack, _heads(model), layer, head)
+    modules = attentions(model)
+    check_numbers(Counter(name for name, _ in modules), stack, _heads(model), layer, head)
     found = [
         block
         for block in _blocks_of(model, src, tgt, source, target)
         if stack in (None, block.stack) and layer in (None, block.layer)
     ]
-    modules = attentions(model)
-    if any(
-        shower_of(modules[block.stack, block.layer]) is not modules[block.stack, block.layer]
-        for block in found
-    ):
+    shown = [modules[block.stack, block.layer] for block in found]
+    if any(shower_of(one) is not one for one in shown):
         title = f"{title}\n{AGAIN}".lstrip()
     if head is not None:
         found = [block._replace(weights=block.weights[head - 1 : head]) for block in found]

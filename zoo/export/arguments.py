@@ -21,7 +21,7 @@ from zoo.export.calls import (
 from zoo.export.flatten import Unit, bound_arguments
 from zoo.export.program import Place, Program
 from zoo.export.simplify import substitute, without_none
-from zoo.export.trees import Tracking, assigned_names, code, is_constant, names_in, parameters, visited
+from zoo.export.trees import assigned_names, code, is_constant, names_in, parameters, visited
 
 
 def put_in_defaults(program: Program) -> None:
@@ -150,7 +150,7 @@ def without_arguments(
 ) -> Any:
     """A unit whose calls do not give what is dropped."""
 
-    class Arguments(Tracking):
+    class Arguments(cst.CSTTransformer):
         def __init__(self) -> None:
             self.function: list[cst.FunctionDef] = []
 

@@ -13,7 +13,7 @@ from typing import Any
 import libcst as cst
 
 from zoo.export.flatten import docstring_line
-from zoo.export.trees import code, docstring_of, without_docstring
+from zoo.export.trees import code, docstring_of, walk, without_docstring
 
 SIZES_ONLY = ("size", "dim", "numel", "len", "type", "new_caches")
 """Calls that change nothing and refuse nothing, so that they can be left out."""
@@ -27,7 +27,7 @@ def calls_in(node: Any) -> list[cst.Call]:
         def visit_Call(self, node: cst.Call) -> None:
             found.append(node)
 
-    node.visit(Calls())
+    walk(node, Calls())
     return found
 
 
@@ -51,7 +51,7 @@ def returned(function: cst.FunctionDef) -> list[Any]:
         def visit_Lambda(self, node: cst.Lambda) -> bool:
             return False
 
-    function.body.visit(Returns())
+    walk(function.body, Returns())
     return found
 
 
@@ -69,7 +69,7 @@ def droppable(node: cst.BaseExpression) -> bool:
         def visit_Lambda(self, node: cst.Lambda) -> bool:
             return False
 
-    node.visit(Calls())
+    walk(node, Calls())
     return good
 
 
@@ -82,9 +82,9 @@ def handed_on(node: Any) -> set[str]:
         def visit_Call(self, node: cst.Call) -> bool:
             target = node.func.value if isinstance(node.func, cst.Attribute) else node.func
             if not isinstance(target, cst.Name):
-                target.visit(self)
+                walk(target, self)
             for one in node.args:
-                one.value.visit(self)
+                walk(one.value, self)
             return False
 
         def visit_Attribute(self, node: cst.Attribute) -> None:
@@ -97,14 +97,14 @@ def handed_on(node: Any) -> set[str]:
             return False
 
         def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-            node.body.visit(self)
+            walk(node.body, self)
             return False
 
         def visit_ClassDef(self, node: cst.ClassDef) -> bool:
-            node.body.visit(self)
+            walk(node.body, self)
             return False
 
-    node.visit(References())
+    walk(node, References())
     return found
 
 
@@ -175,7 +175,7 @@ def without_mention(text: str, names: set[str]) -> str:
     """A docstring without the sentences that speak of these parameters."""
     if not any(f"`{name}`" in text for name in names):
         return text
-    parts = [*re.split(r"(?<=[.])(\s+)", text), ""]
+    parts = [*re.split(r"(?<=[.])(?<! al[.])(\s+)", text), ""]  # et al. ends none
     sentences = list(zip(parts[::2], parts[1::2], strict=True))  # each with the space behind it
     kept: list[str] = []
     for sentence, space in sentences:

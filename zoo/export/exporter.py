@@ -118,7 +118,7 @@ def _program(
     parameter = next((name for name, value in made.arguments.items() if isinstance(value, Parts)), None)
     if parameter is None:
         raise ZooError(
-            f"{type(model).__name__} is made without `parts`: such an assembly cannot be exported."
+            f"{type(model).__name__} is constructed without `parts`: such an assembly cannot be exported."
         )
     init = next(f for f in methods(unit) if f.name.value == "__init__")
     options = {n: cst.parse_expression(repr(v)) for n, v in made.arguments.items() if _is_option(v)}

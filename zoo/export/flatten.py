@@ -26,6 +26,7 @@ from zoo.export.trees import (
     names_in,
     parameters,
     source_of,
+    walk,
     without_docstring,
 )
 
@@ -394,7 +395,7 @@ def _moves_into_lambda(values: Mapping[str, cst.BaseExpression], statements: Seq
                 found.append(isinstance(values[name], cst.Call) or bool(read & own))
 
     for one in statements:
-        one.visit(Lambdas())
+        walk(one, Lambdas())
     return any(found)
 
 
@@ -463,11 +464,6 @@ def with_docstring(node: Any, text: str | None) -> Any:
     return node.with_changes(body=node.body.with_changes(body=[*line, *without_docstring(node.body)]))
 
 
-ABOUT_THE_ZOO = re.compile(
-    r"`zoo\.|\bzoo\b|\bthe builder\b|ariants differ|other variants|all (exact )?variants|[Aa]s elsewhere"
-)
-
-
 def _tidied(text: str) -> str:
     """A docstring without the sentences that speak of the zoo."""
     sentences = re.split(r"(?<=[.;:])(\s+)", text)
@@ -495,7 +491,7 @@ ARGUMENT = re.compile(r"^( *)([a-z_][\w, ]*): (.*)$")
 
 
 def argument_texts(text: str | None) -> dict[str, str]:
-    """What a docstring says of each parameter."""
+    """The text of a docstring on each parameter."""
     found: dict[str, str] = {}
     if not text or "Args:" not in text:
         return found

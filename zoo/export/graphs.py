@@ -69,7 +69,7 @@ def write_onnx(model: Model, blueprint: Blueprint, path: Path) -> str:
             written.save(made)
         except Exception as error:
             raise ZooError(
-                f"torch cannot write this model as ONNX: {_first_line(error)}. A .pt2 file may do."
+                f"torch cannot write this model as ONNX: {_first_line(error)}. A .pt2 file may work."
             ) from error
         data = made.read_bytes()
         if made.with_name("model.onnx.data").exists():
@@ -94,7 +94,7 @@ def _program(model: Model, blueprint: Blueprint) -> tuple[Any, str]:
             program = torch.export.export(model, tuple(tokens for _, tokens in given), dynamic_shapes=shapes)
         except Exception as error:
             raise ZooError(
-                f"torch.export cannot make a graph of this model: {_first_line(error)}. A .py file can have any model."
+                f"torch.export cannot make a graph of this model: {_first_line(error)}. Write a .py file."
             ) from error
     size = "L" if 1 in open_dims else str(length)
     words = ", ".join(f"{name} [B, {size}] int64" for name, _ in given)

@@ -14,7 +14,7 @@ from zoo.export.calls import calls_in, handed_on, without_parameters
 from zoo.export.flatten import Unit, bound_arguments
 from zoo.export.program import Place, Program, methods
 from zoo.export.simplify import mapped, substitute
-from zoo.export.trees import assigned_names, code, names_in, parameters, self_attribute
+from zoo.export.trees import assigned_names, code, names_in, parameters, self_attribute, walk
 
 
 def put_in_literals(program: Program) -> bool:
@@ -110,7 +110,7 @@ def _texts(unit: Unit) -> dict[str, Any]:
                     found[name] = node.value
 
     for function in methods(unit):
-        function.visit(Assignments())
+        walk(function, Assignments())
     return {name: value for name, value in found.items() if assigned.count(name) == 1}
 
 
@@ -122,7 +122,7 @@ def _attributes_of_others(node: Any) -> set[str]:
             if self_attribute(node) is None:
                 found.add(node.attr.value)
 
-    node.visit(Others())
+    walk(node, Others())
     return found
 
 

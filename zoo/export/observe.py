@@ -32,7 +32,7 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class Construction:
-    """How an object was made: its class, and the arguments by name."""
+    """The construction of an object: its class, and the arguments by name."""
 
     cls: type
     arguments: dict[str, Any]
@@ -40,7 +40,7 @@ class Construction:
 
 @dataclass
 class Facts:
-    """What was seen.
+    """The facts that were observed.
 
     Attributes:
         arguments: the values of each parameter in all calls; what is no constant is OTHER.

@@ -21,7 +21,7 @@ from zoo.export.calls import (
 from zoo.export.flatten import Unit, with_docstring
 from zoo.export.program import Place, Program
 from zoo.export.simplify import constant, mapped, substitute
-from zoo.export.trees import Tracking, code, docstring_of, names_in, parameters, visited
+from zoo.export.trees import code, docstring_of, names_in, parameters, visited, walk
 
 
 def write_out_optional(program: Program) -> None:
@@ -232,7 +232,7 @@ def _given_inlined(function: cst.FunctionDef, given: str) -> cst.FunctionDef:
     changed = mapped(function, less)
     held: dict[str, cst.BaseExpression] = {}
 
-    class Split(Tracking):
+    class Split(cst.CSTTransformer):
         def leave_SimpleStatementLine(
             self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
         ) -> Any:
@@ -270,7 +270,7 @@ def _unpacked_given(
             ):
                 mores.append(code(target.elements[place].value))
 
-    caller.visit(Targets())
+    walk(caller, Targets())
     if not mores:
         return caller
 

@@ -17,7 +17,7 @@ from torch import nn
 from zoo.export.flatten import Flattener, Unit
 from zoo.export.observe import Facts
 from zoo.export.simplify import mapped, substitute
-from zoo.export.trees import bound_names, code, is_builtin, is_own, names_in, self_attribute, source_of
+from zoo.export.trees import bound_names, code, is_builtin, is_own, names_in, self_attribute, source_of, walk
 
 Place = tuple[str, str]
 """A function: name of its unit, name of the method ("" of a function)."""
@@ -160,7 +160,7 @@ class Program:
         return self.add_class(value).name
 
     def place(self, unit: Unit, function: cst.FunctionDef) -> Place:
-        """Where a function stands."""
+        """The place of a function."""
         return unit.name, function.name.value if isinstance(unit.node, cst.ClassDef) else ""
 
     def functions(self) -> Iterator[tuple[Unit, cst.FunctionDef]]:
@@ -251,7 +251,7 @@ def _looped_over(function: cst.FunctionDef, name: str) -> list[str]:
             if name in {one.value for one in names_in(node.target)}:
                 found.extend(attributes_of_self(node.iter))
 
-    function.visit(Loops())
+    walk(function, Loops())
     return found
 
 
@@ -264,7 +264,7 @@ def attributes_of_self(node: cst.CSTNode) -> list[str]:
             if (name := self_attribute(node)) is not None:
                 found.append(name)
 
-    node.visit(Found())
+    walk(node, Found())
     return found
 
 
@@ -332,7 +332,7 @@ def annotation_names(node: Any) -> set[str]:
         def visit_Annotation(self, node: cst.Annotation) -> None:
             found.update(one.value for one in names_in(node.annotation))
 
-    node.visit(Annotations())
+    walk(node, Annotations())
     return found
 
 
@@ -350,17 +350,17 @@ def _outside_annotations(node: Any) -> set[str]:
             return False
 
         def visit_Attribute(self, node: cst.Attribute) -> bool:
-            node.value.visit(self)
+            walk(node.value, self)
             return False
 
         def visit_Arg(self, node: cst.Arg) -> bool:
-            node.value.visit(self)
+            walk(node.value, self)
             return False
 
         def visit_Name(self, node: cst.Name) -> None:
             found.add(node.value)
 
-    node.visit(Names())
+    walk(node, Names())
     return found
 
 

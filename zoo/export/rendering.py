@@ -62,7 +62,11 @@ def render(
     rest = [b for b in bodies if b not in constants]
     imports = _imports(program, every, bool(weights))
     head = HEADER.format(
-        title=title or f"A Transformer: {name}.", command=f"\n\nMade by `{command}`." if command else ""
+        title=title or f"A Transformer: {name}.",
+        start=""
+        if weights
+        else f" Weights start as its layers draw them, not by init={blueprint['init'].name}.",
+        command=f"\n\nMade by `{command}`." if command else "",
     )
     blocks = [config, *rest, *tail]
     top = "\n".join(one.strip("\n") for one in constants)

@@ -14,7 +14,7 @@ from zoo.export.calls import called, droppable, returned
 from zoo.export.flatten import Unit, docstring_line
 from zoo.export.program import Program
 from zoo.export.simplify import constant, mapped, substitute
-from zoo.export.trees import code, docstring_of, is_constant, names_in, without_docstring
+from zoo.export.trees import code, docstring_of, is_constant, names_in, walk, without_docstring
 
 
 def drop_results(program: Program) -> None:
@@ -117,7 +117,7 @@ def _uses(node: Any, name: str) -> list[set[int] | None]:
             nonlocal counted
             counted += called(node) == name
 
-    node.visit(Uses())
+    walk(node, Uses())
     return found if len(found) == counted else [None]
 
 

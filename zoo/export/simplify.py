@@ -15,7 +15,6 @@ from torch import nn
 from zoo.export.observe import OTHER, Facts, Key, atoms_of
 from zoo.export.trees import (
     CONSTANTS,
-    Tracking,
     bound_names,
     code,
     is_constant,
@@ -229,7 +228,7 @@ def truth(node: cst.BaseExpression) -> bool | None:
     return None
 
 
-class _Simplifier(Tracking):
+class _Simplifier(cst.CSTTransformer):
     def leave_UnaryOperation(
         self, original_node: cst.UnaryOperation, updated_node: cst.UnaryOperation
     ) -> cst.BaseExpression:
@@ -461,15 +460,8 @@ def simplified(node: Any) -> Any:
 def mapped(node: Any, change: Callable[[Any, Any], Any]) -> Any:
     """A tree with `change(original, updated)` applied to each node, from the leaves up."""
 
-    class Mapped(Tracking):
+    class Mapped(cst.CSTTransformer):
         def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-            result = change(original_node, updated_node)
-            self.changed = self.changed or result is not updated_node
-            return result
+            return change(original_node, updated_node)
 
     return visited(node, Mapped())
-
-
-def function_of(key: Key) -> cst.FunctionDef | None:
-    """The function that a key stands for, as it is written."""
-    return source_of(key[1]).functions.get(key[2])

@@ -16,7 +16,7 @@ class OwnPart(nn.Module):
         self.inner = inner
 
     def forward(self, *args: Any) -> Tensor:
-        """What the part gives: [B, T, D], of a head [B, T, V]."""
+        """The output of the part: [B, T, D], of a head [B, T, V]."""
         result = self.inner(*args)
         first: Tensor = result[0] if isinstance(result, tuple) else result
         return first
@@ -54,7 +54,7 @@ class OwnMask:
         return mask
 
     def decode(self, mask: Tensor, num_keys: int) -> Tensor:
-        """The keep mask that `mask` stands for."""
+        """The keep mask that `mask` encodes."""
         keep: Tensor = self.inner.decode(mask, num_keys)
         return keep
 

@@ -2,7 +2,7 @@
 
 HEADER = '''"""{title}
 
-One file of plain PyTorch.{command}
+One file of plain PyTorch.{start}{command}
 """
 '''
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 import sysconfig
 from dataclasses import dataclass, field
@@ -18,6 +19,13 @@ from zoo.core.errors import ZooError
 
 Statement = cst.BaseStatement
 Definition = cst.ClassDef | cst.FunctionDef | cst.SimpleStatementLine
+LAYOUT = re.compile(
+    r"whitespace|lines|header|footer|lpar|rpar|bracket|brace|comma|semicolon|equal|colon|indent"
+)
+"""Fields of nodes that hold whitespace and punctuation."""
+NO_NODES = (str, bool, type(None), cst.MaybeSentinel)
+"""What else a field may hold, beside nodes and lists of them."""
+LONGEST_LINE = 108
 CONSTANTS = {"True": True, "False": False, "None": None}
 
 
@@ -66,25 +74,37 @@ def _read(module: ModuleType) -> Source:
     wrapper = MetadataWrapper(cst.parse_module(Path(file).read_text(encoding="utf-8")))
     found = Source(module, positions=wrapper.resolve(PositionProvider))
     found.definitions = _definitions(wrapper.module.body)
-    wrapper.module.visit(_Reader(found))
+    walk(wrapper.module, _Reader(found))
     return found
 
 
 def _definitions(body: Any) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
-    for node in body:
+    for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
             found[node.name.value] = node
         elif isinstance(node, cst.SimpleStatementLine):
             if pairs := _paired(node):
+                first = next(iter(pairs))
+                pairs[first] = _commented(pairs[first], following)
                 found |= pairs
                 continue
             for small in node.body:
                 targets = [one.target for one in small.targets] if isinstance(small, cst.Assign) else []
                 targets += [small.target] if isinstance(small, cst.AnnAssign) else []
                 for target in targets:
-                    found |= {name.value: node for name in names_in(target)}
+                    found |= {name.value: _commented(node, following) for name in names_in(target)}
     return found
+
+
+def _commented(node: Any, following: Any) -> Any:
+    """A constant with the docstring behind it as a comment, where that fits its line."""
+    text = docstring_of(cst.IndentedBlock([following])) if following is not None else None
+    text = f"# {text[0].lower()}{text[1:].rstrip('.')}" if text and "\n" not in text else ""
+    if not text or node.trailing_whitespace.comment or len(code(node)) + len(text) > LONGEST_LINE:
+        return node
+    comment = cst.TrailingWhitespace(cst.SimpleWhitespace("  "), cst.Comment(text))
+    return node.with_changes(trailing_whitespace=comment)
 
 
 def _paired(node: cst.SimpleStatementLine) -> dict[str, Definition]:
@@ -163,17 +183,17 @@ def names_in(node: cst.CSTNode) -> list[cst.Name]:
 
     class Names(cst.CSTVisitor):
         def visit_Attribute(self, node: cst.Attribute) -> bool:
-            node.value.visit(self)
+            walk(node.value, self)
             return False
 
         def visit_Arg(self, node: cst.Arg) -> bool:
-            node.value.visit(self)
+            walk(node.value, self)
             return False
 
         def visit_Name(self, node: cst.Name) -> None:
             found.append(node)
 
-    node.visit(Names())
+    walk(node, Names())
     return found
 
 
@@ -188,13 +208,13 @@ def attributes_in(node: cst.CSTNode) -> tuple[str, ...]:
 
         def visit_AnnAssign(self, node: cst.AnnAssign) -> bool:
             if node.value is not None:
-                node.value.visit(self)
+                walk(node.value, self)
             return False
 
         def visit_Attribute(self, node: cst.Attribute) -> None:
             found.append(node.attr.value)
 
-    node.visit(Attributes())
+    walk(node, Attributes())
     return tuple(found)
 
 
@@ -293,7 +313,7 @@ def bound_names(node: cst.CSTNode) -> set[str]:
             elif isinstance(target, cst.StarredElement):
                 self._add(target.value)
 
-    node.visit(Bound())
+    walk(node, Bound())
     return found
 
 
@@ -307,19 +327,76 @@ def is_builtin(name: str) -> bool:
     return hasattr(builtins, name) or name in ("__name__", "__file__")
 
 
-class Tracking(cst.CSTTransformer):
-    """A transformer that knows whether it has changed anything."""
+class _Fields(cst.CSTVisitor):
+    """Notes which fields of a node libcst visits, in its order."""
 
-    changed = False
+    def __init__(self) -> None:
+        self.names: list[str] = []
 
-    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """As in libcst; goes no further."""
+        return False
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
         """As in libcst."""
-        result = super().on_leave(original_node, updated_node)
-        self.changed = self.changed or result is not updated_node
-        return result
+        self.names.append(attribute)
 
 
-def visited(node: Any, transformer: Tracking) -> Any:
-    """A tree after a transformer; itself where nothing changed."""
-    result = node.visit(transformer)
-    return result if transformer.changed else node
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(node: cst.CSTNode) -> tuple[str, ...]:
+    """The fields of a node that hold code, not whitespace, in the order in which libcst visits them."""
+    found = _FIELDS.get(type(node))
+    if found is None:
+        fields = _Fields()
+        node._visit_and_replace_children(fields)
+        found = tuple(name for name in fields.names if not LAYOUT.search(name))
+        _FIELDS[type(node)] = found
+    return found
+
+
+def walk(node: cst.CSTNode, visitor: cst.CSTVisitor) -> None:
+    """As `node.visit(visitor)`, without making all nodes anew; whitespace is not visited."""
+    if visitor.on_visit(node):
+        for name in _fields(node):
+            value = getattr(node, name)
+            if not isinstance(value, NO_NODES):
+                for one in value if isinstance(value, (list, tuple)) else (value,):
+                    walk(one, visitor)
+    visitor.on_leave(node)
+
+
+def visited(node: Any, transformer: cst.CSTTransformer) -> Any:
+    """As `node.visit(transformer)`, but what has not changed stays the same object; whitespace is not visited."""
+    changed = {}
+    if transformer.on_visit(node):
+        for name in _fields(node):
+            before = getattr(node, name)
+            after = _visited_field(before, transformer)
+            if after is not before:
+                changed[name] = after
+    return transformer.on_leave(node, node.with_changes(**changed) if changed else node)
+
+
+def _visited_field(value: Any, transformer: cst.CSTTransformer) -> Any:
+    """A node, or a sequence of nodes, after a transformer; itself where nothing changed."""
+    if isinstance(value, NO_NODES):
+        return value
+    if not isinstance(value, (list, tuple)):
+        result = visited(value, transformer)
+        return None if isinstance(result, cst.RemovalSentinel) else result
+    found: list[Any] = []
+    for one in value:
+        result = visited(one, transformer)
+        if isinstance(result, cst.FlattenSentinel):
+            found += result
+        elif not isinstance(result, cst.RemovalSentinel) and not _is_emptied(one, result):
+            found.append(result)
+    same = len(found) == len(value) and all(a is b for a, b in zip(found, value, strict=True))
+    return value if same else tuple(found)
+
+
+def _is_emptied(before: cst.CSTNode, after: cst.CSTNode) -> bool:
+    """Return whether a line has lost all of its statements."""
+    return isinstance(after, cst.SimpleStatementLine) and not after.body and before is not after

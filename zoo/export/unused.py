@@ -18,7 +18,6 @@ from zoo.export.calls import droppable
 from zoo.export.program import Program, attributes_of_self, name_of, pieces
 from zoo.export.simplify import mapped, substitute
 from zoo.export.trees import (
-    Tracking,
     attributes_in,
     bound_names,
     code,
@@ -28,6 +27,7 @@ from zoo.export.trees import (
     parameters,
     self_attribute,
     visited,
+    walk,
     without_docstring,
 )
 
@@ -160,7 +160,7 @@ def _assigned(node: Any) -> set[str]:
         def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
             found.update(attributes_of_self(node.target))
 
-    node.visit(Assigned())
+    walk(node, Assigned())
     return found
 
 
@@ -174,11 +174,11 @@ def _read_of_others(node: Any) -> set[str]:
             if code(node.value) not in ("self", "config"):
                 found.add(node.attr.value)
 
-    node.visit(Others())
+    walk(node, Others())
     return found
 
 
-class _Attributes(Tracking):
+class _Attributes(cst.CSTTransformer):
     """Removes assignments to attributes of `self`."""
 
     def __init__(self, unused: Callable[[str], bool]) -> None:
@@ -212,7 +212,7 @@ class _Attributes(Tracking):
         )
 
 
-class EmptyBranches(Tracking):
+class EmptyBranches(cst.CSTTransformer):
     """Removes branches that do nothing, and constructors that only call the base's without arguments."""
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> Any:
@@ -264,7 +264,7 @@ class _Names(cst.CSTVisitor):
                     self.bound[one.value] += 2
                 else:
                     self.read[one.value] += 1
-        node.value.visit(self)
+        walk(node.value, self)
         return False
 
     def visit_AnnAssign(self, node: cst.AnnAssign) -> bool:
@@ -272,9 +272,9 @@ class _Names(cst.CSTVisitor):
             self.bound[node.target.value] += 1
             self.nodes[node.target.value] = node
         elif not isinstance(node.target, cst.Name):
-            node.target.visit(self)
+            walk(node.target, self)
         if node.value is not None:
-            node.value.visit(self)
+            walk(node.value, self)
         return False
 
     def visit_AugAssign(self, node: cst.AugAssign) -> None:
@@ -282,11 +282,11 @@ class _Names(cst.CSTVisitor):
             self.bound[node.target.value] = 9
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:
-        node.value.visit(self)
+        walk(node.value, self)
         return False
 
     def visit_Arg(self, node: cst.Arg) -> bool:
-        node.value.visit(self)
+        walk(node.value, self)
         return False
 
     def visit_Name(self, node: cst.Name) -> None:
@@ -297,7 +297,7 @@ def without_unused(function: cst.FunctionDef) -> cst.FunctionDef:
     """A function without what it assigns to names that it never reads; constants are put in."""
     seen = _Names()
     for statement in function.body.body:
-        statement.visit(seen)
+        walk(statement, seen)
     read, bound, nodes = dict(seen.read), dict(seen.bound), seen.nodes
     names = {one.name.value for one in parameters(function)}
     top = {

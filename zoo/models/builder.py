@@ -22,7 +22,7 @@ from zoo.core.rules import check
 from zoo.models.decoder_only import CausalDecoder
 from zoo.models.external import construct_external, missing_methods
 from zoo.models.per_layer import PerLayerCausalDecoder, PerLayerDecoder, PerLayerEncoder
-from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Model, Transformer
+from zoo.models.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, Model
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.embedding.base import Embeddings, keep_only
 from zoo.parts.encoding.per_layer import LayerPositions
@@ -45,11 +45,11 @@ def build(
     parts: Mapping[str, Factory] | None = None,
     registry: Registry | None = None,
     allow: Collection[str] = (),
-) -> Transformer:
+) -> Model:
     """The model that a blueprint describes, in train mode, float32, on the CPU.
 
-    It is of the class that `assembly` names. The type says Transformer, which is the default's: all assemblies are a
-    `zoo.models.transformer.Model`.
+    It is of the class that `assembly` names, `zoo.models.transformer.Transformer` by default. Only the blueprint says
+    which: ask `isinstance(model, DecoderOnly)`, or `"decoder" in model.stacks`, before calling `model.decode`.
 
     Args:
         blueprint: choices and sizes.
@@ -86,7 +86,7 @@ def build(
                 scale_branches(layer, getattr(layer.norm, "gain", 1.0))
     if plan.has("decoder") and plan["masking"].variant.is_file and "causal-mask" not in allow:
         _check_hides_later(model.masking, plan["masking"].name)
-    return cast(Transformer, model)
+    return model
 
 
 def _check_hides_later(masking: Masking, name: str) -> None:

@@ -31,7 +31,7 @@ from zoo.core.files import reporting_os_errors, require_part, write_whole
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import FILE_SPEC
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.models.trial import build_on
 
 FORMAT = 1
@@ -44,15 +44,15 @@ RECORD = re.compile(r"((record\.json|log\.csv|epochs\.csv)(\.partial)?|tensorboa
 
 
 class Checkpoint(NamedTuple):
-    """What `load_checkpoint` returns: the model in eval mode, its blueprint, and the notes saved with it."""
+    """A loaded checkpoint: the model in eval mode, its blueprint, and the notes saved with it."""
 
-    model: Transformer
+    model: Model
     blueprint: Blueprint
     extra: dict[str, Any]
 
 
 def save_checkpoint(
-    directory: str | os.PathLike[str], model: Transformer, blueprint: Blueprint, **extra: Any
+    directory: str | os.PathLike[str], model: Model, blueprint: Blueprint, **extra: Any
 ) -> None:
     """Save `model` in `directory`, in place of the checkpoint that is there, if any.
 
@@ -178,8 +178,9 @@ def _read_blueprint(folder: Path, index: Mapping[str, Any], allow_code: bool) ->
     ]
     files = list(dict.fromkeys(name for _, name in names if isinstance(name, str) and FILE_SPEC.match(name)))
     if files and not allow_code:
+        what = "a part from a file" if len(files) == 1 else "parts from files"
         raise ZooError(
-            f"The model in '{folder}' has a part from a file: {', '.join(files)}. Loading it runs that code. "
+            f"The model in '{folder}' has {what}: {', '.join(files)}. Loading it runs that code. "
             "If you trust it, give --allow-code."
         )
     try:

@@ -73,3 +73,7 @@ class DecoderOnly(Model):
         x, more = self.embed_tgt(tokens, caches[0].self_attention.length if caches else 0)
         mask = self.tgt_mask(tokens, x, x.size(1), caches is not None)
         return self.head(self.decoder(x, mask, caches=caches, **more))  # type: ignore[no-any-return]
+
+    def new_caches(self) -> list[LayerCache]:
+        """Empty caches for `decode`, one a layer. The model must be `cacheable`."""
+        return [LayerCache() for _ in self.decoder.layers]

@@ -37,7 +37,7 @@ def resolve_device(name: str) -> torch.device:
         raise ZooError(f"There is no device '{name}'. Expected {', '.join(DEVICES[:-1])} or {DEVICES[-1]}.")
     there = torch.cuda.is_available()
     if name == "cuda" and not there:
-        raise ZooError("There is no CUDA device that torch can use here. Take --device=cpu, or auto.")
+        raise ZooError("There is no CUDA device that torch can use here. Use --device=cpu, or auto.")
     return torch.device("cuda" if name == "cuda" or (name == "auto" and there) else "cpu")
 
 

@@ -92,7 +92,7 @@ class ExternalMask(MaskForm):
         return _call(self.path, "encode", self.inner.encode, (keep, dtype))
 
     def decode(self, mask: Tensor, num_keys: int) -> Tensor:
-        """The keep mask that `mask` stands for. Raises ZooError as `ExternalPart` does."""
+        """The keep mask that `mask` encodes. Raises ZooError as `ExternalPart` does."""
         return _call(self.path, "decode", self.inner.decode, (mask, num_keys), dtype=torch.bool)
 
 

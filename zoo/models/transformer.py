@@ -140,7 +140,7 @@ class Decoder(nn.Module):
 
 
 class Model(nn.Module):
-    """What all assemblies have in common: embedding, positions and masks of both sides; each uses what it reads.
+    """The base of all assemblies: embedding, positions and masks of both sides; each uses what it reads.
 
     Attributes:
         stacks: which it has: "encoder", which reads the source, "decoder", which reads the target.
@@ -174,10 +174,6 @@ class Model(nn.Module):
         x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
         x = self.dropout(x)
         return x, given(positions=inside_attention(self.tgt_positions, x.size(1), tgt.size(1), x))
-
-    def new_caches(self) -> list[LayerCache]:
-        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
-        return [LayerCache() for _ in self.get_submodule("decoder.layers").children()]
 
     def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
         """Return who may attend to a source position, in the form in which masks travel: [B, 1, 1, S] as bool.
@@ -235,6 +231,10 @@ class Transformer(Model):
         src_mask, tgt_mask = self.src_mask(src, x, cached), self.tgt_mask(tgt, x, x.size(1), cached)
         return self.head(self.decoder(x, memory, src_mask, tgt_mask, caches=caches, **more))  # type: ignore[no-any-return]
 
+    def new_caches(self) -> list[LayerCache]:
+        """Empty caches for `decode`, one a layer of the decoder. The model must be `cacheable`."""
+        return [LayerCache() for _ in self.decoder.layers]
+
 
 def given(**named: object) -> dict[str, Any]:
     """Arguments by name without those that are None: a user's own part takes none of them."""
@@ -242,5 +242,5 @@ def given(**named: object) -> dict[str, Any]:
 
 
 def inside_attention(encoding: nn.Module, num_queries: int, num_keys: int, like: Tensor) -> Any:
-    """How an encoding acts inside the attention; a user's own acts at the embedding alone."""
+    """Return how an encoding acts inside the attention; a user's own acts at the embedding alone."""
     return encoding.positions(num_queries, num_keys, like) if isinstance(encoding, Encoding) else None

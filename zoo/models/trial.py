@@ -16,7 +16,7 @@ from zoo.core.errors import CombinationError, ZooError
 from zoo.core.plan import make_plan
 from zoo.models.builder import build, build_loss
 from zoo.models.devices import MemoryLimitError, memory_limit
-from zoo.models.transformer import Model, Transformer
+from zoo.models.transformer import Model
 
 ROWS, LENGTH = 4, 16
 LARGE = 10**8
@@ -32,7 +32,7 @@ class Tokens(NamedTuple):
     labels: Tensor
 
     def read_by(self, model: Model) -> tuple[Tensor, ...]:
-        """What `model` takes: the side of each of its stacks; random images in place of tokens, if it reads those."""
+        """The inputs of `model`: the side of each of its stacks; random images, if it reads these."""
         if model.reads == "images":
             return (cast(Any, model).stand_in(self.src),)
         sides = {"encoder": self.src, "decoder": self.tgt}
@@ -93,14 +93,14 @@ def padded_tokens(sizes: Sizes, rows: int, length: int, seed: int) -> Tokens:
     return Tokens(src, tgt[:, :-1].contiguous(), tgt[:, 1:].contiguous())  # [B, L+1] -> 2 x [B, L]
 
 
-def build_on(blueprint: Blueprint, device: torch.device, seed: int) -> Transformer:
+def build_on(blueprint: Blueprint, device: torch.device, seed: int) -> Model:
     """`zoo.models.builder.build`, with a look at the memory first. Raises as it does, and MemoryLimitError."""
     with memory_limit(SMALLER):
         check_memory(blueprint, device)
         return build(blueprint, seed=seed).to(device)
 
 
-def try_out(model: Transformer, blueprint: Blueprint, device: torch.device, seed: int = 0) -> Trial:
+def try_out(model: Model, blueprint: Blueprint, device: torch.device, seed: int = 0) -> Trial:
     """One forward and backward pass of `model`, built from `blueprint`, in train mode, on a small batch with padding.
 
     Raises:

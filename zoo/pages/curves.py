@@ -38,7 +38,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on an axis, and what stands there."""
+    """A tick of an axis: its place and its label."""
 
     at: float
     text: str
@@ -46,7 +46,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """What the macro `chart` draws."""
+    """The data of the macro `chart`."""
 
     title: str
     unit: str

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MOST_CELLS = 64  # rows or columns that are drawn
-DIGITS_UP_TO = 8  # columns that still leave room for numbers
 
 
 def image(data: bytes) -> str:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from zoo.core.blueprint import Blueprint
 from zoo.models.builder import build_decoding
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.training.tasks.base import PAD, AlignedData, TaskData, TrainingData
 from zoo.training.tasks.classify import Classify
 from zoo.training.tasks.language import Language
@@ -78,7 +78,7 @@ def prepare(
 
 
 def score(
-    model: Transformer,
+    model: Model,
     data: TrainingData,
     blueprint: Blueprint,
     *,
@@ -107,7 +107,7 @@ def score(
 
 @torch.no_grad()
 def token_score(
-    model: Transformer,
+    model: Model,
     data: AlignedData,
     *,
     device: torch.device | str = "cpu",

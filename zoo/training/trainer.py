@@ -18,7 +18,7 @@ from zoo.core.errors import CombinationError, PluginError, ZooError
 from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe as Recipe
 from zoo.core.tasks import NO_INPUTS, Inputs, get_task
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
@@ -233,7 +233,7 @@ class Trainer(Generic[W]):
         self.work, self.updater, self.threads, self.progress = work, updater, threads, Progress()
 
     @property
-    def model(self) -> Transformer:
+    def model(self) -> Model:
         return self.updater.model
 
     @property
@@ -328,7 +328,7 @@ class _Losses:
 
 
 def train(
-    model: Transformer,
+    model: Model,
     task: TrainingData,
     recipe: Recipe,
     *,
@@ -369,7 +369,7 @@ def train(
 
 
 def exact_match(
-    model: Transformer,
+    model: Model,
     task: TaskData,
     texts: Sequence[str] | None = None,
     *,

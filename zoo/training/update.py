@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from zoo.core.errors import ZooError
 from zoo.core.recipe import Recipe
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.parts.loss.base import SequenceLoss
 from zoo.parts.optimizer.adamw import AdamW
 from zoo.parts.optimizer.base import LR_FACTOR
@@ -45,7 +45,7 @@ class Loss:
         compile: whether the model runs through torch.compile.
     """
 
-    model: Transformer
+    model: Model
     measure: SequenceLoss
     device: torch.device
     precision: str = "float32"
@@ -147,9 +147,9 @@ def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     return AdamW(model.parameters(), recipe.lr, *recipe.betas, recipe.eps, recipe.weight_decay)
 
 
-def has_encoder(model: nn.Module) -> bool:
+def has_encoder(model: Model) -> bool:
     """Whether `model` reads its source apart, and not as a prompt."""
-    return hasattr(model, "encode")
+    return "encoder" in model.stacks
 
 
 def prompts(src: Tensor) -> Tensor:
@@ -177,5 +177,5 @@ def check_precision(precision: str, device: torch.device) -> None:
     """Raises ZooError where bf16 would not be faster: on a CPU without instructions for it."""
     if precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_bf16_supported():
         raise ZooError(
-            "This CPU has no instructions for bf16, and would be slower with it. Take --precision=float32."
+            "This CPU has no instructions for bf16, and would be slower with it. Use --precision=float32."
         )

@@ -1,17 +1,19 @@
-"""`zoo class`: grade a whole class. The commands are in one file per kind."""
+"""`zoo class`: grade a whole class. One file per command; `regrade` is in `grade.py`."""
 
 from __future__ import annotations
 
 import click
 
-from grader.cli.classroom.decisions import late, override
-from grader.cli.classroom.exporting import export
-from grader.cli.classroom.grading import grade, regrade
-from grader.cli.classroom.mistakes import misconceptions
-from grader.cli.classroom.planning import plan
-from grader.cli.classroom.reporting import report
-from grader.cli.classroom.results import show, status
-from grader.cli.classroom.similarity import similar
+from grader.cli.classroom.export import export
+from grader.cli.classroom.grade import grade, regrade
+from grader.cli.classroom.late import late
+from grader.cli.classroom.misconceptions import misconceptions
+from grader.cli.classroom.override import override
+from grader.cli.classroom.plan import plan
+from grader.cli.classroom.report import report
+from grader.cli.classroom.show import show
+from grader.cli.classroom.similar import similar
+from grader.cli.classroom.status import status
 
 
 @click.group("class")

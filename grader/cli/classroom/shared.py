@@ -64,113 +64,115 @@ exercise_option = click.option(
 )
 
 
+GRADING_OPTIONS = (
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        help="Number of files to grade in parallel (default: as many as there are CPU cores).",
+    ),
+    click.option(
+        "--skip",
+        type=SomeOf("category", _skippable),
+        metavar="CATEGORIES",
+        help="Skip these test categories (comma-separated), such as training; `none` runs all tests. "
+        "Default: as in the last run of the gradebook, also for --no-library-attention.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**31 - 1),
+        help="Random seed of the tests (default: that of the last run, the same for the whole class).",
+    ),
+    click.option(
+        "--device",
+        type=click.Choice(["cpu", "cuda", "auto"]),
+        default="cpu",
+        show_default=True,
+        help="Device that submissions run on.",
+    ),
+    sandbox_option,
+    click.option(
+        "--no-library-attention",
+        "strict",
+        is_flag=True,
+        help="Reject files that call a built-in attention, such as nn.MultiheadAttention.",
+    ),
+    click.option("--strict", "old_strict", is_flag=True, hidden=True),  # its former name
+    click.option(
+        "--time-limit",
+        type=click.FloatRange(min=1),
+        default=600.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Wall time of one grade.",
+    ),
+    click.option(
+        "--tries",
+        type=click.IntRange(min=1),
+        default=2,
+        show_default=True,
+        help="Attempts for a file whose grading process dies or hangs.",
+    ),
+)
+ENGINE_OPTIONS = (
+    click.option(
+        "--engine",
+        type=OneOf("engine", _engines),
+        default="local",
+        show_default=True,
+        metavar="NAME",
+        help="Where to grade: local, ray (a Ray cluster), submitit (SLURM), or a plugin's engine.",
+    ),
+    click.option(
+        "--address",
+        default="",
+        metavar="HOST:PORT",
+        help="The Ray cluster, or auto (default: start Ray on this machine).",
+    ),
+    click.option(
+        "--cpus-per-grade",
+        "cpus",
+        type=click.FloatRange(0, min_open=True),
+        default=1.0,
+        show_default=True,
+        metavar="NUMBER",
+        help="CPU cores that a cluster reserves for each grade.",
+    ),
+    click.option(
+        "--gpus-per-grade",
+        "gpus",
+        type=click.FloatRange(0),
+        default=0.0,
+        show_default=True,
+        metavar="NUMBER",
+        help="GPUs that a cluster reserves for each grade; may be a fraction.",
+    ),
+    click.option(
+        "--memory-per-grade",
+        "memory",
+        type=click.FloatRange(0),
+        default=0.0,
+        metavar="GB",
+        help="Memory that a cluster reserves for each grade.",
+    ),
+    click.option(
+        "--engine-option",
+        "engine_options",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=VALUE",
+        help="An option of the engine, such as slurm_partition=short.",
+    ),
+    click.option(
+        "--trust",
+        is_flag=True,
+        help="Trust all authors: grade on a cluster without a strict sandbox.",
+    ),
+)
+
+
 def grading_options(command: Any) -> Any:
-    for option in reversed(
-        (
-            click.option(
-                "--jobs",
-                type=click.IntRange(min=1),
-                help="Number of files to grade in parallel (default: as many as there are CPU cores).",
-            ),
-            click.option(
-                "--skip",
-                type=SomeOf("category", _skippable),
-                metavar="CATEGORIES",
-                help="Skip these test categories (comma-separated), such as training; none runs all tests. Without it "
-                "and --no-library-attention, a gradebook's last run is followed.",
-            ),
-            click.option(
-                "--seed",
-                type=click.IntRange(0, 2**31 - 1),
-                help="Random seed of the tests (default: that of the last run, the same for the whole class).",
-            ),
-            click.option(
-                "--device",
-                type=click.Choice(["cpu", "cuda", "auto"]),
-                default="cpu",
-                show_default=True,
-                help="Device that submissions run on.",
-            ),
-            sandbox_option,
-            click.option(
-                "--no-library-attention",
-                "strict",
-                is_flag=True,
-                help="Reject files that call a built-in attention, such as nn.MultiheadAttention.",
-            ),
-            click.option("--strict", "old_strict", is_flag=True, hidden=True),  # its former name
-            click.option(
-                "--time-limit",
-                type=click.FloatRange(min=1),
-                default=600.0,
-                show_default=True,
-                metavar="SECONDS",
-                help="Wall time of one grade.",
-            ),
-            click.option(
-                "--tries",
-                type=click.IntRange(min=1),
-                default=2,
-                show_default=True,
-                help="Attempts for a file whose grading process dies or hangs.",
-            ),
-            click.option(
-                "--engine",
-                type=OneOf("engine", _engines),
-                default="local",
-                show_default=True,
-                metavar="NAME",
-                help="What grades: local, ray (a Ray cluster), submitit (SLURM), or a plugin's engine.",
-            ),
-            click.option(
-                "--address",
-                default="",
-                metavar="HOST:PORT",
-                help="The Ray cluster, or auto (default: start Ray on this machine).",
-            ),
-            click.option(
-                "--cpus-per-grade",
-                "cpus",
-                type=click.FloatRange(0, min_open=True),
-                default=1.0,
-                show_default=True,
-                metavar="NUMBER",
-                help="CPU cores that a cluster reserves for each grade.",
-            ),
-            click.option(
-                "--gpus-per-grade",
-                "gpus",
-                type=click.FloatRange(0),
-                default=0.0,
-                show_default=True,
-                metavar="NUMBER",
-                help="GPUs that a cluster reserves for each grade; may be a fraction.",
-            ),
-            click.option(
-                "--memory-per-grade",
-                "memory",
-                type=click.FloatRange(0),
-                default=0.0,
-                metavar="GB",
-                help="Memory that a cluster reserves for each grade.",
-            ),
-            click.option(
-                "--engine-option",
-                "engine_options",
-                multiple=True,
-                callback=_pairs,
-                metavar="NAME=VALUE",
-                help="An option of the engine, such as slurm_partition=short.",
-            ),
-            click.option(
-                "--trust",
-                is_flag=True,
-                help="Trust all authors: grade on a cluster without a strict sandbox.",
-            ),
-            gradebook_option,
-            json_option,
-        )
-    ):
+    """Add the options of every command that grades."""
+    for option in reversed((*GRADING_OPTIONS, *ENGINE_OPTIONS, gradebook_option, json_option)):
         command = option(command)
     return command
 

@@ -21,7 +21,7 @@ HINTS: Mapping[str, Sequence[str]] = {
         "[None, None].",
     ),
     "decoder_mask": (
-        "You have both halves already. A look is allowed if neither of them forbids it.",
+        "You have both halves already. A key may be attended to if neither of them hides it.",
         "One half is [B, 1, 1, T], the other [1, 1, T, T]; combined element by element they broadcast to "
         "[B, 1, T, T]. The causal one needs the length and the device of the tokens.",
         "causal_mask(tokens.size(1), tokens.device) & padding_mask(tokens, pad).",

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -115,14 +116,24 @@ def test_the_new_exercise_holds_from_the_start(tmp_path: Path) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: zoo-rms_norm\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text("[zoo]\nrms_norm = zoo_rms_norm\n")
-    ran = subprocess.run(
-        [sys.executable, "-c", "from zoo.cli import main; main()", "dev", "check", "rms_norm"],
-        env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-    )
+
+    def installed(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from zoo.cli import main; main()", *command],
+            env={**os.environ, "PYTHONPATH": str(package)},
+            capture_output=True,
+            text=True,
+        )
+
+    ran = installed("dev", "check", "rms_norm")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "All checks passed." in ran.stdout
+    wrong = tmp_path / "rms_norm.py"
+    solution = (package / "zoo_rms_norm" / "solution.py").read_text()
+    assert ".mean(" in solution
+    wrong.write_text(solution.replace(".mean(", ".sum("))
+    shown = installed("grade", str(wrong), "--format", "html", "--quick").stdout
+    assert re.search(r"Rows: position; columns: feature. This is sentence \d, counted from 0", shown)
 
 
 def test_unwritable_matrix_is_a_sentence(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_forged_record_shows_no_line_that_is_not_there(
     """Neither does it end the grade: what it raises is an ordinary exception, which the session takes for no place."""
     record, draw, lines, found = LocalSubmission.recorded, random.Random(0), Lines(PLUGIN), 0
     monkeypatch.setattr(LocalSubmission, "recorded", lambda self: forged(record(self), draw))
-    for _ in range(60):
+    for _ in range(25):
         with contextlib.suppress(Exception):
             spots = Grading(submitted(), subject, 0).places("levelled", PLUGIN)
             shown = in_file(spots, lines)

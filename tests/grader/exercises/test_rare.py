@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.author.matrix import WITHOUT_TRAINING
-from grader.catalog import get_exercise
 from grader.engine.local import LocalSubmission
 from grader.engine.settings import CHANGED_SETTING
-from grader.run.session import Session
-from tests.grader.exercises.test_kill_matrix import failures
+from tests.grader.grades import failures, graded, without_names
 from tests.grader.rare import CASES, changed
 
 EVERY = 15  # all but every so many are slow
@@ -22,8 +19,8 @@ MARKED = [
 @pytest.mark.parametrize(("name", "what", "old", "new"), MARKED)
 def test_rare_mistake_is_caught(name: str, what: str, old: str, new: str) -> None:
     submission = LocalSubmission.from_source(changed(name, what, old, new), filename=f"{name}.py")
-    session = Session(get_exercise(name), lambda: submission, seed=3, naming_budget_s=0.0)
-    found = failures(session.run(WITHOUT_TRAINING))
+    with without_names():
+        found = failures(graded(name, submission))
     assert found
     if "for good" in what:
         assert set().union(*found.values()) == {CHANGED_SETTING.id}

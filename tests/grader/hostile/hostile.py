@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +42,3 @@ class Hostile:
     control: str = ""
     exercise: str = ""
     slow: bool = False
-
-
-Acts = Mapping[str, Hostile]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import Result as Run
 from grader.catalog import get_exercise
 from grader.cli.quiz import quiz
 from grader.core.results import Grade, Result, Status
+from grader.core.spots import Spot
 from grader.learner.quiz import TRAINING, question
 from grader.run.run import Request
 from tests import solution_file
@@ -72,3 +74,13 @@ def test_the_question_about_training_has_the_outcome_for_an_answer() -> None:
         question(request, graded(), about_training=True)
     with pytest.raises(ZooError, match="No change"):  # none that fails one test and passes another
         question(request, graded(outcome("failed", "shape")))
+
+
+def test_a_change_that_only_raises_is_asked_about_where_there_is_no_other() -> None:
+    source = solution_file("masks").read_bytes()
+    request = Request(get_exercise("masks"), "masks.py", source, "cpu", 0, TRAINING)
+    passes, fails = outcome("passed", "shape"), Result("b", "another test", "shape", "failed", 0, 1)
+    ends = replace(fails, where=Spot.of_line(3))
+    grades = [graded(ends, passes), graded(fails, passes)]
+    assert question(request, lambda one: grades.pop(0)(one)).grade.results[0].where is None
+    assert question(request, graded(ends, passes)).grade.results[0].where is not None

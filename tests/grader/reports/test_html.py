@@ -7,7 +7,6 @@ import json
 import math
 import re
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,8 @@ from grader.core.spots import Lines, Spot
 from grader.core.submission import SubmissionError
 from grader.engine.grading import AnswerKey
 from grader.engine.local import LocalSubmission
-from grader.engine.matrices import AXES, LARGEST, MOST, matrices_of
+from grader.engine.matrices import LARGEST, MOST, axes_of, matrices_of
 from grader.engine.scenario import Observation, Scenario
-from grader.reports.axes import axes_of
 from grader.reports.html import page
 from grader.reports.json import as_object
 from tests import solution_file
@@ -180,33 +178,46 @@ def scenario() -> Scenario:
 
 
 def test_rows_and_columns_are_named_where_they_are_known() -> None:
-    right = Observation({name: torch.zeros(2, 3, 4) for name in ("output", "weights")})
-    got = Observation({name: torch.ones(2, 3, 4) for name in right.values})
-    assert {one.title: one.axes for one in matrices_of(scenario(), right, got)} == {
-        "output[0]": ("", ""),
-        "weights[0]": ("query", "key"),
-    }
+    right = Observation({"output": torch.zeros(2, 3, 4), "keys": torch.zeros(2, 3), "gain": torch.zeros(4)})
+    got = Observation({name: torch.ones_like(x) for name, x in right.values.items()})
+    axes = {"f, a case: *t": ("sentence", "query", "feature"), "f, *": ("", "position", "feature")}
+    for given, named in (
+        ({}, {"keys": ("sentence", "key", ""), "output[0]": ("", "", ""), "gain": ("", "", "")}),
+        (
+            axes,
+            {
+                "keys": ("sentence", "key", ""),
+                "output[0]": ("query", "feature", "sentence 0"),
+                "gain": ("", "feature", ""),
+            },
+        ),
+        (
+            {"f, *": axes["f, *"]},
+            {
+                "keys": ("sentence", "key", ""),
+                "output[0]": ("position", "feature", ""),
+                "gain": ("", "feature", ""),
+            },
+        ),
+    ):
+        drawn = matrices_of(scenario(), right, got, given)
+        assert {one.title: (*one.axes, one.place) for one in drawn} == named
     assert page([make(WRONG, source=SOURCE)]).count("Rows: query; columns: key.") == 1
-    output = replace(
-        WEIGHTS, title="output[1, 0]", legend="scaled_dot_product_attention, a case", axes=("", "")
-    )
-    known = make(replace(WRONG, matrices=(output,)), source=SOURCE, exercise="attention")
-    assert "Rows: query; columns: feature. This is sentence 1, head 0, counted from 0." in text_of(
-        page([known])
-    )
-    assert "Rows:" not in page([replace(known, exercise="another")])
+    known = make(replace(WRONG, matrices=(replace(WEIGHTS, place="sentence 1, head 0"),)), source=SOURCE)
+    assert "Rows: query; columns: key. This is sentence 1, head 0, counted from 0." in text_of(page([known]))
+    assert "Rows:" not in page([make(replace(WRONG, matrices=(MASK,)), source=SOURCE)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(get_exercises()))
 def test_every_value_of_an_exercise_has_named_columns(name: str) -> None:
-    key = AnswerKey(import_module(f"grader.exercises.{name}.suite.scenarios").SUBJECT, 1)
+    subject = get_exercises()[name].subject()
+    key = AnswerKey(subject, 1)
     unnamed = {
         (one.title, value)
         for one in key.scenarios
         for value, x in key.right(one, ()).values.items()
-        if x.dim() and not value.startswith(tuple(AXES))
-        if not axes_of(name, Matrices(value, f"{one.component}, {one.title}", ((0.0,),), ((0.0,),)))[1]
+        if x.dim() and not axes_of(subject.axes, one, value)
     }
     assert unnamed <= {("two sequences in turns", "output")}
 
@@ -216,20 +227,20 @@ def test_maps_come_first_and_errors_and_other_shapes_have_none() -> None:
         {name: torch.zeros(2, 3, 4) for name in ("output", "weights", "more", "influence of x")}
     )
     got = Observation({name: torch.ones(2, 3, 4) for name in right.values})
-    drawn = matrices_of(scenario(), right, got)
+    drawn = matrices_of(scenario(), right, got, {})
     assert [one.title for one in drawn] == ["influence of x[0]", "output[0]", "weights[0]"]
     assert len(drawn) == MOST
     assert drawn[1].legend == "f, a case"
-    assert matrices_of(scenario(), right, Observation(error=SubmissionError("exception", "no"))) == ()
+    assert matrices_of(scenario(), right, Observation(error=SubmissionError("exception", "no")), {}) == ()
     wrong = Observation({"output": torch.ones(2, 4, 3), "weights": torch.tensor(1.0)})
-    assert [*matrices_of(scenario(), right, wrong)] == []
-    assert [*matrices_of(scenario(), right, right)] == []
+    assert [*matrices_of(scenario(), right, wrong, {})] == []
+    assert [*matrices_of(scenario(), right, right, {})] == []
 
 
 def test_of_a_large_matrix_the_part_with_the_largest_difference_is_drawn() -> None:
     right, got = torch.zeros(2, 40, 70), torch.zeros(2, 40, 70)
     got[1, 39, 35] = float("nan")
-    (drawn,) = matrices_of(scenario(), Observation({"output": right}), Observation({"output": got}))
+    (drawn,) = matrices_of(scenario(), Observation({"output": right}), Observation({"output": got}), {})
     assert (drawn.title, drawn.first, drawn.size) == (
         "output[1]",
         (40 - LARGEST, 35 - LARGEST // 2),
@@ -247,7 +258,7 @@ def test_vectors_integers_and_what_is_not_finite_can_be_drawn() -> None:
         (torch.full((2, 2), float("-inf")), torch.zeros(2, 2)),
         (torch.zeros(2, 2, dtype=torch.bool), torch.zeros(2, 2)),
     ):
-        (drawn,) = matrices_of(scenario(), Observation({"x": right}), Observation({"x": got}))
+        (drawn,) = matrices_of(scenario(), Observation({"x": right}), Observation({"x": got}), {})
         shown = page([make(replace(WRONG, matrices=(drawn,)), source=SOURCE)])
         assert shown.count('class="differs"') == (0 if right.dtype != got.dtype else right.numel())
 

@@ -79,7 +79,7 @@ def test_the_page_names_the_mistake_with_formula_hint_proof_and_picture() -> Non
     assert "grader error: grader's own" in text
     assert SCALE.source not in text
     assert SCALE.source in printed("terminal", make(FAILED), show_all=True)
-    assert text.endswith("\nfailed: 2/9 points (1 failed, 1 grader errors, 1 skipped, 1 passed) in 1.2 s\n\n")
+    assert text.endswith("\nfailed: 2/9 points (1 failed, 1 grader error, 1 skipped, 1 passed) in 1.2 s\n\n")
     assert "zoo grade 'my file.py' --only numerics" in text
     assert "--seed 7" in text
 
@@ -175,6 +175,15 @@ def test_who_wants_no_colour_gets_none(name: str, value: str, monkeypatch: pytes
 )
 def test_the_page_ends_with_the_next_step(grade: Grade, expected: str) -> None:
     assert expected in printed("terminal", grade)
+
+
+def test_tests_that_one_failure_keeps_from_running_are_a_line() -> None:
+    idle = replace(SKIPPED, message="not run: the file cannot be loaded")
+    text = printed("terminal", make(FAILED, idle, idle))
+    assert "\n2 tests skipped: the file cannot be loaded\n" in text
+    assert idle.title not in text
+    assert idle.title in printed("terminal", make(FAILED, idle, idle), show_all=True)
+    assert idle.title in printed("terminal", make(PASSED, FAILED, idle))
 
 
 def test_several_files_end_in_a_table() -> None:

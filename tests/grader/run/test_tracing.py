@@ -31,7 +31,11 @@ def feedforward(tmp_path: Path) -> Path:
 
 
 def test_a_right_file_has_shapes_and_names_and_no_mark(feedforward: Path) -> None:
+    text, head = feedforward.read_text(encoding="utf-8"), "    def forward(self, x: Tensor) -> Tensor:"
+    assert head in text
+    feedforward.write_text(text.replace(head, f"    @(lambda method: method)\n{head}"), encoding="utf-8")
     shown = listing(feedforward)
+    assert "# x [" in shown.partition(head)[2][:40], "beside the function's head, not its decorator"
     assert "No wrong value found" in shown
     assert "# returns [" in shown
     assert "\n>" not in shown
@@ -41,10 +45,26 @@ def test_the_first_wrong_value_is_marked(feedforward: Path) -> None:
     text = feedforward.read_text(encoding="utf-8")
     assert "relu" in text
     line = next(n for n, one in enumerate(text.splitlines(), 1) if "relu(" in one)
-    feedforward.write_text(text.replace("relu(", "softplus("), encoding="utf-8")
+    feedforward.write_text(text.replace("relu(", "abs("), encoding="utf-8")
     shown = listing(feedforward)
     assert [one.split()[0] for one in shown.splitlines() if one.startswith(">")] == [f">{line}"]
     assert f"First wrong value: line {line}." in shown
+
+
+def test_a_line_that_raises_is_said_so(feedforward: Path) -> None:
+    text = feedforward.read_text(encoding="utf-8")
+    feedforward.write_text(text.replace("self.up(x)", "self.up(x[0, 0, 0, 0])"), encoding="utf-8")
+    shown = listing(feedforward)
+    assert "First error: line " in shown
+    assert " raises" in shown.partition("First error")[2]
+
+
+def test_a_wrong_result_is_reported_even_without_a_line(tmp_path: Path) -> None:
+    file, text = tmp_path / "masks.py", solution_file("masks").read_text(encoding="utf-8")
+    assert ".tril()" in text
+    file.write_text(text.replace(".tril()", ".triu()"), encoding="utf-8")
+    shown = listing(file)
+    assert "First wrong value" in shown or "result of this call is wrong" in " ".join(shown.split())
 
 
 def test_a_call_of_ones_own(feedforward: Path) -> None:

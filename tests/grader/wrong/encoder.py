@@ -61,6 +61,14 @@ def file(
 
 
 WRONG: Mapping[str, tuple[frozenset[str], str]] = {
+    "layers made and not kept": (
+        frozenset({"layers-not-kept"}),
+        file(
+            stack_init=STACK_INIT.replace("[make_layer() for _ in range(num_layers)]", "").replace(
+                "self.norm =", "[make_layer() for _ in range(num_layers)]\n        self.norm ="
+            )
+        ),
+    ),
     "as in the annotated transformer: pre-norm whatever is asked for": (
         frozenset({"always-pre-norm"}),
         file(

@@ -56,6 +56,13 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
             "return F.cross_entropy(logits.reshape(-1, V), target.reshape(-1), label_smoothing=smoothing)",
         ),
     ),
+    "summed with padding, divided by the tokens": (
+        frozenset({"pad-in-sum-only"}),
+        loss(
+            "each = F.cross_entropy(logits.mT, target, label_smoothing=smoothing, reduction='none')",
+            "return each.sum() / (target != pad).sum()",
+        ),
+    ),
     "the count of the first sentence": (
         frozenset({"divided-by-all-places"}),
         loss(

@@ -148,7 +148,7 @@ class TestExplain:
     def test_what_is_possible(self, zoo: Zoo) -> None:
         done = zoo(*small("--attention=loop", "--explain"))
         assert (done.code, done.err) == (0, "")
-        assert done.out.startswith("No rule rejects it.")
+        assert done.out.startswith("No rule rejects this combination.")
         lines = done.out.splitlines()
         assert [
             line.split()[0] for line in lines if line[:3] in {f"  {a.name[0]}" for a in AXES} and "=" in line
@@ -159,17 +159,17 @@ class TestExplain:
         for variant in get_registry().variants():
             assert variant.name in done.out
         for rule in RULES:
-            assert f"  kept  {rule.__name__.replace('_', '-')}" in done.out
+            assert f"  satisfied  {rule.__name__.replace('_', '-')}" in done.out
 
     def test_what_is_refused(self, zoo: Zoo) -> None:
         done = zoo(*small("--head=log-softmax", "--tgt-vocab=12", "--explain"))
         assert done.code == 1
         assert done.out.startswith("Rejected\nloss=cross-entropy takes logits, but")
         assert "head=log-softmax does not fit: rule loss-and-head\n    would fit: logits\n" in done.out
-        assert "norm=pre fits\n    would not help: post" in done.out
+        assert "norm=pre fits\n    still rejected with: post" in done.out
         shared = done.out[done.out.index("      shared") :]
         assert " ".join(shared.split()).startswith("shared embedding=shared keeps one table for both sides")
-        assert "broken  loss-and-head" in done.out
+        assert "violated   loss-and-head" in done.out
 
     def test_one_of_two_broken_rules_that_is_mended(self, zoo: Zoo) -> None:
         done = zoo(*small("--head=log-softmax", "--d-model=9", "--explain"))

@@ -138,7 +138,7 @@ def test_several_seeds_give_median_least_and_most(args: tuple[str, ...], zoo: Zo
     out = zoo(*command).out
     assert re.search(r"^attention +score +least +most +loss +least +most +90% at$", out, re.MULTILINE)
     assert f"{one['loss_least']:.4f}" in out
-    assert "Median, least and most of 3 seeds: 4, 5, 6." in " ".join(out.split())
+    assert "Median, minimum and maximum of 3 seeds: 4, 5, 6." in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

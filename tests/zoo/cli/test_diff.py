@@ -9,11 +9,13 @@ import pytest
 
 from tests.zoo.cli.conftest import Zoo
 from zoo.analysis.diff import side
-from zoo.cli.diff import _sources
-from zoo.core.blueprint import make_blueprint
+from zoo.cli.diff import _small, _sources
+from zoo.core.blueprint import choose
 from zoo.core.plugins import get_registry
 from zoo.core.source import find_source
+from zoo.models.builder import build
 
+DEEP = {"num_encoder_layers": 3, "num_decoder_layers": 3}
 MINE = """
 from torch import nn
 
@@ -91,7 +93,8 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    sides = [side("norm", name, make_blueprint(), get_registry()) for name in ("pre", "post")]
+    registry = get_registry()
+    sides = [side("norm", choose(registry, "norm", name), registry) for name in ("pre", "post")]
 
     def shown(as_unified: bool) -> str:
         return "\n".join(_sources(sides[0], sides[1], ("pre", "post"), as_unified))
@@ -178,6 +181,27 @@ def test_a_rule_that_nothing_mends_is_told_in_place_of_the_parameters(zoo: Zoo) 
     assert done.code == 0
     assert "The parameters of gqa:num_kv_heads=3 are not known: num_heads=4" in " ".join(done.out.split())
     assert "(rule kv-heads)" in done.out
+
+
+def test_variants_that_meet_in_a_layer_are_compared(zoo: Zoo) -> None:
+    pattern, plain = "sliding:window=8*2+eager", "gqa:num_kv_heads=2"
+    out = zoo("diff", "attention", pattern, plain).out
+    words = [" ".join(line.split()) for line in out.splitlines()]
+    assert "layers 1-2 sliding:window=8 gqa:num_kv_heads=2" in words
+    assert "layer 3 eager gqa:num_kv_heads=2" in words
+    for name in ("sliding:window=8", "eager"):
+        assert zoo("diff", "attention", name, plain).out in out
+    counts = [
+        sum(p.numel() for p in build(_small().with_sizes(**DEEP).with_choices(attention=one)).parameters())
+        for one in (pattern, plain)
+    ]
+    assert words[-1] == f"in the whole model {counts[0]:,} {counts[1]:,}"
+    found = zoo("diff", "attention", pattern, plain, "--json").json
+    assert [one["layers"] for one in found["kinds"]] == [[1, 2], [3]]
+    assert zoo("diff", "attention", pattern, pattern).out.endswith("the same.\n")
+    odd = zoo("diff", "attention", "eager*2+gqa:num_kv_heads=3", "eager", "--no-source")
+    assert odd.code == 0
+    assert "are not known: In layer 3: num_heads=4 is not divisible" in " ".join(odd.out.split())
 
 
 @pytest.mark.parametrize(

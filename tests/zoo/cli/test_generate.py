@@ -132,17 +132,29 @@ def test_what_is_wrong_is_a_sentence(words: list[str], message: str, run: Path) 
 
 
 def test_a_model_of_another_task_or_assembly_is_refused(tmp_path: Path) -> None:
-    for name, extra, message in (
+    for name, preset, extra, message in (
         (
             "encoder",
+            "bert-tiny",
             {"task": "mask"},
-            "was trained on the task mask, and does not continue a text. Use `zoo predict",
+            "on the task mask, and does not continue a text. Use `zoo predict",
         ),
-        ("none", {}, "was trained on no task, and does not continue a text. Train one that does with"),
-        ("gone", {"task": "language"}, "is damaged"),
+        (
+            "images",
+            "vit-tiny",
+            {"task": "shapes"},
+            "on the task shapes, and does not continue a text. Train one that",
+        ),
+        (
+            "none",
+            "bert-tiny",
+            {},
+            "was trained on no task, and does not continue a text. Train one that does with",
+        ),
+        ("gone", "bert-tiny", {"task": "language"}, "is damaged"),
     ):
-        blueprint = get_preset("bert-tiny").blueprint(
-            sizes={"d_model": 8, "num_heads": 2, "d_ff": 8, "max_len": 8}
+        blueprint = get_preset(preset).blueprint(
+            sizes={"d_model": 8, "num_heads": 2, "d_ff": 8, "max_len": 17}
         )
         save_checkpoint(tmp_path / name, build(blueprint, seed=0), blueprint, **extra)
         result = zoo(tmp_path / name, "a")

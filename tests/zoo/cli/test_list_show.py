@@ -172,13 +172,32 @@ class TestShow:
         assert "Mine it is." in out
         assert "class Mine:" in out
 
+    def test_options_that_are_given_stand_beside_their_defaults(self, zoo: Zoo) -> None:
+        out = " ".join(zoo("show", "attention", "gqa:num_kv_heads=2", "--no-source").out.split())
+        assert "(a whole number of at least 1; here 2)" in out
+        assert out.count("here") == zoo("show", "gqa", "--no-source").out.count("here") + 1
+
+    def test_a_variant_per_layer_shows_each_of_them_once(self, zoo: Zoo) -> None:
+        each = [zoo("show", "attention", name).out for name in ("sliding:window=8", "eager")]
+        done = zoo("show", "sliding:window=8*3+eager+sliding:window=8")
+        title, first, second, *pages = done.out.split("\n", 4)
+        assert title.startswith("attention sliding:window=8*3+eager+sliding:window=8 (repeated")
+        assert (first, second) == ("layers 1-3, 5: sliding:window=8", "layer 4: eager")
+        assert "\n".join(pages).strip() == "\n".join(each).strip()
+        found = zoo("show", "attention", "sliding*2+eager", "--json").json
+        assert [(one["name"], one["layers"]) for one in found["variants"]] == [
+            ("sliding", [1, 2]),
+            ("eager", [3]),
+        ]
+
     @pytest.mark.parametrize(
         ("args", "said"),
         [
             (("norm", "pree"), "There is no norm 'pree'. Did you mean pre"),
             (("nor", "pre"), "There is no axis 'nor'. Did you mean norm"),
             (("norm", "gone.py:Norm"), "there is no file 'gone.py'"),
-            (("attention", "eager:bias=false"), "expected a name without options, such as eager."),
+            (("attention", "eager:bias=perhaps"), "bias=perhaps: expected true or false"),
+            (("norm", "pre*2+post"), "all layers have the same norm."),
         ],
     )
     def test_unknown_names(self, args: tuple[str, str], said: str, zoo: Zoo) -> None:
@@ -239,13 +258,24 @@ class TestShowByNameAlone:
         assert zoo("show", "rotary").out == zoo("show", "encoding", "rotary").out
         assert zoo("show", "modern", "--json").json == zoo("show", "preset", "modern", "--json").json
 
+    def test_a_saved_model_is_told_from_a_part(
+        self, zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("dec").mkdir()
+        Path("dec", "zoo.json").write_text("{}")
+        assert "'dec' is a saved model. `zoo export dec -o model.py`" in " ".join(
+            zoo("show", "dec").err.split()
+        )
+
     @pytest.mark.parametrize(
         ("name", "said"),
         [
-            ("rotary:base=5", "'rotary:base=5': expected a name without options, such as rotary."),
+            ("sliding*2+rotary", "'sliding*2+rotary': no axis has all of rotary, sliding."),
+            ("sliding*2+egar", "There is no variant or preset 'egar'. Did you mean"),
             ("rotarry", "There is no variant or preset 'rotarry'. Did you mean rotary"),
-            ("attention", "`zoo show attention NAME`: which one? `zoo list attention` lists them all."),
-            ("preset", "`zoo show preset NAME`: which one? `zoo list presets` lists them all."),
+            ("attention", "Missing NAME: `zoo show attention NAME`. `zoo list attention` lists them all."),
+            ("preset", "Missing NAME: `zoo show preset NAME`. `zoo list presets` lists them all."),
             ("mine.py:Mine", "'mine.py:Mine': for a class in a file name its axis"),
             ("none", "parts called 'none': `zoo show encoding none`, `zoo show norm-type none`"),
         ],

@@ -144,6 +144,11 @@ def test_a_stub_of_ones_own_is_named(zoo: Zoo, tmp_path: Path, monkeypatch: pyte
     done = zoo(*QUICK, "--feedforward=mine.py:Mine")
     assert done.code == 2
     assert "mine: write it" in done.err
+    Path("mine.py").write_text(
+        Path("mine.py").read_text().replace("raise NotImplementedError('mine: write it')", "return x")
+    )
+    done = zoo(*QUICK, "--feedforward=mine.py:Mine", "--save", "own")
+    assert "Use it with zoo predict own pandering pointing --allow-code" in " ".join(done.out.split())
 
 
 def test_help_needs_no_torch(shell: Zoo) -> None:

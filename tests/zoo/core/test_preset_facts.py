@@ -188,7 +188,9 @@ class TestPublishedModels:
         assert sum(counts.values()) == 108_919_098
         assert segments + norm + transform == 595_200
 
-    @pytest.mark.parametrize("name", ["gpt2", "llama-3.2-1b-like", "bert-base", "gpt-tiny", "bert-tiny"])
+    @pytest.mark.parametrize(
+        "name", ["gpt2", "llama-3.2-1b-like", "bert-base", "gpt-tiny", "bert-tiny", "modernbert-tiny"]
+    )
     def test_the_head_shares_the_table(self, name: str) -> None:
         tiny = {"num_encoder_layers": 1, "num_decoder_layers": 1, "max_len": 8}
         vocabulary = {"src_vocab": 9, "tgt_vocab": 9}

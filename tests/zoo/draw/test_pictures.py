@@ -351,10 +351,22 @@ class TestDiff:
         assert (eager > 0).all()
         assert (sliding[far] == 0).all()
 
+    def test_layers_that_differ_have_a_row_each(self) -> None:
+        drawn = panels(zoo.draw.diff("attention", "eager+sliding:window=2", "eager"))
+        assert len(drawn) == 3 * 4
+        first, second = (np.abs(row.images[0].get_array()).max() for row in drawn[2:6:3])
+        assert first == 0
+        assert second > 0.01
+        assert len(panels(zoo.draw.diff("encoding", "rotary*2+none", "rotary"))) == 3 * 2
+
     @pytest.mark.parametrize(
         ("given", "reason"),
         [
             (("atention", "eager", "fused"), "Did you mean attention"),
+            (
+                ("attention", "eager+fused+gqa+mqa", "eager+loop+fused"),
+                "have 12 different layers, and 6 can be drawn",
+            ),
             (("attention", "eager", "fusd"), "Did you mean fused"),
             (("decoding", "greedy", "beam"), "There is nothing to draw for the axis decoding"),
             (("assembly", "decoder", "encoder"), "There is nothing to draw for the axis assembly"),

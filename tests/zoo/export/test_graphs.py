@@ -65,7 +65,7 @@ def test_what_torch_cannot_carry_is_refused_with_the_reason(
 
     monkeypatch.setattr(torch.export, "export", fail)
     with pytest.raises(
-        ZooError, match=r"cannot make a graph of this model: RuntimeError: no such operator\. A \.py"
+        ZooError, match=r"cannot make a graph of this model: RuntimeError: no such operator\. Write a \.py"
     ):
         write_program(model, blueprint, tmp_path / "model.pt2")
     assert not (tmp_path / "model.pt2").exists()

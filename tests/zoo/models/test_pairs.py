@@ -54,7 +54,12 @@ def all_pairs(axes: Sequence[str] = INSIDE) -> list[Pair]:
 
 
 def refused(choices: Choices) -> bool:
-    return bool(problems(make_plan(blueprint_of(choices), get_registry())))
+    return _refused(frozenset(choices.items()))
+
+
+@cache
+def _refused(choices: Pair) -> bool:
+    return bool(problems(make_plan(blueprint_of(dict(choices)), get_registry())))
 
 
 @cache

@@ -168,6 +168,7 @@ def test_a_loss_that_is_not_finite_stops_with_a_sentence() -> None:
 class Speller(nn.Module):
     """Spells every word backwards, but for those that begin with `fails`, which it ends too late."""
 
+    stacks = ("encoder", "decoder")
     cacheable = False
 
     def __init__(self, fails: int) -> None:

@@ -33,7 +33,7 @@ class DoesNotApply(Exception):
 
 @dataclass(frozen=True)
 class Property:
-    """What a part should have.
+    """A property that a part should satisfy.
 
     Attributes:
         title: what holds, in a few words.
@@ -59,7 +59,7 @@ class Properties(list[Property]):
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of looking at one property.
+    """The result of checking one property.
 
     Attributes:
         title: that of the property.

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from zoo.analysis.checks.base import DoesNotApply, DoesNotHold, Properties
 from zoo.analysis.checks.part import EOS, PAD, SOS, VOCAB, Part, ragged, words
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.parts.decoding.generate import generate
 
 PROPERTIES = holds = Properties()
@@ -24,6 +24,7 @@ class Scripted(nn.Module):
     Rows are told apart by their source, whose first token is the number of the script.
     """
 
+    stacks = ("encoder", "decoder")
     cacheable = False
 
     def __init__(self, scripts: Sequence[Sequence[int]]) -> None:
@@ -64,7 +65,7 @@ def _checked(answers: Any, rows: int, max_len: int) -> Tensor:
     return answers
 
 
-def speaking(part: Part, seed: int) -> Transformer:
+def speaking(part: Part, seed: int) -> Model:
     """A random model that never says padding of its own accord."""
     model, pad = part.model(seed), torch.tensor([PAD])
     model.head.register_forward_hook(lambda _head, _inputs, scores: scores.index_fill(-1, pad, -1e4))

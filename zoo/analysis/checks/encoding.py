@@ -33,7 +33,7 @@ def embedded(part: Part, length: int = LENGTH) -> Tensor:
 
 
 def inside(part: Part, encoding: Any, num_queries: int, num_keys: int) -> Positions:
-    """How it acts inside the attention. Raises DoesNotApply for one that acts at the embedding."""
+    """Return how it acts inside the attention. Raises DoesNotApply for one that acts at the embedding."""
     if part.can("acts_on") == "embedding":
         raise DoesNotApply("It acts on the embedding.")
     found = encoding.positions(num_queries, num_keys, part.randn(1, num_queries, part.sizes.d_model))
@@ -109,7 +109,7 @@ def _scores_differ(part: Part, positions: Positions) -> None:
 
 @holds("acts where it declares")
 def place(part: Part) -> None:
-    """At the embedding, or through positions(): turning queries and keys, or with a bias on the scores."""
+    """At the embedding, or through positions(): rotating queries and keys, or with a bias on the scores."""
     encoding, acts_on = part.module().eval(), part.can("acts_on")
     if acts_on == "embedding":
         found = encoding.positions(4, 4, embedded(part)) if hasattr(encoding, "positions") else None

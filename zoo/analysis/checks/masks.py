@@ -57,7 +57,7 @@ def masking_shapes(part: Part) -> None:
 
 @MASKING("no target position may attend to a later one")
 def no_future(part: Part) -> None:
-    """Or the decoder is told what it is to say."""
+    """Otherwise the decoder would see what it is to predict."""
     later = ~causal_keep(LENGTH, LENGTH)
     for tokens in (_tokens(), words(BATCH, LENGTH)):
         if (_tgt(part, tokens, LENGTH) & later).any():
@@ -66,7 +66,7 @@ def no_future(part: Part) -> None:
 
 @MASKING("a token may attend to itself and to earlier tokens")
 def sees_words(part: Part) -> None:
-    """Return what is no padding is hidden from no later word, and in the source from nobody."""
+    """Tokens are hidden from no later token, and in the source from none."""
     tokens = _tokens()
     word = tokens != PAD  # [B, T]
     if not _src(part, tokens)[:, 0, 0][word].all():

@@ -30,7 +30,7 @@ def tgt() -> Tensor:
 
 
 def read_by(model: Model, src: Tensor, tgt: Tensor) -> tuple[Tensor, ...]:
-    """What `model` takes of a source and a target: the side of each of its stacks."""
+    """The inputs that `model` takes of a source and a target: the side of each of its stacks."""
     if model.reads != "tokens":
         raise DoesNotApply(f"The model reads {model.reads}.")
     return Tokens(src, tgt, tgt).read_by(model)

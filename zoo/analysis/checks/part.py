@@ -21,7 +21,7 @@ from zoo.core.recipe import Recipe
 from zoo.core.registry import Registry, Variant
 from zoo.core.rules import problems
 from zoo.models.builder import Parts, build, build_optimizer
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 
 HANDED: Mapping[str, tuple[str, ...]] = {
     "attention": ("d_model", "num_heads", "dropout"),
@@ -77,7 +77,7 @@ class Part:
 
     @cached_property
     def file(self) -> str:
-        """The file in which the class stands, "" where that is not known."""
+        """The file that defines the class, "" if unknown."""
         try:
             return inspect.getsourcefile(self.cls) or ""
         except TypeError:  # no class or function
@@ -143,7 +143,7 @@ class Part:
 
     @cached_property
     def blueprint(self) -> Blueprint:
-        """A small model in which it stands; what does not go with it is changed on one other axis.
+        """A small model with the part; if something does not fit it, one other axis is changed.
 
         Raises DoesNotApply if no change of one axis is enough.
         """
@@ -160,7 +160,7 @@ class Part:
         reasons = " ".join(problems(make_plan(blueprint, self.registry)).values())
         raise DoesNotApply(f"No model with it can be built. {reasons}")
 
-    def model(self, seed: int = 0) -> Transformer:
+    def model(self, seed: int = 0) -> Model:
         """A small model with it, in eval mode, in the dtype that is worked in."""
         made = build(self.blueprint, seed=seed, registry=self.registry, allow=ALLOWED)
         stirred(made.to(self.dtype), seed)

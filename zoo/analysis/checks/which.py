@@ -16,7 +16,7 @@ from zoo.core.registry import FILE_SPEC, Registry
 
 @dataclass(frozen=True)
 class Sign:
-    """By what a class is told to be for an axis: arguments of its constructor, methods, arguments of a method."""
+    """The signs that a class is made for an axis: arguments of its constructor, methods, arguments of a method."""
 
     arguments: tuple[str, ...] = ()
     methods: tuple[str, ...] = ("forward",)
@@ -44,7 +44,7 @@ SIGNS: Mapping[str, Sign] = {
 
 
 def find(registry: Registry, text: str, axis: str | None = None) -> Part:
-    """The part that `text` stands for.
+    """The part named by `text`.
 
     Args:
         registry: where names are looked up.
@@ -97,7 +97,7 @@ def _only_axis(registry: Registry, name: str) -> str:
 
 
 def axis_of(registry: Registry, text: str) -> str:
-    """The axis for which the class "file.py:Class" is made. Raises ZooError if that cannot be told."""
+    """The axis for which the class "file.py:Class" is made. Raises ZooError if that cannot be inferred."""
     cls = registry.resolve("attention", text)[0].load()  # any axis will do to import it
     packages = {v.path.rpartition(".")[0]: v.axis for v in registry.variants() if v.path.startswith("zoo.")}
     for one in getattr(cls, "__mro__", ()):

@@ -60,7 +60,9 @@ def _attention(module: Any) -> AttentionSpec:
     }
     for what, there in reasons.items():
         if there:
-            raise ZooError(f"This nn.MultiheadAttention has {what}; the zoo's attentions have no such thing.")
+            raise ZooError(
+                f"This nn.MultiheadAttention has {what}; the zoo's attentions do not support that."
+            )
     return AttentionSpec(
         module.embed_dim, module.num_heads, float(module.dropout), module.in_proj_bias is not None
     )

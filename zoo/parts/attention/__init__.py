@@ -23,7 +23,9 @@ ALL_KV_HEADS = Option(
     minimum=1,
 )
 HEAD_DIM = Option("head_dim", int, None, "width of a head; d_model / num_heads if not given", minimum=1)
-QK_NORM = Option("qk_norm", bool, False, "whether an RMS norm stands before the scores, on queries and keys")
+QK_NORM = Option(
+    "qk_norm", bool, False, "whether queries and keys are normalized by their RMS before the scores"
+)
 HEADS = (HEAD_DIM, QK_NORM)
 POSITIONS = ("queries-keys", "scores")
 FULL = {"positions": POSITIONS, "cacheable": True, "packs": True}
@@ -45,7 +47,7 @@ VARIANTS = (
         "attention",
         "einsum",
         "zoo.parts.attention.einsum:EinsumAttention",
-        "the same in Einstein's notation",
+        "the same, written with einsum",
         formula="A[b,h,q,k] = softmax_k(Q[b,h,q,d] K[b,h,k,d] / sqrt(d)); out[b,h,q,d] = A[b,h,q,k] V[b,h,k,d]",
         paper="Vaswani et al. 2017, section 3.2, arXiv:1706.03762",
         options=COMMON,
@@ -88,7 +90,7 @@ VARIANTS = (
         "processes keys in chunks, forward and backward; never stores all scores",
         formula="m' = max(m, max s); l' = e^(m-m') l + sum e^(s-m'); o' = e^(m-m') o + e^(s-m') V; out = o / l",
         paper="Rabe and Staats 2021, arXiv:2112.05682",
-        options=(*COMMON, Option("chunk", int, 256, "keys that are looked at together", minimum=1)),
+        options=(*COMMON, Option("chunk", int, 256, "number of keys processed together", minimum=1)),
         capabilities={**FULL, **BLOCKS, "exact": True},
     ),
     Variant(
@@ -108,7 +110,7 @@ VARIANTS = (
         "masks with a large negative number; a fully masked row attends to all keys equally",
         formula="softmax(fill where masked, else Q K^T / sqrt(d)) V",
         paper="Rush 2018 (The Annotated Transformer)",
-        options=(*COMMON, Option("fill", float, -1e9, "the score of a masked place", maximum=-1)),
+        options=(*COMMON, Option("fill", float, -1e9, "score of masked positions", maximum=-1)),
         capabilities={**FULL, "packs": False, "returns_weights": True, "blanks_rows": False},
     ),
     Variant(
@@ -140,7 +142,9 @@ VARIANTS = (
         paper="Beltagy et al. 2020 (Longformer), section 3.1, arXiv:2004.05150",
         options=(
             *COMMON,
-            Option("window", int, 64, "how far to either side a query sees", minimum=1),
+            Option(
+                "window", int, 64, "number of positions on either side that a query attends to", minimum=1
+            ),
             ALL_KV_HEADS,
             *HEADS,
         ),
@@ -201,7 +205,7 @@ VARIANTS = (
         paper="Ye et al. 2024, section 2.1, arXiv:2410.05258",
         options=(
             *COMMON,
-            Option("lambda_init", float, 0.8, "lambda l to begin with", minimum=0, maximum=0.999),
+            Option("lambda_init", float, 0.8, "initial value of lambda l", minimum=0, maximum=0.999),
         ),
         capabilities={**FULL, "returns_weights": True, "head_multiple": 2},
     ),
@@ -209,12 +213,12 @@ VARIANTS = (
         "attention",
         "gated",
         "zoo.parts.attention.gated:GatedAttention",
-        "a sigmoid gate on what the heads give, from the same input as the queries",
+        "a sigmoid gate on the output of each head, from the queries' input",
         formula="head_h = sigmoid(x W_g)_h * softmax(Q_h K_h^T / sqrt(d)) V_h",
         paper="Qiu et al. 2025, section 2.2, arXiv:2505.06708",
         options=(
             *COMMON,
-            Option("headwise", bool, False, "whether a head has one gate, instead of one per number"),
+            Option("headwise", bool, False, "whether each head has one gate, instead of one per feature"),
             ALL_KV_HEADS,
             *HEADS,
         ),

@@ -103,8 +103,8 @@ class MultiHeadAttention(nn.Module, ABC):
                 to the scores, -inf = may not.
             positions: how the positional encoding acts on queries and keys, or on the scores; in
                 self-attention only.
-            cache: keys and values of earlier steps, to which those of `key` and `value` are added; a
-                complete one stands in for `key` and `value`. The mask is then one over all of them.
+            cache: keys and values of earlier steps, to which those of `key` and `value` are added.
+                One that is `complete` stands in for them. The mask is then one over all of them.
 
         Returns:
             [B, Tq, D]. A fully masked row attends to nothing: its heads are 0.

@@ -28,7 +28,7 @@ class ChunkedAttention(MultiHeadAttention):
     ) -> None:
         """
         Args:
-            chunk: keys that are looked at together.
+            chunk: number of keys processed together.
 
         Other arguments as in `zoo.parts.attention.base.MultiHeadAttention`.
 

@@ -23,7 +23,7 @@ class FilledAttention(WeightedAttention):
     ) -> None:
         """
         Args:
-            fill: the score of a masked place; the lowest number of the dtype where that is higher.
+            fill: score of masked positions; the lowest number of the dtype where that is higher.
 
         Other arguments as in `zoo.parts.attention.base.MultiHeadAttention`.
 

@@ -32,7 +32,7 @@ class GatedAttention(GroupedAttention):
     ) -> None:
         """
         Args:
-            headwise: whether a head has one gate, instead of one per number.
+            headwise: whether each head has one gate, instead of one per feature.
 
         Other arguments and errors as in `zoo.parts.attention.grouped.GroupedAttention`.
         """

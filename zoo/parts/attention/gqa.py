@@ -27,8 +27,7 @@ class GroupedQueryAttention(GroupedAttention):
     ) -> None:
         """
         Args:
-            num_kv_heads: number of key and value heads Hk; divides H. Without it, the largest divisor of
-                H that is at most H / 4 (at least 1): 2 for 8 heads, 1 for fewer than 8.
+            num_kv_heads: number of key and value heads Hk; divides H; its largest divisor up to H / 4 if None.
 
         Other arguments and errors as in `zoo.parts.attention.grouped.GroupedAttention`.
         """

@@ -33,7 +33,7 @@ class GroupedAttention(ShownAttention):
     ) -> None:
         """
         Args:
-            num_kv_heads: number of key and value heads Hk; divides H. H if not given.
+            num_kv_heads: number of key and value heads Hk; divides H; H itself if None.
             head_dim: width d of a head; D / H if not given.
             qk_norm: whether queries and keys are normed.
 
@@ -60,7 +60,7 @@ class GroupedAttention(ShownAttention):
         self.v_proj = nn.Linear(d_model, shared, bias=bias)
 
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q [B, H, Tq, d], k and v [B, Hk, Tk, d], queries and keys normed; a cache keeps such keys."""
+        """q [B, H, Tq, d], k and v [B, Hk, Tk, d]. With `qk_norm`, queries and keys are normed, before a cache."""
         q, k, v = super().project(query, key, value)
         return self.q_norm(q), self.k_norm(k), v
 

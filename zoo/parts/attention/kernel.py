@@ -17,8 +17,6 @@ def fused_heads(
 ) -> Tensor:
     """softmax(q k^T / sqrt(d)) v by `F.scaled_dot_product_attention`, which never forms the weights.
 
-    A dropout of one's own, derived from nn.Dropout, falls on weights that are formed for it.
-
     Args:
         q: [B, H, Tq, d].
         k, v: [B, Hk, Tk, d]; Hk divides H, and each key head serves H / Hk query heads that stand together.
@@ -31,7 +29,7 @@ def fused_heads(
         [B, H, Tq, d]; a fully masked row is exactly 0.
     """
     p = dropout.p if dropout.training else 0.0
-    if p and type(dropout) is not nn.Dropout:
+    if p and type(dropout) is not nn.Dropout:  # of your own: it falls on weights that are formed for it
         return written_out(q, k, v, mask, dropout)[0]
     if (
         grouped and mask is not None and q.device.type != "cpu"

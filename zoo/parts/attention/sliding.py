@@ -35,7 +35,7 @@ class SlidingAttention(GroupedAttention):
     ) -> None:
         """
         Args:
-            window: how far to either side a query sees; the paper's w is twice that.
+            window: number of positions on either side that a query attends to; the paper's w is twice that.
 
         Other arguments as in `zoo.parts.attention.grouped.GroupedAttention`.
 

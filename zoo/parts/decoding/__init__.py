@@ -7,7 +7,7 @@ TEMPERATURE = Option(
     "temperature",
     float,
     1.0,
-    "what log-probabilities are divided by: below 1 sharper, above 1 flatter",
+    "divisor of the log-probabilities: below 1 sharper, above 1 flatter",
     minimum=1e-6,
 )
 
@@ -40,7 +40,7 @@ VARIANTS = (
         "greedy, but no n-gram is repeated",
         formula="y[t] = argmax_v p(v | y[<t], x) over v that end no run of n tokens in y[<t] again",
         paper="Paulus et al. 2017, section 2.5, arXiv:1705.04304",
-        options=(Option("n", int, 3, "length of the runs that may not come twice", minimum=1),),
+        options=(Option("n", int, 3, "length of the n-grams that may not be repeated", minimum=1),),
     ),
     Variant(
         "decoding",
@@ -67,7 +67,7 @@ VARIANTS = (
         formula="y[t] ~ p over the smallest set V_p with sum_{v in V_p} p(v) >= p",
         paper="Holtzman et al. 2020, arXiv:1904.09751",
         options=(
-            Option("p", float, 0.9, "mass that the tokens must reach", minimum=0, maximum=1),
+            Option("p", float, 0.9, "total probability that the tokens must reach", minimum=0, maximum=1),
             TEMPERATURE,
         ),
     ),
@@ -79,7 +79,7 @@ VARIANTS = (
         formula="y[t] ~ p over all v with p(v) >= p max_w p(w)",
         paper="Nguyen et al. 2024, arXiv:2407.01082",
         options=(
-            Option("p", float, 0.1, "least share of the highest probability", minimum=0, maximum=1),
+            Option("p", float, 0.1, "smallest share of the highest probability", minimum=0, maximum=1),
             TEMPERATURE,
         ),
     ),

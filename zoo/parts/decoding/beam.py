@@ -53,7 +53,7 @@ class BeamDecoding(Decoding):
                 break
             stepper.select(rows)
             token = beam.tokens[..., -1]
-        return beam.answers(self.scores(beam.sums, beam.lengths).argmax(-1), pad)
+        return beam.answers(self.scores(beam.sums, beam.lengths).argmax(-1))
 
     def scores(self, sums: Tensor, lengths: Tensor) -> Tensor:
         """Sums of log-probabilities under the length penalty: [B, K], [B, K] -> [B, K]."""
@@ -120,7 +120,7 @@ class _Beam:
         )
         return grown, rows.flatten()
 
-    def answers(self, winner: Tensor, pad: int) -> Tensor:
+    def answers(self, winner: Tensor) -> Tensor:
         """The tokens of one answer [B] to each source, cut to the longest of them: [B, L]."""
         source = torch.arange(winner.size(0), device=winner.device)
         longest = max(self.lengths[source, winner].tolist(), default=0)

@@ -12,12 +12,12 @@ from zoo.parts.decoding.base import Decoding
 from zoo.parts.decoding.stepper import Stepper
 
 if TYPE_CHECKING:
-    from zoo.models.transformer import Transformer
+    from zoo.models.transformer import Model
 
 
 @torch.no_grad()
 def generate(
-    model: Transformer,
+    model: Model,
     src: Tensor,
     max_len: int,
     decoding: Decoding,
@@ -44,7 +44,7 @@ def generate(
     Raises:
         CombinationError: the model has no decoder.
     """
-    if not hasattr(model, "decode"):
+    if "decoder" not in model.stacks:
         raise CombinationError(
             f"{type(model).__name__} generates nothing: it has no decoder. Use assembly=decoder, or "
             "assembly=encoder-decoder."
@@ -54,7 +54,7 @@ def generate(
     was_training = model.training
     model.eval()
     try:
-        if not hasattr(model, "encode"):
+        if "encoder" not in model.stacks:
             return _continued(model, src, max_len, decoding, (sos, eos, pad), cached)
         start = src.new_full((src.size(0),), sos)
         return decoding(Stepper(model, src, cached, pad), start, max_len, eos, pad)
@@ -63,7 +63,7 @@ def generate(
 
 
 def _continued(
-    model: Transformer,
+    model: Model,
     src: Tensor,
     max_len: int,
     decoding: Decoding,

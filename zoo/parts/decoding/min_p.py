@@ -19,7 +19,7 @@ class MinPDecoding(SampleDecoding):
     def __init__(self, p: float = 0.1, temperature: float = 1.0) -> None:
         """
         Args:
-            p: the least share of the highest probability that a token must have, from 0 to 1.
+            p: the smallest share of the highest probability that a token must have, from 0 to 1.
             temperature: as in `SampleDecoding`.
 
         Raises:

@@ -17,7 +17,7 @@ class NoRepeatDecoding(GreedyDecoding):
     def __init__(self, n: int = 3) -> None:
         """
         Args:
-            n: length of the runs that may not come twice; 1 lets every token come once.
+            n: length of the n-grams that may not be repeated; 1 lets every token come once.
 
         Raises:
             ValueError: n is below 1.

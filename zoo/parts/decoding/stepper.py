@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch import Tensor
 from zoo.parts.attention.cache import LayerCache, select_rows
 
 if TYPE_CHECKING:
-    from zoo.models.transformer import Transformer
+    from zoo.models.transformer import Model
 
 
 class Stepper:
@@ -23,9 +23,7 @@ class Stepper:
         sources: which of the sources each row answers: [R].
     """
 
-    def __init__(
-        self, model: Transformer, src: Tensor, cached: bool | None = None, pad: int | None = None
-    ) -> None:
+    def __init__(self, model: Model, src: Tensor, cached: bool | None = None, pad: int | None = None) -> None:
         """
         Args:
             model: in eval mode.
@@ -39,21 +37,22 @@ class Stepper:
         """
         if cached and not model.cacheable:
             raise ValueError("A part of this model cannot work with cached keys and values.")
-        self.model, self.src, self.pad = model, src, pad
-        reads = hasattr(model, "encode")
-        self.memory = model.encode(src) if reads else None
+        self.src, self.pad = src, pad
+        reads = "encoder" in model.stacks
+        self.model = cast(Any, model)  # `encode` and `decode` are there as `stacks` says
+        self.memory: Tensor | None = self.model.encode(src) if reads else None
         self.sources = torch.arange(src.size(0), device=src.device)
         self.tokens = src.new_empty(src.size(0), 0) if reads else src[:, :-1]
         self.caches: list[LayerCache] | None = None
         if model.cacheable and cached is not False:
-            self.caches = model.new_caches()
+            self.caches = self.model.new_caches()
 
     def step(self, tokens: Tensor) -> Tensor:
         """Add tokens [R], and see what comes next: what the model's head gives, [R, V]."""
         self.tokens = torch.cat((self.tokens, tokens[:, None]), dim=1)  # [R, L] -> [R, L + 1]
         kept: dict[str, Any] = {} if self.caches is None else {"caches": self.caches}
         read: tuple[Any, ...] = () if self.memory is None else (self.memory, self.src)
-        scores = self.model.decode(self.tokens, *read, **kept)[:, -1]  # [R, 1, V] -> [R, V]
+        scores: Tensor = self.model.decode(self.tokens, *read, **kept)[:, -1]  # [R, 1, V] -> [R, V]
         if self.pad is None:
             return scores
         never = torch.arange(scores.size(-1), device=scores.device) == self.pad  # [V]

@@ -90,7 +90,7 @@ VARIANTS = (
         paper="Raffel et al. 2020 (T5), section 2.1, arXiv:1910.10683",
         options=(
             Option("buckets", int, 32, "number of distance buckets; even", minimum=4),
-            Option("max_distance", int, 128, "from which on all share a bucket", minimum=5),
+            Option("max_distance", int, 128, "distance from which all share one bucket", minimum=5),
             Option("std", float, 0.02, "standard deviation of the initial table", minimum=0),
         ),
         capabilities={"acts_on": "scores", "cacheable": True, "needs": ("num_heads", "causal")},
@@ -103,7 +103,7 @@ VARIANTS = (
         formula="scores[i, j] + q_i . a[clip(j - i)] / sqrt(d)",
         paper="Shaw et al. 2018, section 3, arXiv:1803.02155",
         options=(
-            Option("clip", int, 16, "from which on all distances share a vector", minimum=1),
+            Option("clip", int, 16, "distance from which all share one vector", minimum=1),
             Option("std", float, 0.02, "standard deviation of the initial vectors", minimum=0),
         ),
         capabilities={"acts_on": "scores", "cacheable": True, "needs": ("head_dim",)},

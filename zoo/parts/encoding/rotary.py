@@ -12,7 +12,7 @@ from zoo.parts.encoding.base import Encoding, Positions
 FEWEST, MOST = 1, 32
 """YaRN: turns within the original length up to which a pair is slowed in full, and from which not at all."""
 LOW, HIGH = 1, 4
-"""The same bounds of Llama 3."""
+"""Turns within the original length from which a pair is slowed less, and not at all: Llama 3."""
 
 
 class RotaryPositions(Encoding):
@@ -27,16 +27,15 @@ class RotaryPositions(Encoding):
     (Wang and Komatsuzaki 2021) and GPT-NeoX (Black et al. 2022, section 2.1.1, arXiv:2204.06745).
 
     With `scaling`, a model serves texts s = `factor` times as long as the `original` length L it was trained on.
-    f is a pair's frequency, r = L f / (2 pi) how often it turns within L:
+    The frequency f of a pair, which turns r = L f / (2 pi) times within L, depends on `scaling`:
 
         linear  f / s
         ntk     base s^(d/(d-2)) instead of base
-        yarn    (1 - g) f / s + g f, g = (r - 1) / (32 - 1)
-        llama3  the same with g = (r - 1) / (4 - 1)
+        yarn    (1 - g) f / s + g f, g = (r - 1) / (32 - 1); q and k are multiplied by 0.1 ln(s) + 1
+        llama3  (1 - g) f / s + g f, g = (r - 1) / (4 - 1)
 
-    where g is at least 0 and at most 1; with yarn, q and k are also multiplied by 0.1 ln(s) + 1. Linear: Chen et al.
-    2023, arXiv:2306.15595; NTK and YaRN: Peng et al. 2023, sections 3.1, 3.2 and 3.4, arXiv:2309.00071; llama3:
-    Llama 3.1's published code.
+    where g is at least 0 and at most 1. Papers on `scaling`: linear, Chen et al. 2023, arXiv:2306.15595; NTK and YaRN,
+    Peng et al. 2023, sections 3.1, 3.2 and 3.4, arXiv:2309.00071; llama3, the published code of Llama 3.1.
     """
 
     cos: Tensor
@@ -98,6 +97,7 @@ def scaled(width: int, base: float, scaling: str, factor: float, original: float
     if scaling == "linear":
         return frequency / factor
     if scaling in ("yarn", "llama3"):
+        # pairs that turn seldom within the original length are slowed in full, those that turn often not at all
         least, most = (FEWEST, MOST) if scaling == "yarn" else (LOW, HIGH)
         turns = original * frequency / (2 * math.pi)
         kept = ((turns - least) / (most - least)).clamp(0, 1)

@@ -30,7 +30,7 @@ class ShawPositions(Encoding):
             d_model: width D.
             max_len: longest sequence.
             head_dim: width d of a head, and of a vector.
-            clip: k, from which on all distances share a vector.
+            clip: k, distance from which all share one vector.
             std: standard deviation of the initial vectors.
         """
         super().__init__(max_len)

@@ -3,7 +3,7 @@
 from zoo.core.hookspecs import hookimpl
 from zoo.core.registry import Option, Variant
 
-BIAS = Option("bias", bool, True, "whether there is one")
+BIAS = Option("bias", bool, True, "whether the map has a bias")
 
 SOFTCAP = Option(
     "softcap", float, None, "c, where scores x become c tanh(x / c), as in Gemma 2", minimum=0.001

@@ -11,7 +11,7 @@ VARIANTS = (
         "uniform matrices after Glorot (Xavier), zero biases",
         formula="U(-a, a), a = sqrt(6 / (fan_in + fan_out))",
         paper="Glorot and Bengio 2010, AISTATS",
-        options=(Option("tables", bool, False, "draw the embedding tables so too"),),
+        options=(Option("tables", bool, False, "also draw the embedding tables like this"),),
     ),
     Variant(
         "init",
@@ -22,8 +22,8 @@ VARIANTS = (
         paper="Radford et al. 2019 (GPT-2), section 2.3",
         options=(
             Option("std", float, 0.02, "standard deviation", minimum=0),
-            Option("tables", bool, True, "draw the embedding tables so too"),
-            Option("by_depth", bool, True, "draw the last matrix of a branch smaller with depth"),
+            Option("tables", bool, True, "also draw the embedding tables like this"),
+            Option("by_depth", bool, True, "scale the last matrix of each sublayer down with depth"),
         ),
         capabilities={"needs": ("num_encoder_layers", "num_decoder_layers")},
     ),

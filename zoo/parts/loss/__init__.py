@@ -4,7 +4,7 @@ from zoo.core.hookspecs import hookimpl
 from zoo.core.registry import Option, Variant
 
 SMOOTHING = Option(
-    "smoothing", float, 0.1, "mass that the label loses to the other tokens", minimum=0, maximum=0.999
+    "smoothing", float, 0.1, "probability moved from the label to the other tokens", minimum=0, maximum=0.999
 )
 SMOOTHED_LABELS = "q(y) = 1 - smoothing, q(pad) = 0, q(k) = smoothing / (V - 2) for all others"
 
@@ -23,7 +23,7 @@ VARIANTS = (
         "cross-entropy plus a small penalty on log(Z)^2",
         formula="mean over y != pad of -log softmax(z)[y] + weight (log sum_v exp(z[v]))^2",
         paper="Chowdhery et al. 2022 (PaLM), section 5, arXiv:2204.02311",
-        options=(Option("weight", float, 1e-4, "of the square; 0 is cross-entropy", minimum=0),),
+        options=(Option("weight", float, 1e-4, "weight of the penalty; 0 gives cross-entropy", minimum=0),),
     ),
     Variant(
         "loss",

@@ -19,7 +19,7 @@ class ZLoss(SequenceLoss):
         """
         Args:
             pad: the label that is left out.
-            weight: of the square; 0 is cross-entropy.
+            weight: weight of the penalty; 0 gives cross-entropy.
 
         Raises:
             ValueError: weight is below 0.

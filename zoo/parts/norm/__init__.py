@@ -68,7 +68,7 @@ VARIANTS = (
         "no norm; each sublayer is scaled by a learned factor that starts at 0",
         formula="x = x + alpha_i dropout(f_i(x)), alpha_i learned, 0 at the start",
         paper="Bachlechner et al. 2020, arXiv:2003.04887",
-        options=(Option("start", float, 0.0, "what every alpha starts at"),),
+        options=(Option("start", float, 0.0, "initial value of every alpha"),),
         capabilities={"cacheable": True},
     ),
 )

@@ -30,7 +30,7 @@ class ReZero(NormPlacement):
             make_norm: not used; the chosen norm stands nowhere.
             num_sublayers: how many sublayers `forward` will be given.
             dropout: probability on each sublayer's output, in train mode.
-            start: what every alpha starts at.
+            start: initial value of every alpha.
         """
         super().__init__(make_norm, 0, dropout)
         self.alphas = nn.Parameter(torch.full((num_sublayers,), start))

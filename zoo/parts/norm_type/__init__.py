@@ -40,7 +40,7 @@ VARIANTS = (
         "scales every vector to one learned length",
         formula="g x / max(||x||, eps), g learned, sqrt(D) at the start",
         paper="Nguyen and Salazar 2019, arXiv:1910.05895",
-        options=(Option("eps", float, 1e-5, "least length that is divided by", minimum=0),),
+        options=(Option("eps", float, 1e-5, "smallest length to divide by", minimum=0),),
     ),
     Variant(
         "norm-type",
@@ -49,7 +49,7 @@ VARIANTS = (
         "dynamic tanh: element by element, no statistics",
         formula="gain * tanh(alpha x) + bias, alpha one learned number",
         paper="Zhu et al. 2025, arXiv:2503.10622",
-        options=(Option("alpha", float, 0.5, "what alpha starts at"),),
+        options=(Option("alpha", float, 0.5, "initial value of alpha"),),
     ),
     Variant(
         "norm-type",

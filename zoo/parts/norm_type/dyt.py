@@ -14,7 +14,7 @@ class DynamicTanh(nn.Module):
     """
 
     def __init__(self, d_model: int, alpha: float = 0.5) -> None:
-        """Width D, and what alpha starts at."""
+        """Width D, and initial value of alpha."""
         super().__init__()
         self.alpha = nn.Parameter(torch.tensor(alpha))
         self.weight = nn.Parameter(torch.ones(d_model))

@@ -7,7 +7,11 @@ BETA1 = Option("beta1", float, None, "decay of the mean gradient; the recipe's i
 BETA2 = Option("beta2", float, None, "decay of the mean squared gradient; the recipe's", 0, 0.999999)
 EPS = Option("eps", float, None, "added to the root of the mean square; the recipe's", minimum=0)
 WEIGHT_DECAY = Option(
-    "weight_decay", float, None, "share of the weights that a rate of 1 takes away; the recipe's", minimum=0
+    "weight_decay",
+    float,
+    None,
+    "share of the weights removed per step, times the rate; the recipe's",
+    minimum=0,
 )
 ADAMS = (BETA1, BETA2, EPS, WEIGHT_DECAY)
 NAMES = ("beta1", "beta2", "eps", "weight_decay")
@@ -17,7 +21,7 @@ VARIANTS = (
         "optimizer",
         "adamw",
         "zoo.parts.optimizer.adamw:AdamW",
-        "as adam, with weight decay apart from the gradient",
+        "Adam with weight decay apart from the gradient",
         formula="w - lr (m / (sqrt(v) + eps) + weight_decay w), m and v the mean gradient and its mean square",
         paper="Loshchilov and Hutter 2019, arXiv:1711.05101",
         options=ADAMS,
@@ -27,7 +31,7 @@ VARIANTS = (
         "optimizer",
         "adam",
         "zoo.parts.optimizer.adam:Adam",
-        "steps of about the same size for every weight; no weight decay unless asked for",
+        "steps of about the same size for every weight; no weight decay by default",
         formula="w - lr m / (sqrt(v) + eps), m and v the mean of g + weight_decay w and its mean square",
         paper="Kingma and Ba 2015, arXiv:1412.6980",
         options=(
@@ -46,10 +50,12 @@ VARIANTS = (
         formula="b = momentum b + g; w - lr_factor lr b (nesterov: g + momentum b in place of b)",
         paper="Robbins and Monro 1951, with momentum after Sutskever et al. 2013",
         options=(
-            Option("momentum", float, 0.9, "share of the last step that is kept", 0, 0.999999),
-            Option("nesterov", bool, True, "the gradient is taken a step ahead"),
+            Option("momentum", float, 0.9, "share of the previous step that is kept", 0, 0.999999),
+            Option("nesterov", bool, True, "whether to use Nesterov momentum"),
             Option("weight_decay", float, 0.0, "share of the weights that is added to the gradient", 0),
-            Option("lr_factor", float, 10.0, "the rate is the recipe's, made for AdamW, times this", 1e-6),
+            Option(
+                "lr_factor", float, 10.0, "factor on the learning rate, which recipes choose for AdamW", 1e-6
+            ),
         ),
     ),
     Variant(
@@ -61,9 +67,9 @@ VARIANTS = (
         paper="Jordan et al. 2024; the size of the steps: Liu et al. 2025, section 2.2, arXiv:2502.16982",
         options=(
             *ADAMS,
-            Option("momentum", float, 0.95, "share of the last step of a matrix that is kept", 0, 0.999999),
+            Option("momentum", float, 0.95, "share of a matrix's previous step that is kept", 0, 0.999999),
             Option("ns_steps", int, 5, "Newton-Schulz steps towards the orthogonal matrix", 1, 99),
-            Option("lr_factor", float, 1.0, "of the matrices: the rate is the recipe's times this", 1e-6),
+            Option("lr_factor", float, 1.0, "factor on the learning rate of the matrices", 1e-6),
         ),
         capabilities={"recipe": NAMES, "matrices": True},
     ),

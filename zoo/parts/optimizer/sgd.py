@@ -31,8 +31,8 @@ class SGD(torch.optim.SGD):
         Args:
             params: of the model.
             lr: the recipe's rate.
-            momentum: share of the last step that is kept; 0 is plain SGD.
-            nesterov: whether the gradient is taken a step ahead; without momentum it makes no difference.
+            momentum: share of the previous step that is kept; 0 is plain SGD.
+            nesterov: whether whether to use Nesterov momentum; without momentum it makes no difference.
             weight_decay: share of the weights that is added to the gradient.
             lr_factor: what `lr` is multiplied by, in this training and all its steps.
         """

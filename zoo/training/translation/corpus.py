@@ -80,7 +80,7 @@ def read_aligned(src: Path, tgt: Path) -> Corpus:
     if len(sources) != len(targets):
         raise ZooError(
             f"'{src}' has {_counted(len(sources), 'line')} and '{tgt}' has {len(targets):,}. Line n of one must be "
-            "the translation of line n of the other: give two files with as many lines."
+            "the translation of line n of the other: give two files with the same number of lines."
         )
     return _corpus((Pair(*sides) for sides in zip(sources, targets, strict=True)), f"'{src}' and '{tgt}'")
 
@@ -166,7 +166,7 @@ def _corpus(pairs: Iterable[Pair], where: str) -> Corpus:
     read = tuple(pairs)
     full = tuple(pair for pair in read if pair.src.strip() and pair.tgt.strip())
     if not full:
-        raise ZooError(f"{where}: there is no sentence pair; expected one a line, with text on both sides.")
+        raise ZooError(f"{where}: there is no sentence pair; expected one per line, with text on both sides.")
     return Corpus(full, Report(len(read), empty=len(read) - len(full)))
 
 

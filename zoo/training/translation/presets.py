@@ -77,7 +77,10 @@ def zoo_presets() -> tuple[Preset, ...]:
 
 @hookimpl
 def zoo_tasks() -> tuple[Task, ...]:
-    commands = {"train": "zoo.cli.translation:train_translate", "compare": "zoo.cli.ablate:compare_translate"}
+    commands = {
+        "train": "zoo.cli.train_translate:train_translate",
+        "compare": "zoo.cli.compare_translate:compare_translate",
+    }
     return (
         Task(NAME, "translate sentences, your own or of two made-up languages", "", "translate", commands),
     )

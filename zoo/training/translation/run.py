@@ -153,7 +153,7 @@ def open_run(folder: Path, *, allow_code: bool = False) -> Run:
     files = [name for name in parts if FILE_SPEC.match(name)]
     if files and not allow_code:
         raise ZooError(
-            f"The run in '{folder}' has a part from a file: {', '.join(files)}. Going on runs that code. If you trust "
+            f"The run in '{folder}' has a part from a file: {', '.join(files)}. Resuming runs that code. If you trust "
             "it, give --allow-code."
         )
     return Run(folder, blueprint, settings, sources, summed, Tokenizers(loaded[0], loaded[-1]))

@@ -56,7 +56,7 @@ def lowercase_bleu(translations: Sequence[str], references: Sequence[str]) -> Sc
     """
     _check(translations, references)
     metric = BLEU(lowercase=True, tokenize="intl", smooth_method="none", force=True)
-    return _scored(metric, "BLEU of lower-cased tokens, another measure:", translations, references)
+    return _scored(metric, "BLEU of lower-cased tokens (not comparable):", translations, references)
 
 
 def chrf(translations: Sequence[str], references: Sequence[str]) -> Score:

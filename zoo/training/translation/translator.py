@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.parts.decoding.base import Decoding
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
@@ -44,7 +44,7 @@ class Translator:
         cached: as in `zoo.parts.decoding.stepper.Stepper`; the answers are the same.
     """
 
-    model: Transformer
+    model: Model
     tokenizers: Tokenizers
     max_len: int
     device: torch.device

@@ -8,7 +8,7 @@ import torch
 
 from zoo.core.blueprint import Blueprint
 from zoo.models.builder import build_loss, build_optimizer, build_schedule
-from zoo.models.transformer import Transformer
+from zoo.models.transformer import Model
 from zoo.training.tasks.base import PAD, Batch
 from zoo.training.trainer import Evaluation, Trainer
 from zoo.training.translation.batching import epoch_batches
@@ -81,7 +81,7 @@ def in_order(data: Dataset, tokens: int) -> Sequence[Sequence[int]]:
 
 
 def make_trainer(
-    model: Transformer,
+    model: Model,
     blueprint: Blueprint,
     settings: Settings,
     data: Datasets,

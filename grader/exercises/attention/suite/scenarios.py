@@ -390,8 +390,23 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return [*function_scenarios(Draws(seed)), *ClassMaker(Draws(seed + 1)).all()]
 
 
+AXES = {
+    "*weight": ("output feature", "input feature"),
+    "*: weights": ("sentence", "head", "query", "key"),
+    f"{FUNCTION}, *: gradient of [kv]*": ("sentence", "head", "key", "feature"),
+    f"{FUNCTION}, *": ("sentence", "head", "query", "feature"),
+    f"{CLASS}, *: gradient of [kv]*": ("sentence", "key", "feature"),
+    f"{CLASS}, *": ("sentence", "query", "feature"),
+}
 SUBJECT = Subject(
-    "attention", scenarios, BASES, namespace, conclude=conclude, obvious=obvious, builds_on={CLASS: FUNCTION}
+    "attention",
+    scenarios,
+    BASES,
+    namespace,
+    conclude=conclude,
+    obvious=obvious,
+    builds_on={CLASS: FUNCTION},
+    axes=AXES,
 )
 
 

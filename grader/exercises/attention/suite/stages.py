@@ -276,8 +276,8 @@ def _scores(shown: Weights) -> Named | None:
         )
     return Named(
         "scores-not-the-dot-products",
-        "Each query's weights sum to 1, but they are not the softmax of any multiple of Q K^T "
-        f"({100 * (1 - rest):.0f} % of what tells the keys apart is explained by Q K^T).",
+        "Each query's weights sum to 1, but they are not the softmax of any multiple of Q K^T, which explains only "
+        f"{100 * (1 - rest):.0f} % of how they vary from key to key.",
         formula=FORMULA,
         hint="Compute one score by hand, and compare.",
     )

@@ -22,7 +22,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     ]
 
 
-SUBJECT = Subject("decoder", scenarios, (REFERENCE,), namespace)
+AXES = {"*": ("sentence", "position", "feature")}
+SUBJECT = Subject("decoder", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

@@ -92,6 +92,28 @@ def logits_of_first_position(steps: Steps) -> Steps:
 
 
 @mistake(
+    "low-precision",
+    "Logits or log-probabilities are rounded, to half precision for example: ids that are nearly as likely become "
+    "equal, and the wrong one is taken.",
+    hint="Search for half, bfloat16, float16, autocast and round.",
+)
+def low_precision(steps: Steps) -> list[Steps]:
+    def half(x: Tensor) -> Tensor:
+        return x.half().to(x.dtype)
+
+    def short(x: Tensor) -> Tensor:
+        return x.bfloat16().to(x.dtype)
+
+    return [
+        replace(steps, look=lambda logits: half(steps.look(logits))),
+        replace(steps, look=lambda logits: short(steps.look(logits))),
+        replace(steps, rate=lambda logits: half(steps.rate(logits))),
+        replace(steps, rate=lambda logits: short(steps.rate(logits))),
+        replace(steps, pick=lambda logits: steps.pick(half(logits.softmax(-1)))),
+    ]
+
+
+@mistake(
     "prefix-not-handed-over",
     "The model is not given all that was generated so far, but the last id alone. Without a cache it "
     "needs the whole prefix each time.",

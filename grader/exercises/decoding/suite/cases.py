@@ -25,6 +25,7 @@ PATIENCE = 20  # how often, before other weights are drawn
 ASKED = 12  # sentences that are put to every mistake; about as many of those drawn are ambiguous
 CLEAR = 24.0  # by how much the likeliest id leads: no chance brings up another one
 NEVER = -24.0  # PAD and SOS
+NEARLY = 1e-4  # between the two likeliest ids, at least: float32 tells them apart, half precision does not
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,20 @@ def clear(draws: Draws, ids: Ids, others: int = 4) -> Weights:
     ordinary = [i for i in range(VOCAB) if i not in (ids.sos, ids.eos, ids.pad)]
     for row in table:
         row[ordinary[draws.integer(0, len(ordinary) - 1)] if draws.integer(0, others) else ids.eos] += CLEAR
+    return _weights(table)
+
+
+def nearly_equal(draws: Draws, ids: Ids) -> Weights:
+    """At every step two ids lead, one of them by little; or EOS leads by far."""
+    table = _table(draws, ids, 1.0)
+    ordinary = [i for i in range(VOCAB) if i not in (ids.sos, ids.eos, ids.pad)]
+    for row in table:
+        if draws.integer(0, 4):
+            first, second = torch.randperm(len(ordinary), generator=draws.generator)[:2].tolist()
+            row[ordinary[first]] = 6.0
+            row[ordinary[second]] = 6.0 - NEARLY * draws.integer(1, 9)
+        else:
+            row[ids.eos] += CLEAR
     return _weights(table)
 
 
@@ -211,14 +226,14 @@ def readings() -> list[Steps]:
     return [*whole, *(other(prune(REFERENCE)) for prune, other in product(PRUNING, FORGETTING))]
 
 
-def agreed(request: Request, doubt: Draws) -> tuple[list[tuple[int, ...]], list[bool]]:
-    """The right ids of each sentence, and whether all readings give them, also with slightly other logits."""
+def agreed(request: Request, doubt: Draws, by: float = 1e-3) -> tuple[list[tuple[int, ...]], list[bool]]:
+    """The right ids of each sentence, and whether all readings give them, also with logits off by some `by`."""
     right = rows(REFERENCE, request)
     fine = [True] * len(right)
     shaken = []
     for _ in range(2):
         table = request.model.judge_table
-        other = {"table": table + 1e-3 * doubt.normal(*table.shape), "memory": request.model.judge_memory}
+        other = {"table": table + by * doubt.normal(*table.shape), "memory": request.model.judge_memory}
         shaken.append(replace(request, model=speller({k: v.detach() for k, v in other.items()})))
     for steps, asked in [*((s, request) for s in readings()), *((REFERENCE, one) for one in shaken)]:
         fine = [a and b == c for a, b, c in zip(fine, right, rows(steps, asked), strict=True)]
@@ -270,6 +285,43 @@ def beyond(seed: int, search: Search, narrow: int) -> tuple[Weights, Tensor]:
         fine = torch.tensor(agreed(replace(request, src=drawn), draws)[1])
         if bool(fine.any()):
             return weights, drawn[fine][: search.count]
+
+
+@lru_cache(maxsize=256)
+def close(seed: int, search: Search) -> tuple[Weights, Tensor]:
+    """Weights, and sentences on which all readings agree, and half precision gives other ids.
+
+    Half precision of log-probabilities, equal ones in the order of the ids or in their own, or of sums.
+    """
+    draws = Draws(seed)
+    coarse = [
+        replace(REFERENCE, rate=lambda logits: _halved(logits, 0.0)),
+        replace(REFERENCE, rate=lambda logits: _halved(logits, 1e-6)),
+        replace(REFERENCE, extend=_halved_sums),
+    ]
+    while True:
+        weights = nearly_equal(draws, search.ids)
+        drawn = sentences(draws, search.ids, 2 * ASKED, 4)
+        request = search.request(speller(weights), drawn)
+        wrong = [rows(steps, request) for steps in coarse]
+        right = rows(REFERENCE, request)
+        asked = [i for i, row in enumerate(right) if all(other[i] != row for other in wrong)]
+        if not asked:
+            continue
+        fine = torch.tensor(agreed(replace(request, src=drawn[asked]), draws, by=NEARLY / 20)[1])
+        if int(fine.sum()) >= search.count:
+            return weights, drawn[asked][fine][: search.count]
+
+
+def _halved(logits: Tensor, own: float) -> Tensor:
+    exact = logits.log_softmax(-1)
+    return exact.half().to(exact.dtype) + own * exact
+
+
+def _halved_sums(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
+    made = REFERENCE.extend(request, beam, chances)
+    halved = torch.tensor([one.score for one in made]).half().tolist()
+    return [one._replace(score=score) for one, score in zip(made, halved, strict=True)]
 
 
 def _telling(draws: Draws, model: Speller, search: Search, mistakes: Sequence[Steps]) -> list[Tensor]:

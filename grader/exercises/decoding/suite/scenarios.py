@@ -34,8 +34,10 @@ from grader.exercises.decoding.suite.cases import (
     Weights,
     beyond,
     clear,
+    close,
     doubtful,
     lasting,
+    nearly_equal,
     sentences,
     telling,
     with_lengths,
@@ -68,8 +70,7 @@ def described(answer: Mapping[str, Tensor | str], ids: Ids, batch: int, max_len:
     facts["shape"] = f"[{batch}, at most max_len]"
     for number, row in enumerate(output.tolist(), start=1):
         facts[f"sentence {number}"] = named([int(i) if i == i // 1 else -1 for i in row], ids)
-    if output.size(1) > max_len and bool((output[:, max_len:] != ids.pad).any()):
-        facts["ids beyond max_len"] = "some"
+    facts["columns"] = f"at most {max_len}" if output.size(1) <= max_len else str(output.size(1))
     return facts
 
 
@@ -159,6 +160,14 @@ def _many(seed: int, count: int) -> Made:
     return make
 
 
+def _nearly(seed: int) -> Made:
+    def make() -> tuple[Weights, Tensor]:
+        draws = Draws(seed)
+        return nearly_equal(draws, USUAL), sentences(draws, USUAL, 6, 4)
+
+    return make
+
+
 def _greedy(seed: int) -> list[Scenario]:
     alone, even = _lengths(seed, (5,), 8), _lengths(seed + 1, (4, 4, 4), 8)
     ends = {
@@ -166,8 +175,6 @@ def _greedy(seed: int) -> list[Scenario]:
         "rows of 5, 1, 3 and 5 ids": _lengths(seed + 3, (5, 1, 3, 5), 9),
         "a row that never ends among others": _lengths(seed + 4, (3, NEVER_ENDS, 6, 2), 7),
     }
-    endless = _lengths(seed + 5, (NEVER_ENDS, NEVER_ENDS), 6)
-    tight, one = _lengths(seed + 6, (5, 3, 6), 5), _lengths(seed + 7, (2, 1), 1)
     plain = [
         Scenario(
             "one sentence", GREEDY, "plain", _ask(GREEDY, alone, 8), traits=frozenset({"a batch of one"})
@@ -181,31 +188,18 @@ def _greedy(seed: int) -> list[Scenario]:
             traits=frozenset({"keyword arguments"}),
         ),
     ]
-    limits = {
-        "no row ends before max_len=6": _ask(GREEDY, endless, 6),
-        "EOS in the last of max_len=5 steps": _ask(GREEDY, tight, 5),
-        "max_len=1": _ask(GREEDY, one, 1),
-    }
     return [
         *plain,
         *(
             Scenario(title, GREEDY, "ends", _ask(GREEDY, made, 9 if "never" not in title else 7))
             for title, made in ends.items()
         ),
-        *(Scenario(title, GREEDY, "limit", ask) for title, ask in limits.items()),
+        *_greedy_limits(seed),
         Scenario(
-            "a long row",
+            "two ids that are nearly as likely at every step",
             GREEDY,
-            "limit",
-            _ask(GREEDY, lambda: lasting(seed + 13, 65, 70), 70),
-            traits=frozenset({"a long sequence"}),
-        ),
-        Scenario(
-            "many sentences",
-            GREEDY,
-            "limit",
-            _ask(GREEDY, _many(seed + 14, 70), 3),
-            traits=frozenset({"many sentences"}),
+            "plain",
+            _ask(GREEDY, _nearly(seed + 15), 8),
         ),
         *_other_ids(GREEDY, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
         Scenario("the model afterwards", GREEDY, "model", _watched(GREEDY, even, 8)),
@@ -220,6 +214,34 @@ def _greedy(seed: int) -> list[Scenario]:
                 traits=frozenset({f"{str(dtype)[6:]} inputs"}),
             )
             for dtype in (torch.float64, torch.bfloat16)
+        ),
+    ]
+
+
+def _greedy_limits(seed: int) -> list[Scenario]:
+    """Rows that reach max_len, or go beyond limits that may be built in."""
+    endless = _lengths(seed + 5, (NEVER_ENDS, NEVER_ENDS), 6)
+    tight, one = _lengths(seed + 6, (5, 3, 6), 5), _lengths(seed + 7, (2, 1), 1)
+    limits = {
+        "no row ends before max_len=6": _ask(GREEDY, endless, 6),
+        "EOS in the last of max_len=5 steps": _ask(GREEDY, tight, 5),
+        "max_len=1": _ask(GREEDY, one, 1),
+    }
+    return [
+        *(Scenario(title, GREEDY, "limit", ask) for title, ask in limits.items()),
+        Scenario(
+            "a long row",
+            GREEDY,
+            "limit",
+            _ask(GREEDY, lambda: lasting(seed + 13, 65, 70), 70),
+            traits=frozenset({"a long sequence"}),
+        ),
+        Scenario(
+            "many sentences",
+            GREEDY,
+            "limit",
+            _ask(GREEDY, _many(seed + 14, 70), 3),
+            traits=frozenset({"many sentences"}),
         ),
     ]
 
@@ -255,6 +277,9 @@ def _beam(seed: int) -> list[Scenario]:
         ("beam=4, length_penalty=0", "search"): _ask(BEAM, wide, 4, 6, 0.0),
         ("beam=6, length_penalty=0", "search"): _ask(
             BEAM, lambda: beyond(seed + 31, Search(6, 5, 0.0, count=2), 5), 6, 5, 0.0
+        ),
+        ("beam=2, two ids that are nearly as likely at every step", "search"): _ask(
+            BEAM, lambda: close(seed + 32, Search(2, 6, 0.0, count=1)), 2, 6, 0.0
         ),
         ("beam=3", "penalty"): _ask(BEAM, usual, 3, 6),
         ("beam=4, length_penalty=2", "penalty"): _ask(BEAM, strong, 4, 7, 2.0),

@@ -16,7 +16,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return [*layer_scenarios(ENCODER, seed), *stack_scenarios(ENCODER, seed + 1000)]
 
 
-SUBJECT = Subject("encoder", scenarios, (REFERENCE,), namespace)
+AXES = {"*": ("sentence", "position", "feature")}
+SUBJECT = Subject("encoder", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

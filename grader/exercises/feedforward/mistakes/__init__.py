@@ -241,6 +241,19 @@ def dropout_probability_inverted(steps: Steps) -> Steps:
 
 
 @mistake(
+    "dropout-not-scaled",
+    "The numbers that survive the dropout are not scaled by 1 / (1 - dropout).",
+    hint="What keeps the mean of a number the same, with and without dropout?",
+    source="Srivastava et al. 2014",
+)
+def dropout_not_scaled(steps: Steps) -> Steps:
+    def bare(call: Call, x: Tensor) -> Tensor:
+        return x * (torch.rand_like(x) >= call.dropout) if call.training else x
+
+    return replace(steps, drop=bare)
+
+
+@mistake(
     "input-changed-in-place",
     "The input is modified in place: the caller's tensor, which the residual connection needs, has changed.",
     hint="relu_ and F.relu(..., inplace=True) work in place, and so do operators such as *=.",

@@ -162,7 +162,11 @@ def _dtypes(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject("feedforward", scenarios, (REFERENCE,), namespace, leaky)
+AXES = {
+    "*weight": ("output feature", "input feature"),
+    "*": ("sentence", "position", "feature"),
+}
+SUBJECT = Subject("feedforward", scenarios, (REFERENCE,), namespace, leaky, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

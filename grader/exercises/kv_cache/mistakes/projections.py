@@ -108,7 +108,7 @@ def no_gradient(steps: Steps) -> list[Steps]:
 
 @mistake(
     "division-unchecked",
-    "A d_model that num_heads does not divide is taken without a word, or refused with another error than ValueError.",
+    "A d_model that num_heads does not divide is accepted silently, or rejected with an error other than ValueError.",
     formula="d_k = d_model / num_heads",
     hint="What is 6 // 4?",
 )

@@ -173,7 +173,12 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return made
 
 
-SUBJECT = Subject("kv_cache", scenarios, (REFERENCE,), namespace)
+AXES = {
+    "*in turns: *": (),  # all outputs in one row
+    "*weight": ("output feature", "input feature"),
+    "*": ("sentence", "position", "feature"),
+}
+SUBJECT = Subject("kv_cache", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

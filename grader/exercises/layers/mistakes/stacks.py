@@ -76,6 +76,22 @@ def layers_copied(steps: Steps) -> list[Steps]:
 
 
 @mistake(
+    "layers-not-kept",
+    "The layers are made and not kept, or never called: x comes out of the stack as it went in, normed at most.",
+    formula=LOOP,
+    hint="What is in the list of layers when forward goes through it?",
+    parts=STACKS,
+)
+def layers_not_kept(steps: Steps) -> Steps:
+    def none(make: Make, count: int) -> list[nn.Module]:
+        for _ in range(count):
+            make()
+        return []
+
+    return _gathered(steps, none)
+
+
+@mistake(
     "layer-count",
     "The stack does not have num_layers layers.",
     formula="num_layers calls of make_layer()",

@@ -91,6 +91,17 @@ def divided_by_all_places(steps: Steps) -> list[Steps]:
 
 
 @mistake(
+    "pad-in-sum-only",
+    "The losses of padding are in the sum, which is divided by the number of tokens that are not PAD: the more "
+    "padding, the larger the loss. PAD must be left out of both.",
+    formula=MEAN,
+    hint="Add PADs to a sentence: may its loss change? What is summed, and what is counted?",
+)
+def pad_in_sum_only(steps: Steps) -> list[Steps]:
+    return reduced(steps, lambda _call, each, keep: each.sum() / keep.sum())
+
+
+@mistake(
     "divided-by-sentences",
     "The sum is divided by the number of sentences (or of columns), not by the number of tokens: long sentences make "
     "it larger.",

@@ -91,8 +91,8 @@ def smoothing_shares_differ(steps: Steps) -> list[Steps]:
 
 @mistake(
     "smoothing-added-on-top",
-    "The right id keeps its whole share of 1, and the doubt is added on top (or the doubt is not shared out, but "
-    "given to every id in full): the shares no longer add up to 1.",
+    "The shares do not add up to 1: the right id keeps its whole share and the doubt is added on top, or the doubt is "
+    "given to every id in full, or to none.",
     formula=SMOOTH,
     hint="Add up the shares of all ids.",
 )

@@ -189,7 +189,11 @@ def _forms(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject("loss", scenarios, (REFERENCE,), namespace)
+AXES = {
+    "shift_right, *": ("sentence", "position"),
+    "*": ("sentence", "position", "token id"),
+}
+SUBJECT = Subject("loss", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

@@ -102,7 +102,7 @@ def additive_one_for_allowed(steps: Steps) -> Steps:
 
 @mistake(
     "additive-nan",
-    "The mask is multiplied by -inf, which gives NaN: 0 times infinity is no number.",
+    "The mask is multiplied by -inf, which gives NaN: 0 times infinity is not a number.",
     formula=ADDITIVE,
     hint="Fill or choose (masked_fill, where); do not multiply.",
     source="IEEE 754: 0 * inf is NaN",

@@ -12,10 +12,10 @@ from grader.exercises.masks.reference import Steps
 
 @mistake(
     "or-in-place-of-and",
-    "The two masks are joined by OR: a look is allowed as soon as one of them allows it. So every token of the "
+    "The two masks are joined by OR: a key is open as soon as one of them allows it. So every token of the "
     "future is open, and the PADs of the past.",
     formula=DECODER,
-    hint="A look is allowed if neither of the two forbids it. What do | and + do to two bools?",
+    hint="A key is open if neither of the two hides it. What do | and + do to two bools?",
 )
 def or_in_place_of_and(steps: Steps) -> Steps:
     return replace(steps, join=lambda causal, padding: causal | padding)
@@ -23,7 +23,7 @@ def or_in_place_of_and(steps: Steps) -> Steps:
 
 @mistake(
     "masks-compared",
-    "The two masks are compared (== or !=), not joined by AND: where both forbid a look, == gives True, so that "
+    "The two masks are compared (== or !=), not joined by AND: where both hide a key, == gives True, so that "
     "padded keys of the future are open.",
     formula=DECODER,
     hint="What is False == False?",

@@ -157,7 +157,12 @@ def _additive(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject("masks", scenarios, (REFERENCE,), namespace)
+AXES = {
+    "padding_mask, *": ("sentence", "", "all queries", "key"),
+    "causal_mask, *": ("", "", "query", "key"),
+    "*": ("sentence", "", "query", "key"),
+}
+SUBJECT = Subject("masks", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

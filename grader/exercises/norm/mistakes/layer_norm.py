@@ -66,7 +66,7 @@ def norm_over_everything(steps: Steps) -> list[Steps]:
 
 @mistake(
     "axis-counted-from-the-front",
-    "The last dimension is addressed as dim=2. It is the last one whatever stands before it: dim=-1.",
+    "The last dimension is addressed as dim=2. The last dimension is dim=-1, however many come before it.",
     formula="mean and var over dim=-1",
     hint="What if x has two dimensions, or four?",
     parts=NORM,

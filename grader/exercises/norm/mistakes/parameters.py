@@ -33,7 +33,7 @@ def affine_missing(steps: Steps) -> Steps:
 
 @mistake(
     "gain-missing",
-    "There is no trainable gain: after the division each column is multiplied by its own number.",
+    "There is no trainable gain, or it is not used: after the division, each feature is multiplied by its gain.",
     formula=FORMULA,
     hint="Which of the formula's letters are trained, and how many elements does each have?",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -45,7 +45,7 @@ def gain_missing(steps: Steps) -> Steps:
 
 @mistake(
     "bias-missing",
-    "There is no trainable bias: at the end a number per column is added.",
+    "There is no trainable bias, or it is not used: at the end, each feature gets its bias added.",
     formula=FORMULA,
     hint="Which of the formula's letters are trained, and how many elements does each have?",
     source="Layer Normalization (Ba et al. 2016), section 3",

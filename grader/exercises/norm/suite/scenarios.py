@@ -176,7 +176,8 @@ def _dtypes(seed: int) -> list[Scenario]:
     ]
 
 
-SUBJECT = Subject("norm", scenarios, (REFERENCE,), namespace)
+AXES = {"*": ("sentence", "position", "feature")}
+SUBJECT = Subject("norm", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

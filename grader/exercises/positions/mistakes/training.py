@@ -36,8 +36,8 @@ def learned_not_trained(steps: Steps) -> Steps:
 
 @mistake(
     "table-dtype-stays",
-    "The result is always float32, whatever the dtype of the input: the table is an ordinary attribute, "
-    "which module.to(dtype) and module.to(device) do not convert.",
+    "The result is always float32, whatever the dtype of the input: the table is an ordinary attribute, which "
+    "module.to(dtype) and module.to(device) do not convert, or is made in forward without the dtype of x.",
     formula="a component keeps its input's dtype and device",
     hint="See register_buffer.",
     source="mlverse/torch#1473",

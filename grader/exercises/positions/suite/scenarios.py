@@ -212,7 +212,8 @@ def _outcome(client: Client, instance: Instance, x: Tensor) -> Answer:
     return {"result": f"a tensor of shape {list(given.shape)}" if isinstance(given, Tensor) else "no tensor"}
 
 
-SUBJECT = Subject("positions", scenarios, (REFERENCE,), namespace)
+AXES = {"*": ("sentence", "position", "feature")}
+SUBJECT = Subject("positions", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

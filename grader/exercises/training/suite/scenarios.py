@@ -270,7 +270,12 @@ def content(name: str) -> bool:
     return not form(name)
 
 
-SUBJECT = Subject("training", scenarios, (REFERENCE,), namespace)
+AXES = {
+    "*: head afterwards": ("feature", "token id"),
+    "* afterwards": ("token id", "feature"),
+    "*": ("sentence", "position"),
+}
+SUBJECT = Subject("training", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

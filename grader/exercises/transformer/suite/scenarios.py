@@ -298,7 +298,13 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     return made
 
 
-SUBJECT = Subject("transformer", scenarios, (REFERENCE,), namespace)
+AXES = {
+    "Transformer, encode*": ("sentence", "position", "feature"),
+    "*: memory of *": ("sentence", "position", "feature"),
+    "*: gradient of *": ("token id", "feature"),
+    "*": ("sentence", "position", "token id"),
+}
+SUBJECT = Subject("transformer", scenarios, (REFERENCE,), namespace, axes=AXES)
 
 
 def grading(component: Submission, seed: int) -> Grading:

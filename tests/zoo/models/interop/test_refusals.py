@@ -42,7 +42,7 @@ def refused(module: nn.Module, *parts: str, attention: str = "fused") -> None:
     ],
 )
 def test_an_attention_with_extras_is_refused(options: dict[str, Any], said: str) -> None:
-    refused(nn.MultiheadAttention(WIDTH, HEADS, **options), said, "the zoo's attentions have no such thing")
+    refused(nn.MultiheadAttention(WIDTH, HEADS, **options), said, "the zoo's attentions do not support that")
     layer = make("encoder-layer")
     layer.self_attn = nn.MultiheadAttention(WIDTH, HEADS, **options)
     refused(layer, said)

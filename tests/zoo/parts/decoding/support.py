@@ -29,6 +29,7 @@ def decoding(name: str, **options: Any) -> Decoding:
 class Fake(nn.Module):
     """What a stepper asks of a model; it keeps what it was asked."""
 
+    stacks = ("encoder", "decoder")
     cacheable = False
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from zoo.training.tasks.masking import Mask
 from zoo.training.trainer import load_data, load_task, train
 
 TEXT = "the cat sat on the mat. " * 40
-PRESETS = {"language": "gpt-tiny", "mask": "bert-tiny", "classify": "bert-tiny"}
+PRESETS = {"language": "gpt-tiny", "mask": "modernbert-tiny", "classify": "bert-tiny"}
 SMALL = {
     "d_model": 16,
     "num_heads": 2,

@@ -36,7 +36,7 @@ class TestAligned:
 
     def test_files_of_different_length_are_refused_with_both_counts(self, tmp_path: Path) -> None:
         src, tgt = written(tmp_path / "src", b"a\nb\nc\n"), written(tmp_path / "tgt", b"a\n")
-        with pytest.raises(ZooError, match=r"src' has 3 lines and '.*tgt' has 1\. .*as many lines"):
+        with pytest.raises(ZooError, match=r"src' has 3 lines and '.*tgt' has 1\. .*same number of lines"):
             read_aligned(src, tgt)
 
     def test_a_blank_line_at_the_end_counts(self, tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def _as_before(book: Gradebook, settings: Settings, options: dict[str, Any], as_
 
 @dataclass(frozen=True)
 class Run:
-    """What `grader.classroom.grading.grade` is given beside the settings; see there."""
+    """Arguments of `grader.classroom.grading.grade` besides the settings."""
 
     seed: int | None
     again: Iterable[tuple[str, str]] | None = None

@@ -26,7 +26,7 @@ from zoo.cli.options import (
 from zoo.cli.sources import FILE, source_files, source_options
 from zoo.cli.task_group import TYPED
 from zoo.cli.text import counted, print_json, wrapped
-from zoo.cli.translation import TASK, check_sizes_asked, settings_options
+from zoo.cli.train_translate import TASK, check_sizes_asked, settings_options
 from zoo.core.blueprint import Blueprint, get_preset
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.tasks import get_task
@@ -227,7 +227,7 @@ def _prepared(
         except CombinationError as error:
             if f"(rule {MISMATCH})" not in str(error):
                 raise
-            raise CombinationError(f"{error} To see what comes of it, give --allow-mismatch.") from error
+            raise CombinationError(f"{error} To train it anyway, give --allow-mismatch.") from error
     varied = [axis for axis, texts in choices.items() if len(set(texts)) > 1]
     return trainers, varied or list(choices) or ["attention"], settings
 

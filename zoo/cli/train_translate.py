@@ -101,9 +101,8 @@ def train_translate(
     if BLEU has not improved for --patience epochs. At the end, the best model translates the test text.
 
     RUN/log.csv has the loss and learning rate of each step, RUN/epochs.csv one row per epoch, RUN/record.json the
-    choices, seed, versions and processor. An interrupted run
-    continues with --resume from the last saved step; on the CPU the final weights are the same as without the
-    interruption, given the same --accelerate and --threads.
+    choices, seed, versions and processor. An interrupted run continues with --resume from the last saved step; on the
+    CPU the final weights are the same as without the interruption, given the same --accelerate and --threads.
 
     \b
     Examples:
@@ -112,12 +111,8 @@ def train_translate(
         --train-tgt=train.en.gz --valid-src=val.de.gz --valid-tgt=val.en.gz
       zoo train translate de-en --resume
     """
-    asked = {name: value for name, value in given.items() if value not in (None, False)}
-    if resume and asked:
-        first = min(asked).replace("_", "-")
-        raise ZooError(
-            f"--resume continues with the settings of the run: omit --{first}, or start a new run."
-        )
+    if resume:
+        _check_no_settings(given)
     from zoo.cli.train import write_page
     from zoo.models.devices import resolve_device
     from zoo.training.recorder import check_board
@@ -141,6 +136,16 @@ def train_translate(
         again = f"`zoo train {TASK} {folder} --resume`"
         click.echo(wrapped(f"\nInterrupted. {again} continues from the last saved step."), err=True)
         ctx.exit(INTERRUPTED)
+
+
+def _check_no_settings(given: Mapping[str, Any]) -> None:
+    """Raises ZooError if a run that continues is given settings of its own."""
+    asked = [name for name, value in given.items() if value not in (None, False)]
+    if asked:
+        first = min(asked).replace("_", "-")
+        raise ZooError(
+            f"--resume continues with the settings of the run: omit --{first}, or start a new run."
+        )
 
 
 def blueprint_and_settings(given: dict[str, Any], preset: Preset) -> tuple[Blueprint, Settings]:

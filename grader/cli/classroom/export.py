@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -70,7 +70,6 @@ def export(
     """
     from grader.classroom.exports import FORMATS, Choice
     from grader.classroom.gradebook import Gradebook
-    from zoo.core.files import reporting_os_errors, write_whole
 
     if template is not None and form not in ("canvas", "moodle"):
         raise click.UsageError(f"--template is for canvas and moodle, not for {form}.")
@@ -80,24 +79,28 @@ def export(
         made = FORMATS[form](book, Choice(exercise or "", template, column, anonymous))
     if as_json and output is None:
         raise click.UsageError("--json lists what is written: pass --output, or export the format json.")
-    if isinstance(made, str):
-        if output is None:
-            click.echo(made, nl=False)
-            return
-        with reporting_os_errors(f"'{output}' was not written"):
-            write_whole(output, made.encode("utf-8"))
-        written = [str(output)]
-    else:
-        if output is None:
+    if output is None:
+        if not isinstance(made, str):
             raise click.UsageError(f"{form} writes several files: pass a folder with --output.")
-        with reporting_os_errors(f"'{output}' was not written"):
-            output.mkdir(parents=True, exist_ok=True)
-            for name, text in made.items():
-                write_whole(output / name, text.encode("utf-8"))
-        written = [str(output / name) for name in made]
+        click.echo(made, nl=False)
+        return
+    written = _write(made, output)
     if as_json:
-        print_json({"format": form, "written": written})
+        print_json({"format": form, "written": [str(file) for file in written]})
     elif isinstance(made, str):
         click.echo(wrapped(f"Wrote '{output}'."))
     else:
         click.echo(wrapped(f"Wrote {counted(len(made), 'file')} to '{output}'."))
+
+
+def _write(made: str | Mapping[str, str], output: Path) -> list[Path]:
+    """Write a file, or the files of a folder; their paths. Raises ZooError if they cannot be written."""
+    from zoo.core.files import reporting_os_errors, write_whole
+
+    files = {output: made} if isinstance(made, str) else {output / name: text for name, text in made.items()}
+    with reporting_os_errors(f"'{output}' was not written"):
+        if not isinstance(made, str):
+            output.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            write_whole(file, text.encode("utf-8"))
+    return [*files]

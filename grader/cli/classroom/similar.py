@@ -19,6 +19,8 @@ from grader.core.results import clean
 from zoo.cli.text import columns, counted, print_json, wrapped
 
 if TYPE_CHECKING:
+    from grader.classroom.gradebook import Gradebook
+    from grader.classroom.names import Names
     from grader.classroom.similar import Similarity
 
 
@@ -63,8 +65,6 @@ def similar(
       zoo class similar --exercise attention --html similar.html
       zoo class similar --export for-dolos
     """
-    from tqdm import tqdm
-
     from grader.classroom import similar as similarity
     from grader.classroom.gradebook import Gradebook
     from grader.classroom.names import Names
@@ -79,20 +79,7 @@ def similar(
                 counts = similarity.export(book, names, folder, exercise or "")
             _export(counts, folder, as_json)
             return
-        bar = tqdm(disable=None, leave=False, unit="pair")
-
-        def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        with bar:
-            found = similarity.compare(
-                book,
-                names,
-                exercise=exercise or "",
-                threshold=similarity.THRESHOLD if threshold is None else threshold,
-                progress=progress,
-            )
+        found = _compare(book, names, exercise or "", threshold)
         if html is not None:
             from grader.classroom.pages import similar_page
             from zoo.pages.rendering import write
@@ -104,6 +91,23 @@ def similar(
         click.echo(_table(found.as_object()["pairs"]), nl=False)
     else:
         _print(found, html)
+
+
+def _compare(book: Gradebook, names: Names, exercise: str, threshold: float | None) -> Similarity:
+    """Compare, with a progress bar."""
+    from tqdm import tqdm
+
+    from grader.classroom import similar as similarity
+
+    bar = tqdm(disable=None, leave=False, unit="pair")
+
+    def progress(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    least = similarity.THRESHOLD if threshold is None else threshold
+    with bar:
+        return similarity.compare(book, names, exercise=exercise, threshold=least, progress=progress)
 
 
 def _table(pairs: list[dict[str, Any]]) -> str:

@@ -1,10 +1,8 @@
-"""`zoo class override` and `zoo class late`."""
+"""`zoo class late`."""
 
 from __future__ import annotations
 
-import getpass
 import json
-import math
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.classroom.shared import exercise_option, gradebook_option, json_option
-from grader.cli.options import OneOf, exercise_names
+from grader.cli.options import OneOf
 from zoo.cli.text import print_json, wrapped
-from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:
     from grader.classroom.gradebook import Gradebook, Row
@@ -25,87 +22,6 @@ def _rules() -> Iterable[str]:
     from grader.classroom.late import get_rules
 
     return get_rules()
-
-
-def _finite(_ctx: click.Context, _param: click.Parameter, given: float | None) -> float | None:
-    """The points. Raises click.BadParameter: they are infinite or not a number, which click's range lets through."""
-    if given is not None and not math.isfinite(given):
-        raise click.BadParameter(f"{given} is not a number of points.")
-    return given
-
-
-@click.command(short_help="Set points by hand.")
-@click.argument("student")
-@click.argument("exercise", type=OneOf("exercise", exercise_names))
-@click.argument("points", type=click.FloatRange(min=0), callback=_finite, required=False)
-@click.option("--reason", required=True, help="Reason for the change; it is recorded.")
-@click.option("--who", help="Name to record (default: your user name).")
-@click.option("--remove", is_flag=True, help="Remove an earlier override.")
-@gradebook_option
-@json_option
-def override(
-    student: str,
-    exercise: str,
-    points: float | None,
-    reason: str,
-    who: str | None,
-    remove: bool,
-    path: Path,
-    as_json: bool,
-) -> None:
-    """Set the POINTS of a STUDENT for an EXERCISE by hand.
-
-    Each change is recorded with its reason.
-
-    \b
-    Examples:
-      zoo class override anna attention 18 --reason "the mask was right; see mail of 3 March"
-      zoo class override anna attention --remove --reason "regraded"
-    """
-    from grader.classroom import finals
-    from grader.classroom.gradebook import Gradebook
-
-    if remove == (points is not None):
-        raise click.UsageError("Give either POINTS or --remove.")
-    if not reason.strip():
-        raise click.UsageError("--reason must not be empty.")
-    with Gradebook(path, write=True) as book:
-        row = book.find_student(student)
-        _check(book, row, exercise, points)
-        with book.transaction():
-            book.execute(
-                "INSERT INTO overrides (student, exercise, points, reason, who, at) VALUES (?, ?, ?, ?, ?, ?)",
-                (row["id"], exercise, points, reason.strip(), who or _user(), time.time()),
-            )
-        finals.compute(book)
-    if as_json:
-        print_json({"student": row["key"], "exercise": exercise, "points": points, "removed": remove})
-        return
-    done = "removed" if remove else f"{points:g} points"
-    click.echo(wrapped(f"{row['name'] or row['key']}, {exercise}: {done}."))
-
-
-def _check(book: Gradebook, student: Row, exercise: str, points: float | None) -> None:
-    """Check an override. Raises ZooError: more points than there are, or none to remove (`points` is None)."""
-    from grader.classroom import finals
-
-    most = finals.totals(book).get(exercise)
-    if points is not None and most is not None and points > most:
-        raise ZooError(f"{points:g} points are more than {exercise} is worth; expected at most {most:g}.")
-    last = book.one(
-        "SELECT points FROM overrides WHERE student = ? AND exercise = ? ORDER BY id DESC LIMIT 1",
-        (student["id"], exercise),
-    )
-    if points is None and (last is None or last["points"] is None):
-        name = student["name"] or student["key"]
-        raise ZooError(f"There is no override of {name}'s points for {exercise} to remove.")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "unknown"
 
 
 @click.command()
@@ -176,9 +92,10 @@ def late(
     click.echo(f"Attempt that counts: {policy}{' before the deadline' * (policy == 'last')}.")
     for row in map(_rule, rows):
         listed = ", ".join(f"{name} {value:g}" for name, value in row["options"].items())
+        due = f"due {row['due']}" if row["due"] else "no deadline"
         click.echo(
             wrapped(
-                f"{row['exercise'] or 'every other exercise'}: due {row['due'] or 'never'}, {row['rule']}"
+                f"{row['exercise'] or 'all other exercises'}: {due}, {row['rule']}"
                 f"{f' ({listed})' if listed else ''}: {get_rule(row['rule']).summary}."
             )
         )
