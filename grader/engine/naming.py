@@ -25,7 +25,7 @@ from grader.engine.scenario import Free, Observation, Scenario, observe
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 800  # asked for to find two mistakes at once: those that are found took 350 at most
-PAIRS_S = 8.0  # of CPU, where answers are dear
+PAIRS_S = 6.0  # of CPU, where answers are dear
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
@@ -214,9 +214,9 @@ class Namer:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
         if all(self.findings.got[i].error is not None for i in self.findings.wrong):
             return []  # two errors are easily alike
+        end = time.process_time() + PAIRS_S
         near = self._near  # whose answers do not count
         order = self.findings.order()
-        end = time.process_time() + PAIRS_S
         for akin, answers in ((True, PAIR_ANSWERS // 3), (False, PAIR_ANSWERS)):
             limit = self._known.asked + answers
             for pair in (pair for first in self._starts(near) for pair in self._pairs(first, akin=akin)):

@@ -86,8 +86,6 @@ class Undoing:
                 self._end = min(self._end, time.process_time() + SECOND_S)
             elif first and not found and len(self.partly) < MOST_PARTLY:
                 self._note(line, text, wrong, right)
-                if MOST_PARTLY < len(self.partly[-1].cured) == len(wrong):  # and something else wrong
-                    self._end = min(self._end, time.process_time() + SECOND_S)
         for line, text in () if found else forced:
             if self._late():
                 break

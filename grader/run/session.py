@@ -25,7 +25,7 @@ from grader.run.verdicts import HiddenTest, Verdicts
 
 TIME_BUDGET_S = 300.0  # of all tests; the training test takes some 10 s
 NAMING_BUDGET_S = 120.0  # of looking for the mistakes behind all failures: known ones are found in a few
-LOCATING_BUDGET_S = 30.0  # of looking for their places
+LOCATING_BUDGET_S = 60.0  # of looking for their places
 RESTARTS = 3  # fresh workers for one grade, after the first
 
 _Verdict = Callable[[], object]
