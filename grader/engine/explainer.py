@@ -13,44 +13,36 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from grader.core.value_trace import Event, Place, Plain, Ref
+from grader.core.value_trace import Event, Plain, Ref
 from grader.engine.alignment import level, same_layout
 from grader.engine.factors import factor
 from grader.engine.flow import Flow, refs, telling
 from grader.engine.place import Where
 from grader.engine.right_runs import PART, RightRun, Step, merged
+from grader.engine.value_names import NO_TENSOR, ValueNames, close_to, plain_text, short, tensors_in
 from grader.engine.variants import family, variants
 from grader.engine.vocabulary import (
-    HOLE,
     LAYOUTS,
     SILENT,
     Phrase,
     Sizes,
-    Slot,
-    Speaker,
     arguments,
     canonical,
     form,
-    shape_of,
 )
 
 MOST_VARIED = 80
 MOST_EQUAL = 8
 MOST_AFTER = 6  # wrong values after the first one that variants are compared with
-MOST_WORDS = 60
 LIKE = 0.3  # of 1: less is another thing
-DEPTH = 2  # of an expression for a value without a name
 FAIR = 4  # a score: it may be
 GOOD = 6  # a score: the right step that an operation stands for was found
 ROUNDED = {torch.bfloat16: "bfloat16", torch.float16: "float16", torch.float32: "float32"}
-NO_TENSOR, PARAMETER = "a value", "a parameter"
-NAMELESS = (NO_TENSOR, PARAMETER)
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,6 @@ class Explainer:
         self.flow, self.found, self.runs, self._expected = flow, found, runs, expected
         self._deadline = deadline
         self.skipped: int | None = None
-        self._signatures: dict[int, tuple[float, ...]] = {}
         given = [e for e in flow.events if e.kind == "given" and not e.callers]
         self._arguments = {
             name: ref.value
@@ -104,6 +95,7 @@ class Explainer:
         shapes = {name: flow.trace.values[value].shape for name, value in self._arguments.items()}
         plain = {name: value for e in given for name, value in e.names.items()}
         self.sizes = Sizes(shapes, plain, texts)
+        self._words = ValueNames(flow, runs, self._arguments, self.sizes)
 
     def statements(self) -> list[Statement]:
         """All that can be said, the best first."""
@@ -153,16 +145,20 @@ class Explainer:
         if best is not None and score >= GOOD:
             self.skipped = self._taken_too_early(index, best)
         alike = self._agreeing(event, best) if best is not None else frozenset()
-        said = self._said(event, but=alike)
+        said = self._words.said(event, but=alike)
         before = self._too_much(event)
         if before:
             yield Statement(said, (*before, " as it is: this step is too many"))
             return
-        right = self._right(run, best, but=alike) if best is not None and run is not None else None
+        right = self._words.right(run, best, but=alike) if best is not None and run is not None else None
         if right is not None and best is not None and merged(event) and best.op == PART:
-            said, right = self._calls(said, event, run, best) or (said, right)
+            given = plain_text(said[1:]).removeprefix(" of ")
+            if f"called with {given}" == plain_text(right[1]):  # the same names: that says nothing
+                yield Statement((*said, *self._difference(numbers, best.out)), right[0], likely=True)
+                return
         if right is not None and best is not None and score >= GOOD and said != right[1]:
-            yield Statement((*said, *self._relation(numbers, best.out)), right[0])
+            vague = NO_TENSOR in plain_text(right[0])
+            yield Statement((*said, *self._relation(numbers, best.out)), right[0], likely=vague)
         yield from self._varied(index)
         if right is None or best is None or score < FAIR:
             missing = self._next_missing()
@@ -183,40 +179,21 @@ class Explainer:
         there = [
             x
             for x in numbers
-            if x is not None and self._expected is not None and self._alike(x, self._expected)
+            if x is not None and self._expected is not None and self._words.alike(x, self._expected)
         ]
-        name = self._label(there[0]) if there else None
+        name = self._words.label(there[0]) if there else None
         return (name,) if name is not None else ()
-
-    def _calls(
-        self, said: Phrase, event: Event, run: RightRun | None, step: Step
-    ) -> tuple[Phrase, tuple[Phrase, Phrase]] | None:
-        """Calls of a part with values of the same names, in full: some are given twice."""
-        if run is None or self._given(event.inputs, event) != (
-            " of " + ", ".join(self._known_names(run, step)),
-        ):
-            return None
-        mine = self._given(event.inputs, event, every=True)
-        theirs = "called with " + ", ".join(self._known_names(run, step, every=True))
-        name = run.labels.get(id(step.out))
-        return (said[0], *mine), ((f"{name}: {theirs}" if name else theirs,), (theirs,))
-
-    def _known_names(self, run: RightRun, step: Step, *, every: bool = False) -> list[str]:
-        """Names of what a right part is called with. Args: every: those that come again too."""
-        names = [_text(self._right_name(run, x, 0)) for x in step.args]
-        known = [name for name in names if name not in NAMELESS]
-        return known if every else list(dict.fromkeys(known))
 
     def _taken_too_early(self, index: int, step: Step) -> int | None:
         """The line of a right value that a right operation takes, if what it should take was never computed."""
         event, values = self.flow.events[index], self.flow.trace.values
         if canonical(event.name) != step.op:
             return None
-        theirs = [x for x in _tensors((step.args, step.kwargs)) if x.numel() > 1]
+        theirs = [x for x in tensors_in((step.args, step.kwargs)) if x.numel() > 1]
         mine = {v: x for v in event.inputs if (x := values[v].numbers) is not None and x.numel() > 1}
-        other = {v: x for v, x in mine.items() if not any(self._alike(x, y) for y in theirs)}
-        missing = [y for y in theirs if not any(self._alike(x, y) for x in mine.values())]
-        if len(other) != 1 or len(missing) != 1 or self._there(missing[0]):
+        other = {v: x for v, x in mine.items() if not any(self._words.alike(x, y) for y in theirs)}
+        missing = [y for y in theirs if not any(self._words.alike(x, y) for x in mine.values())]
+        if len(other) != 1 or len(missing) != 1 or self._words.there(missing[0]):
             return None
         value, numbers = next(iter(other.items()))
         if numbers.numel() != missing[0].numel() or not self._known(numbers):
@@ -240,7 +217,7 @@ class Explainer:
 
     def _known(self, numbers: Tensor) -> bool:
         """Whether a right run has this value."""
-        return any(self._alike(step.out, numbers) for run in self.runs for step in run.steps)
+        return any(self._words.alike(step.out, numbers) for run in self.runs for step in run.steps)
 
     def _agreeing(self, event: Event, step: Step) -> frozenset[str]:
         """Names of the plain keyword arguments that an operation and a right one have in common."""
@@ -257,7 +234,7 @@ class Explainer:
     def _other_parameters(self, event: Event, step: Step) -> bool:
         mine = [self.flow.trace.values[v].numbers for v in event.inputs]
         return any(
-            x is not None and not any(self._alike(x, y) for y in _tensors((step.args, step.kwargs)))
+            x is not None and not any(self._words.alike(x, y) for y in tensors_in((step.args, step.kwargs)))
             for x in mine
         )
 
@@ -269,172 +246,12 @@ class Explainer:
         """
         for run in self.runs:
             for step in run.steps:
-                ready = all(self._there(x) for x in _tensors(step.args) if x.numel() > 1)
+                ready = all(self._words.there(x) for x in tensors_in(step.args) if x.numel() > 1)
                 if used is not None:
-                    ready &= any(self._alike(x, y) for x in _tensors(step.args) for y in used)
-                if ready and id(step.out) in run.labels and not self._there(step.out):
-                    return self._right(run, step)[0]
+                    ready &= any(self._words.alike(x, y) for x in tensors_in(step.args) for y in used)
+                if ready and id(step.out) in run.labels and not self._words.there(step.out):
+                    return self._words.right(run, step)[0]
         return ()
-
-    def _said(self, event: Event, depth: int = DEPTH, *, but: frozenset[str] = frozenset()) -> Phrase:
-        """The operation as it is written."""
-        parsed = arguments(event.arguments)
-        if parsed is None:
-            return (f"`{short(self.flow.source.segment(event.place))}`",)
-        if merged(event):
-            return (f"`{short(self.flow.source.segment(event.place))}`", *self._given(event.inputs, event))
-        values = iter(event.inputs)
-        last = event.inputs[-1] if event.inputs else None
-
-        def filled(one: Any) -> Any:
-            if one is HOLE:
-                return _Value(next(values, last), event, depth)
-            return tuple(map(filled, one)) if isinstance(one, tuple) else one
-
-        args, kwargs = parsed
-        shape = self.flow.trace.values[event.inputs[0]].shape if event.inputs else ()
-        given = [filled(one) for one in args]
-        return self._speaker.say(
-            event.name, given, {n: filled(one) for n, one in kwargs.items() if n not in but}, shape
-        )
-
-    def _given(self, values: Sequence[int], event: Event, *, every: bool = False) -> Phrase:
-        """What a call into other code is given, as far as it has a name. Args: every: what comes again too."""
-        names = [_text(self._name(value, event, 0)) for value in values]
-        known = [name for name in names if name not in NAMELESS and not name.startswith("`self")]
-        return (f" of {', '.join(known if every else dict.fromkeys(known))}",) if known else ()
-
-    @cached_property
-    def _speaker(self) -> Speaker:
-        return Speaker(self._spoken, self.sizes)
-
-    def _spoken(self, one: Any) -> Phrase:
-        if isinstance(one, _Value):
-            return (NO_TENSOR,) if one.value is None else self._name(one.value, one.event, one.depth)
-        if isinstance(one, _Tensor):
-            return self._right_name(one.run, one.value, one.depth)
-        return (short(str(one)),)
-
-    def _name(self, value: int, event: Event, depth: int) -> Phrase:
-        """A value of the wrong run: an argument, a step of the reference, a variable, or how it was made."""
-        argument = next((name for name, v in self._arguments.items() if v == value), None)
-        numbers = self.flow.trace.values[value].numbers
-        label = None if numbers is None else self._label(numbers)
-        if argument is not None or label is not None:
-            return (argument or label or "",)
-        name = self._variables.get(value)
-        if name is not None:
-            return (f"`{name}`",)
-        producer = self.flow.producer(value)
-        if producer is not None and depth > 0 and self.flow.events[producer] is not event:
-            return self._said(self.flow.events[producer], depth - 1)
-        reads = [node for node in self.flow.source.reads(event.place) if isinstance(node, ast.Attribute)]
-        words = [f"`{self.flow.source.segment(_place(node))}`" for node in reads]
-        own = [word for word in dict.fromkeys(words) if word.startswith("`self.") and word.count(".") == 1]
-        if len(own) == 1 and producer is None:
-            return (own[0],)
-        free = producer is None and self.flow.trace.values[value].requires_grad
-        return (PARAMETER,) if free else (NO_TENSOR,)
-
-    @cached_property
-    def _variables(self) -> dict[int, str]:
-        """Local names of values; later ones do not take over from earlier ones."""
-        found: dict[int, str] = {}
-        for event in self.flow.events:
-            for name, item in event.names.items() if event.kind == "line" else ():
-                if isinstance(item, Ref):
-                    found.setdefault(item.value, name)
-        return found
-
-    def _label(self, numbers: Tensor) -> str | None:
-        """The name of a right value: of an argument, or of a step of the reference."""
-        if numbers.numel() < 2:
-            return None
-        for name, value in self._arguments.items():
-            given = self.flow.trace.values[value].numbers
-            if given is not None and given.numel() > 1 and self._alike(given, numbers):
-                return name
-        labelled = (one for run in self.runs for one in run.labelled)
-        return (
-            None if level(numbers) else next((name for name, x in labelled if self._alike(x, numbers)), None)
-        )
-
-    def _signature(self, x: Tensor) -> tuple[float, ...]:
-        if id(x) not in self._signatures:
-            numbers = x.detach().to(torch.float64).nan_to_num(0.0, 0.0, 0.0).clamp(-1e8, 1e8)
-            self._signatures[id(x)] = float(numbers.sum()), float(numbers.square().sum())
-            self._kept.append(x)
-        return self._signatures[id(x)]
-
-    @cached_property
-    def _kept(self) -> list[Tensor]:
-        return []  # ids of tensors stay theirs
-
-    def _alike(self, a: Tensor, b: Tensor) -> bool:
-        """Whether two tensors have the same numbers in some order."""
-        if a.numel() != b.numel():
-            return False
-        close = 1e-4 if self.flow.right.close > 1e-6 else 1e-6
-        return all(
-            math.isclose(x, y, rel_tol=close, abs_tol=close)
-            for x, y in zip(self._signature(a), self._signature(b), strict=True)
-        )
-
-    def _right_name(self, run: RightRun, x: Tensor, depth: int) -> Phrase:
-        """A value of a right run."""
-        numbers = x.detach().to(torch.float64)
-        for name, value in self._arguments.items():
-            given = self.flow.trace.values[value].numbers
-            if given is not None and given.shape == numbers.shape and _close(given, numbers, 1e-4):
-                return (name,)
-        label = run.labels.get(id(x)) or self._label(numbers)
-        if label is not None:
-            return (label,)
-        maker = run.makers.get(id(x))
-        if isinstance(x, nn.Parameter):
-            return (PARAMETER,)
-        if maker is not None and maker.op in SILENT and maker.args and isinstance(maker.args[0], Tensor):
-            return self._right_name(run, maker.args[0], depth)
-        if maker is not None and depth > 0:
-            return self._say(run, maker, depth - 1)
-        mine = next((name for v, name in self._variables.items() if self._has(v, numbers)), None)
-        return (f"`{mine}`",) if mine else (NO_TENSOR,)
-
-    def _has(self, value: int, numbers: Tensor) -> bool:
-        mine = self.flow.trace.values[value].numbers
-        return mine is not None and mine.numel() > 1 and self._alike(mine, numbers)
-
-    def _say(
-        self, run: RightRun, step: Step, depth: int = DEPTH, *, but: frozenset[str] = frozenset()
-    ) -> Phrase:
-        def filled(one: Any) -> Any:
-            if isinstance(one, Tensor):
-                return _Tensor(run, one, depth)
-            return tuple(map(filled, one)) if isinstance(one, (tuple, list)) else one
-
-        if step.op == PART:
-            known = self._known_names(run, step)
-            return (f"called with {', '.join(known)}",) if known else ()
-        if step.op == "dropout" and self._same(step):
-            return self._right_name(run, step.args[0], depth)
-        args = [filled(one) for one in step.args]
-        kwargs = {n: filled(v) for n, v in step.kwargs.items() if n not in but}
-        return self._speaker.say(step.op, args, kwargs, shape_of(step.args))
-
-    @staticmethod
-    def _same(step: Step) -> bool:
-        """Whether a right step changes nothing: dropout in eval mode."""
-        return isinstance(step.args[0], Tensor) and torch.equal(step.args[0], step.out)
-
-    def _right(
-        self, run: RightRun, step: Step, *, but: frozenset[str] = frozenset()
-    ) -> tuple[Phrase, Phrase]:
-        """What a right step gives: with its name, and without."""
-        said = self._say(run, step, but=but)
-        name = run.labels.get(id(step.out)) or self._label(step.out.detach().to(torch.float64))
-        if name and (not said or (len(said) == 1 and said[0] == name)):
-            return (name,), said
-        return ((f"{name}: ", *said) if name else said), said
 
     def _counterpart(self, event: Event, numbers: Tensor | None) -> tuple[Step | None, int, RightRun | None]:
         """The right step that an operation stands for, and how much the two have in common."""
@@ -450,33 +267,27 @@ class Explainer:
         ]
         most = max((score for score, _, _ in scored), default=0)
         best = [(run, step) for score, run, step in scored if score == most][:MOST_EQUAL]
-        run, found = min(best, key=lambda one: len(_text(self._say(*one))), default=(None, None))
+        run, found = min(best, key=lambda one: len(plain_text(self._words.say(*one))), default=(None, None))
         return found, most, run
 
     def _score(self, op: str, mine: Sequence[Tensor], numbers: Tensor | None, step: Step) -> int:
-        theirs = [x for x in _tensors((step.args, step.kwargs)) if x.numel() > 1]
-        common = sum(any(self._alike(x, y) for y in theirs) for x in mine)
+        theirs = [x for x in tensors_in((step.args, step.kwargs)) if x.numel() > 1]
+        common = sum(any(self._words.alike(x, y) for y in theirs) for x in mine)
         score = (
             4 if step.op == op else 2 if family(step.op) == family(op) != "" else -2 if op in LAYOUTS else 0
         )
         score += min(3, 2 * common) + (1 if mine and common == len(mine) == len(theirs) else 0)
         if numbers is not None:
             score += (step.out.numel() == numbers.numel()) + (step.out.shape == numbers.shape)
-            if step.out.shape == numbers.shape and _close(numbers, step.out.detach().to(torch.float64), 1e-6):
+            if step.out.shape == numbers.shape and close_to(
+                numbers, step.out.detach().to(torch.float64), 1e-6
+            ):
                 score -= 8  # then it is no contrast
-        if self._expected is not None and self._alike(step.out, self._expected):
+        if self._expected is not None and self._words.alike(step.out, self._expected):
             score += 5
-        elif score >= GOOD - 2 and self._there(step.out):
+        elif score >= GOOD - 2 and self._words.there(step.out):
             score -= 3
         return score
-
-    def _there(self, out: Tensor) -> bool:
-        """Whether the wrong run has this right value."""
-        return any(x.numel() == out.numel() and self._alike(x, out) for x in self._all_numbers)
-
-    @cached_property
-    def _all_numbers(self) -> list[Tensor]:
-        return [v.numbers for v in self.flow.trace.values if v.numbers is not None]
 
     def _relation(self, numbers: Tensor | None, right: Tensor) -> Phrase:
         """What a wrong value is of the right one: a multiple, its inverse, a shift, less exact."""
@@ -487,10 +298,10 @@ class Explainer:
         if numbers.unique().numel() <= 2 and right.unique().numel() <= 2:
             return (
                 (", the inverse of what is right",)
-                if numbers.numel() > 1 and _close(1 - numbers, right, close)
+                if numbers.numel() > 1 and close_to(1 - numbers, right, close)
                 else ()
             )
-        if _close(numbers, -right, close):
+        if close_to(numbers, -right, close):
             return (": with the wrong sign",)
         times = factor(right, numbers) if bool((numbers.isfinite() & right.isfinite()).all()) else None
         if times is not None and abs(times) > 1e-6 and abs(times - 1) > 1e-3:
@@ -502,13 +313,15 @@ class Explainer:
             for by, words in ((1, "later"), (-1, "earlier")):
                 if numbers.size(dim) > 2:
                     inner = numbers.narrow(dim, 1, numbers.size(dim) - 2)
-                    if _close(inner, right.roll(by, dim).narrow(dim, 1, numbers.size(dim) - 2), close):
+                    if close_to(inner, right.roll(by, dim).narrow(dim, 1, numbers.size(dim) - 2), close):
                         return (
                             f", which is the right value one place {words} along ",
                             self.sizes.dim(right.shape, dim),
                         )
         for dtype, name in ROUNDED.items():
-            if _close(numbers, right.to(dtype).to(torch.float64), 1e-9) and not _close(numbers, right, 1e-9):
+            if close_to(numbers, right.to(dtype).to(torch.float64), 1e-9) and not close_to(
+                numbers, right, 1e-9
+            ):
                 return (f", rounded to {name}",)
         return ()
 
@@ -544,7 +357,7 @@ class Explainer:
             for step in run.steps:
                 if done >= MOST_VARIED or time.process_time() > self._deadline:
                     return
-                if step.op in SILENT or step.op in LAYOUTS or self._there(step.out):
+                if step.op in SILENT or step.op in LAYOUTS or self._words.there(step.out):
                     continue
                 done += 1
                 for op, args, kwargs, out, note in variants(step):
@@ -555,13 +368,13 @@ class Explainer:
                         assert x is not None
                         if (
                             out.numel() == x.numel()
-                            and self._alike(out, x)
+                            and self._words.alike(out, x)
                             and same_layout(x, out, max(1e-6, self.flow.right.close))
                         ):
                             shown = Step(op, args, kwargs, step.out)
                             yield Statement(
-                                (*self._say(run, shown), note) if note else self._say(run, shown),
-                                self._right(run, step)[0],
+                                (*self._words.say(run, shown), note) if note else self._words.say(run, shown),
+                                self._words.right(run, step)[0],
                             )
                             return
 
@@ -642,18 +455,18 @@ class Explainer:
     def _omitted(self, event: Event) -> Iterator[Statement]:
         """A step that was left out at the end."""
         values = [ref.value for item in (*event.result, *event.names.values()) for ref in refs(item)]
-        said: Phrase = self._name(values[-1], event, 1) if values else ("the result",)
+        said: Phrase = self._words.name(values[-1], event, 1) if values else ("the result",)
         numbers = self.flow.trace.values[values[-1]].numbers if values else None
         for run in self.runs:
-            missing = [s for s in run.steps if s.op not in SILENT and not self._there(s.out)]
+            missing = [s for s in run.steps if s.op not in SILENT and not self._words.there(s.out)]
             start = [
                 s
                 for s in missing
-                if numbers is not None and any(self._alike(x, numbers) for x in _tensors(s.args))
+                if numbers is not None and any(self._words.alike(x, numbers) for x in tensors_in(s.args))
             ]
             named = [s for s in start or missing if id(s.out) in run.labels] or start
             for step in named[:1]:
-                yield Statement((*said, " as it is: a step is left out"), self._right(run, step)[0])
+                yield Statement((*said, " as it is: a step is left out"), self._words.right(run, step)[0])
                 return
         calls = [e for e in self.flow.events if e.kind == "call" and e.place.line == event.place.line]
         if calls:
@@ -661,57 +474,9 @@ class Explainer:
             yield from self._wrong_call(index, calls[-1])
 
 
-@dataclass(frozen=True)
-class _Value:
-    """A value of the wrong run, in a phrase about an event."""
-
-    value: int | None
-    event: Event
-    depth: int
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    """A tensor of a right run, in a phrase."""
-
-    run: RightRun
-    value: Tensor
-    depth: int
-
-
-def _place(node: ast.expr) -> Place:
-    end = node.lineno if node.end_lineno is None else node.end_lineno
-    return Place(node.lineno, end, node.col_offset, node.end_col_offset)
-
-
-def _text(phrase: Phrase) -> str:
-    return "".join(one.text if isinstance(one, Slot) else one for one in phrase)
-
-
 def _number(value: Plain) -> str:
     """A plain value in few characters."""
     return f"{value:.6g}" if isinstance(value, float) else short(repr(value))
-
-
-def short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]} ..."
-
-
-def _close(a: Tensor, b: Tensor, close: float) -> bool:
-    if a.shape != b.shape:
-        return False
-    finite = b[b.isfinite()]
-    bound = close * (1e-3 + (float(finite.abs().max()) if finite.numel() else 0.0))
-    return bool(((a == b) | ((a - b).abs() <= bound) | (a.isnan() & b.isnan())).all())
-
-
-def _tensors(values: Any, depth: int = 0) -> Iterator[Tensor]:
-    for value in values.values() if isinstance(values, dict) else values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (tuple, list, dict)) and depth < 3:
-            yield from _tensors(value, depth + 1)
 
 
 def _kind(value: Plain) -> str:

@@ -14,12 +14,13 @@ from torch import Tensor
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
 from grader.engine.changed_part import changed_part
-from grader.engine.explainer import Explainer, Statement, short
+from grader.engine.explainer import Explainer, Statement
 from grader.engine.flow import Flow
 from grader.engine.grading import Subject
 from grader.engine.place import Where
 from grader.engine.right_runs import right_runs
 from grader.engine.scenario import Free, Scenario
+from grader.engine.value_names import short
 from grader.engine.vocabulary import (
     rendered,
 )

@@ -18,7 +18,7 @@ def test_auto_takes_cuda_where_there_is_one(there: bool, auto: str, monkeypatch:
 
 def test_cuda_that_is_absent_and_names_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ZooError, match=r"There is no CUDA device .* Take --device=cpu, or auto\."):
+    with pytest.raises(ZooError, match=r"There is no CUDA device .* Use --device=cpu, or auto\."):
         resolve_device("cuda")
     with pytest.raises(ZooError, match=r"There is no device 'tpu'\. Expected auto, cpu or cuda"):
         resolve_device("tpu")
