@@ -224,6 +224,10 @@ class Edits:
                 ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1))),
                 ast.Slice(None, None),
             )
+            if node.lower is None and isinstance(node.upper, ast.BinOp):  # [: i + 1] for [i : i + 1]
+                yield ast.Slice(node.upper.left, node.upper, node.step)
+            elif node.upper is None and node.lower is not None:
+                yield ast.Slice(node.lower, ast.BinOp(node.lower, ast.Add(), ast.Constant(1)), node.step)
         elif isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
             yield from (type(node)(items, ast.Load()) for items in exchanged(node.elts))
         else:

@@ -8,8 +8,9 @@ import re
 from grader.engine.edit_kinds import called
 
 MOST_ROUNDS = 100  # of a loop of changed code, ...
-MOST_LOOPING_S = 1.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs
+MOST_LOOPING_S = 2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs
 ENDS = "_loops_end_at"
+_NESTED = re.compile(r"^( +)for .*\n(?:\1 .*\n|\s*\n)*?\1 .*\bfor\b", re.MULTILINE)
 _ROUND = re.compile(r"\bfor\b.+\bin (\w+):")
 _BEGIN = ast.parse(f"{ENDS} = __import__('time').process_time() + {MOST_LOOPING_S}").body
 _LATE = ast.parse(f"__import__('time').process_time() > {ENDS}", mode="eval").body
@@ -20,7 +21,7 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 def ending(text: str, *, recursive: bool = False) -> str:
     """The same program, ending: a `while` goes round at most so many times, and for so long.
 
-    So does a `for` over a list that may grow meanwhile.
+    So do loops in loops, and one over a list that may grow meanwhile: each round may take longer than the one before.
 
     Args:
         recursive: no function begins after that time either.
@@ -29,7 +30,7 @@ def ending(text: str, *, recursive: bool = False) -> str:
         SyntaxError: it is no Python.
     """
     grown = {name for name in _ROUND.findall(text) if re.search(rf"\b{name}\.(append|extend|insert)\(", text)}
-    if "while" not in text and not grown and not recursive:
+    if "while" not in text and not grown and not recursive and not _NESTED.search(text):
         return text
     tree = ast.parse(text)
     first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
@@ -68,8 +69,7 @@ class _Ending(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.iter, ast.Name):
-            node.body.insert(0, ast.If(_LATE, [ast.Break()], []))
+        node.body.insert(0, ast.If(_LATE, [ast.Break()], []))
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:

@@ -144,13 +144,9 @@ class Locator:
             -min(size, ENOUGH),
         )
 
-    def place(self, wrong: Sequence[Wrong], *, named: bool = False) -> Where | None:
-        """The place of the mistake behind wrong scenarios of one component; None if it was not found.
-
-        Args:
-            named: it is a known mistake, and one alone. Then lines that several scenarios agree on are believed.
-        """
-        found = self._place(wrong, named)
+    def place(self, wrong: Sequence[Wrong]) -> Where | None:
+        """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
+        found = self._place(wrong)
         if found is None:
             return None
         found, cured = self._explanations.complete(found), self._cured
@@ -160,7 +156,7 @@ class Locator:
             return replace(found, place=Place(cured, cured), other=found.place.line)
         return found
 
-    def _place(self, wrong: Sequence[Wrong], named: bool) -> Where | None:
+    def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self._forget()
@@ -188,8 +184,7 @@ class Locator:
             if partly is not None:
                 return partly
             # a wrong line is worse than none
-            believed = named and best is not None and best.telling and best.agreed >= ENOUGH_AGREE
-            weak = best is not None and best.why == "value" and not best.evidence and not believed
+            weak = best is not None and best.why == "value" and not best.evidence
             return None if weak and best and self._explanations.left_out(best.place) is None else best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)
@@ -472,11 +467,7 @@ class Locator:
             evidence = "narrow" if len(lines) <= NARROW else ""
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & UNSET:
             evidence = "narrow"
-        outputs = [flow.trace.values[v].dtype for v in flow.outputs(blamed.event)]
-        telling = any("float" in dtype for dtype in outputs)
-        return replace(
-            found, proved=blamed.proved, expected=blamed.expected, evidence=evidence, telling=telling
-        )
+        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""

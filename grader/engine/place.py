@@ -45,7 +45,6 @@ class Where:
             any other line has wrong lists or numbers, "dtype" if only the dtype is wrong, which changed at one of the
             two lines or should have, or "".
         agreed: how many scenarios have this place.
-        telling: what is wrong are fractions; there are many ways to make a mask, or to count.
         iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.
     """
 
@@ -60,7 +59,6 @@ class Where:
     event: int | None = None
     evidence: str = ""
     agreed: int = 1
-    telling: bool = False
     iteration: int | None = None
 
     @property

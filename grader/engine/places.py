@@ -41,7 +41,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     for name, group in groups.items():
         here = [one for i, one in wrong.items() if i in group]
         try:
-            spot = _spot(locator, here, named=bool(name) and len(explained) == 1) if here else None
+            spot = _spot(locator, here) if here else None
         except Exception:  # noqa: BLE001 - a forged record, no time left, the worker gone: those found so far are kept
             break
         if spot is not None:
@@ -54,8 +54,8 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     return found
 
 
-def _spot(locator: Locator, wrong: Sequence[Wrong], *, named: bool) -> Spot | None:
-    place = locator.place(wrong, named=named)
+def _spot(locator: Locator, wrong: Sequence[Wrong]) -> Spot | None:
+    place = locator.place(wrong)
     if place is not None:
         return spot_of(place)
     error = wrong[0].got.error
