@@ -23,6 +23,7 @@ ASKED_FOR = (
     "cpu:0"  # a name of the one device that nobody writes by accident: where it is used, it was handed on
 )
 _HERE = torch.device(ASKED_FOR)  # what a tensor gives as its device while it is followed
+_MODULE_FILE = nn.Module.to.__code__.co_filename
 _DEVICE_OF = Tensor.device.__get__
 _MAKERS = frozenset(
     getattr(torch, name)
@@ -67,6 +68,8 @@ class DeviceTrace(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if func in _MAKERS and not any(isinstance(x, Tensor) for x in args[:1]):  # those stay where they are
             return _marked(result) if _fixed(kwargs.get("device")) else result
+        if name == "to" and sys._getframe(1).f_code.co_filename == _MODULE_FILE:
+            return _unmarked(args[0], result)  # of `module.to(...)`: from where it has the device is not seen
         if name in ("to", "type_as", "cpu"):
             return _moved(name, args, kwargs, result)
         if name in _ACROSS:
@@ -98,9 +101,15 @@ class DeviceTrace(TorchFunctionMode):
 
 def forgive(module: nn.Module) -> None:
     """Return what a module has registered moves with it: it is no longer of a fixed device."""
-    for tensor in (*module.parameters(), *module.buffers()):
+    _unmarked(*module.parameters(), *module.buffers(), None)
+
+
+def _unmarked(*tensors: Any) -> Any:
+    """The last of them, none of them marked."""
+    for tensor in tensors:
         if hasattr(tensor, _MARK):
             delattr(tensor, _MARK)
+    return tensors[-1]
 
 
 def _fixed(device: object) -> bool:

@@ -47,6 +47,9 @@ RIGHT = {
     ),
     "looked at on the CPU": "    def forward(self, x):\n        return x * len(x.cpu().tolist())\n",
     "from a tensor": "    def forward(self, x):\n        return x + torch.as_tensor(x)\n",
+    "a module that goes where its input is": (
+        "    def forward(self, x):\n        return nn.Conv1d(3, 3, 1).to(x)(x)\n"
+    ),
     "sizes only": "    def forward(self, x):\n        return x * torch.ones(3, 4).sum().item()\n",
 }
 
