@@ -16,7 +16,17 @@ from grader.core.value_trace import Event, Place, Ref
 from grader.engine.alignment import level
 from grader.engine.flow import Flow
 from grader.engine.right_runs import PART, RightRun, Step, merged
-from grader.engine.vocabulary import HOLE, SILENT, Phrase, Sizes, Slot, Speaker, arguments, shape_of
+from grader.engine.vocabulary import (
+    HOLE,
+    OF_A_LIST,
+    SILENT,
+    Phrase,
+    Sizes,
+    Slot,
+    Speaker,
+    arguments,
+    shape_of,
+)
 
 DEPTH = 2  # of an expression for a value without a name
 MOST_WORDS = 60
@@ -132,7 +142,7 @@ class ValueNames:
         """What a right step gives: with its name, and without."""
         said = self.say(run, step, but=but)
         name = run.labels.get(id(step.out)) or self.label(step.out.detach().to(torch.float64))
-        if name and (not said or (len(said) == 1 and said[0] == name)):
+        if name and (not said or (len(said) == 1 and said[0] in (name, OF_A_LIST))):
             return (name,), said
         return ((f"{name}: ", *said) if name else said), said
 

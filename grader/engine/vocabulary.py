@@ -66,6 +66,7 @@ POWERS: dict[str, Callable[[float], float]] = {
     "{}": lambda n: n, "sqrt({})": lambda n: n**0.5, "1/{}": lambda n: 1 / n, "1/sqrt({})": lambda n: n**-0.5,
 }  # fmt: skip
 _SHAPED = re.compile(r"\b([a-z_]\w*):?\s+(?:[a-z]+\s+)?\[([A-Za-z0-9_ ,.]+)\]")
+OF_A_LIST = "a tensor of a list"  # whose numbers came from plain Python
 HUGE = 1e30  # says infinity
 
 
@@ -248,7 +249,7 @@ class Speaker:
             wrapped = first if before.endswith("(") or not before else self._inner(first)
             return (before, *wrapped, after)
         if op in ("tensor", "as_tensor"):
-            return ("a tensor of a list",)
+            return (OF_A_LIST,)
         if op == "dropout" and of:
             on = kwargs.get("training", args[2] if len(args) > 2 else True)
             return ("dropout of ", *first, "" if on else " switched off")

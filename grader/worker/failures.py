@@ -54,6 +54,8 @@ def describe(error: BaseException, filename: str | None) -> Failure:
     """
     line, source_line, own = _place(error, filename)
     message, type_name = _words(error), _kind(error).__name__[:100]
+    if filename is not None and isinstance(error, RuntimeError) and (told := _told(message, filename)):
+        line, source_line = told, _text(filename, told)
     if type(error) is not _kind(error):
         message = f"{type(error).__name__[:100]}: {message}"[:MAX_MESSAGE]
     if isinstance(error, FailureError):
@@ -117,6 +119,12 @@ def _place(error: BaseException, filename: str | None) -> tuple[int | None, str,
         return None, "", own
     line = Counter(lines).most_common(1)[0][0] if isinstance(error, RecursionError) else lines[-1]
     return line, _text(filename, line), own
+
+
+def _told(message: str, filename: str) -> int | None:
+    """The line of the submission that a compiler's message speaks of: no frame is there."""
+    found = re.findall(rf'File "(?:[^"]*/)?{re.escape(filename)}", line (\d+)', message)
+    return int(found[-1 if "most recent call last" in message else 0]) if found else None
 
 
 def _text(filename: str, line: int) -> str:

@@ -46,6 +46,13 @@ def test_the_deepest_line_of_the_submission_is_told() -> None:
     assert (found.line, found.source_line) == (4, "return json.loads(x)  # here")
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_the_line_that_a_compiler_speaks_of_is_told() -> None:
+    code = "import torch\n\n@torch.jit.script\ndef f(x):\n    y = x\n    return x.triu([y])  # here\n"
+    found = failures.describe(raised(code), "part.py")
+    assert (found.line, found.source_line) == (6, "return x.triu([y])  # here")
+
+
 @pytest.mark.parametrize(
     "code",
     [
