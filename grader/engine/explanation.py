@@ -78,7 +78,7 @@ class Explanations:
             value = (f"`{short(old)}`" if old else "a step is missing here") if likely or not value else value
             expected = f"`{short(new)}`" if new else f"without `{short(old)}`" if old else ""
         after = self.left_out(found.place)
-        if after is not None:
+        if after is not None and found.why != "omitted":
             found = replace(found, why="omitted", other=after)
         return replace(found, value=value, expected=expected or found.expected)
 

@@ -135,7 +135,9 @@ def test_without_room_for_temporary_files_there_is_no_grade(disk: Path) -> None:
     fill(disk)
     done = grade(ROOT / "exercises" / "masks.py", start=ONLY_THERE, TMPDIR=str(disk))
     assert (done.returncode, done.stdout) == (3, "")
-    assert said(done).startswith("Internal error of the grader; your code is not at fault. No temporary file")
+    assert said(done).startswith(
+        "Internal error of the grader; your code is not at fault. A temporary file, which"
+    )
     assert [one.name for one in disk.iterdir()] == ["filling"]
 
 
