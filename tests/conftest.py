@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import random
-from collections.abc import Sequence
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,11 +35,17 @@ settings.load_profile("zoo")
 
 TOGETHER = {"tests/zoo/draw"}
 """Folders whose files share what is dear: a trained model."""
+LONG = {
+    "tests/mutation/test_sample.py",
+    "tests/grader/hostile/test_ordinary_user.py",
+    "tests/grader/classroom/test_ray.py",
+}
+"""Files of few tests that take minutes: begun first, or one core would wait for them at the end."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """A file's tests to one process, in order: workers, and right answers, are made once. Those with most come first.
+    """A file's tests to one process, in order: workers, and right answers, are made once.
 
     (pytest-xdist's `--dist loadfile` forgets nothing: with each test all that are done would be counted again.)
     """
@@ -59,6 +65,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             if all(work[scope].values()):
                 del work[scope]
 
+    config.option.loadscopereorder = False  # see `pytest_collection_modifyitems`
     return Scheduling(config, log)
 
 
@@ -68,8 +75,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Mark what opens a browser as slow, and skip tests marked `gpu` where torch sees no CUDA device."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what opens a browser as slow, and skip tests marked `gpu` where torch sees no CUDA device.
+
+    Where several processes share the tests, the longest files come first, then those with most tests.
+    """
+    if hasattr(config, "workerinput"):
+        files = [item.nodeid.partition("::")[0] for item in items]
+        count = Counter(files)
+        order = sorted(range(len(items)), key=lambda i: (files[i] not in LONG, -count[files[i]]))
+        items[:] = [items[i] for i in order]
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.slow)

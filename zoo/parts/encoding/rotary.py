@@ -34,9 +34,9 @@ class RotaryPositions(Encoding):
         yarn    (1 - g) f / s + g f, g = (r - 1) / (32 - 1)
         llama3  (1 - g) f / s + g f, g = (r - 1) / (4 - 1)
 
-    where g is at least 0 and at most 1; with yarn, q and k are multiplied by 0.1 ln(s) + 1. Papers on `scaling`: linear,
-    Chen et al. 2023, arXiv:2306.15595; NTK and YaRN, Peng et al. 2023, sections 3.1, 3.2 and 3.4, arXiv:2309.00071;
-    llama3, the published code of Llama 3.1.
+    where g is at least 0 and at most 1; with yarn, q and k are multiplied by 0.1 ln(s) + 1. Papers on `scaling`:
+    linear, Chen et al. 2023, arXiv:2306.15595; NTK and YaRN, Peng et al. 2023, sections 3.1, 3.2 and 3.4,
+    arXiv:2309.00071; llama3, the published code of Llama 3.1.
     """
 
     cos: Tensor
