@@ -95,9 +95,9 @@ def _type_name(item: Plain) -> str:
 
 
 def _condition(source: Source, line: int, names: set[str]) -> int | None:
-    """The line of the condition that lets an exception be raised, or that looks at the same names."""
+    """The line of the condition that lets an exception be raised, looks at the same names, or at nothing."""
     for at, read in source.tests(line):
-        if at != line and (source.guards(line) or names & read):
+        if at != line and (source.guards(line) or names & read or not read):
             return at
     return None
 
