@@ -426,7 +426,8 @@ class Locator:
         dropped = never_dropped(flow)
         if dropped is not None:
             return dropped
-        random = drawn(flow)
+        known = self._key.right(wrong.scenario, wrong.got.free).values
+        random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
             return replace(where(flow, random, "value"), evidence="alike")
         index, found = first_wrong(flow), None

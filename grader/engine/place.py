@@ -345,12 +345,15 @@ def at_the_end(flow: Flow) -> Where | None:
     return Where(last.place, "omitted", other or end.place.line, event=lines[-1])
 
 
-def drawn(flow: Flow) -> int | None:
+def drawn(flow: Flow, *, facts: bool) -> int | None:
     """The first event that draws random numbers as no right run does: for another value, with another probability.
 
-    What draws and changes nothing, dropout in eval mode, counts for nothing; all before it is right.
+    What draws and changes nothing, dropout in eval mode, counts for nothing. All before it is right.
+
+    Args:
+        facts: only what is said of random numbers is wrong, so that what comes before is not asked.
     """
-    first = first_wrong(flow)
+    first = None if facts else first_wrong(flow)
     meant = [
         call
         for name in DRAWING

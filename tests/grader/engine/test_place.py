@@ -376,3 +376,13 @@ def test_a_change_that_helps_only_in_part_proves_a_line_that_the_values_show() -
     found = place("encoder", text.replace(old, "module(x)"))
     assert found is not None
     assert (found.place.line, found.evidence, found.proved) == (line_of(text, old), "edited", False)
+
+
+def test_dropout_of_another_value_has_its_line() -> None:
+    text = solution_file("encoder").read_text(encoding="utf-8")
+    old = "self.norm2(x + self.dropout(self.feed_forward(x)))"
+    wrong = text.replace(old, "self.dropout(self.norm2(x + self.feed_forward(x)))")
+    assert wrong != text
+    found = place("encoder", wrong)
+    assert found is not None
+    assert line_of(text, old) == found.place.line
