@@ -167,7 +167,8 @@ class Flattener:
             if beside is not None:
                 methods[beside.name.value] = beside
                 modules[beside.name.value] = base[0].__module__
-            modules[f"{name} of base"] = base[0].__module__
+            above = modules.get(f"{name} of base", "").split()  # where its own call of a base went
+            modules[f"{name} of base"] = " ".join(dict.fromkeys([base[0].__module__, *above]))
         if name == "__init__" and (own := _joined_arguments(node, node)) is not None:
             node = with_docstring(node, own)
         methods[name] = simplified(node)

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from zoo.export.calls import droppable
-from zoo.export.program import Program, attributes_of_self, name_of, pieces
+from zoo.export.program import Program, attributes_of_self, methods, name_of, pieces
 from zoo.export.simplify import mapped, substitute
 from zoo.export.trees import (
     attributes_in,
@@ -34,17 +34,21 @@ from zoo.export.trees import (
 
 def drop_methods(program: Program) -> None:
     """Methods and attributes of classes that nothing asks for."""
-    used = {*program.asked}
+    used, beyond = {*program.asked}, {*program.asked}
     for unit in program.units.values():
         for _, _, node in pieces(unit):
             used |= set(attributes_in(node))
+        beyond |= _read_of_others(unit.node)
     for unit in program.units.values():
         if not isinstance(unit.node, cst.ClassDef):
             continue
         text = code(unit.node)
+        names = {method.name.value for method in methods(unit)}
         kept = []
         for one in unit.node.body.body:
             name = name_of(one)
+            if _other_name(one) in names and name not in beyond | _read_of_self(unit.node):
+                continue  # other classes that have it ask themselves for it
             inherited = any(
                 name in vars(base)
                 for base in unit.value.__mro__
@@ -61,6 +65,12 @@ def drop_methods(program: Program) -> None:
                 kept.append(one)
         if len(kept) != len(unit.node.body.body):
             unit.node = unit.node.with_changes(body=unit.node.body.with_changes(body=kept))
+
+
+def _other_name(statement: Any) -> str:
+    """The method that a statement of a class gives another name: `attend_shown = attend`; "" for others."""
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    return small.value.value if isinstance(small, cst.Assign) and isinstance(small.value, cst.Name) else ""
 
 
 def drop_locals(program: Program) -> None:

@@ -43,6 +43,9 @@ SHAPES: dict[str, Callable[[], Blueprint]] = {
         num_decoder_layers=4,
         num_heads=2,
     ),
+    "bases_of_bases_and_other_names": lambda: make_blueprint(
+        assembly="decoder", attention="mqa+sliding:window=4+sinks", num_decoder_layers=3, num_heads=2
+    ),
     "vision": lambda: get_preset("vit-tiny").blueprint(sizes={"num_encoder_layers": 1}),
     "two_stacks": lambda: make_blueprint(attention="fused", norm="post", **ONE),
 }
