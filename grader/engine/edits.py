@@ -311,7 +311,7 @@ class Edits:
         for old, new in combinations(dict.fromkeys([*given, *known]), 2):
             if given.count(old) > 1 or given.count(new) > 1:
                 yield with_names(node, {old: new, new: old})
-        for old in {name for name in given if given.count(name) > 1}:
+        for old in dict.fromkeys(name for name in given if given.count(name) > 1):
             for new in known:
                 if new not in (old, "self"):
                     yield from (
@@ -320,8 +320,8 @@ class Edits:
 
     def _another_step(self, node: ast.AST) -> Iterator[ast.AST]:
         """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
-        if not isinstance(node, (ast.Call, ast.Subscript)) or not isinstance(
-            getattr(node, "ctx", None), (ast.Load, type(None))
+        if not isinstance(node, (ast.Call, ast.Subscript)) or isinstance(
+            getattr(node, "ctx", None), ast.Store
         ):
             return
         names = {*self._scopes.names(node.lineno), *self._modules}

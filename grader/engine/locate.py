@@ -150,9 +150,8 @@ class Locator:
         if found is None:
             return None
         found, cured = self._explanations.complete(found), self._cured
-        if (
-            cured is not None and found.place.line < cured <= found.place.end_line
-        ):  # one line of a long statement
+        within = range(found.place.line + 1, found.place.end_line + 1)  # lines of a long statement
+        if cured is not None and cured in within:
             return replace(found, place=Place(cured, cured), other=found.place.line)
         return found
 

@@ -306,7 +306,7 @@ def not_returned(flow: Flow) -> Where | None:
 
 def never_dropped(flow: Flow) -> Where | None:
     """Dropout that a right run has and this one has nowhere: between the value it is for, and what takes that."""
-    if any("dropout" in event.name or event.name.startswith("bernoulli") for event in flow.events):
+    if any(_draws(flow, event) for event in flow.events):
         return None
     for right in flow.right.calls.get("dropout", []):
         for index, event in enumerate(flow.events):
@@ -361,21 +361,25 @@ def drawn(flow: Flow, *, facts: bool) -> int | None:
         if not (call.inputs and equal(call.inputs[0], call.output.numbers, flow.right.close))
     ]
     for index, event in enumerate(flow.events[: None if first is None else first + 1]):
-        if event.kind != "call" or plain_name(event.name) not in DRAWING or not event.outputs:
+        if not _draws(flow, event) or not event.outputs or index not in flow.reaching:
             continue
-        if index not in flow.reaching or event.frame in flow.constructors:
-            continue
-        value, result = (flow.trace.values[v].numbers for v in (*event.inputs[:1], event.outputs[0])[-2:])
-        if value is None or result is None or (event.inputs and torch.equal(value, result)):
+        if not event.inputs:  # numbers by themselves, `torch.rand(shape)`: no right run has any
+            return index
+        value, result = (flow.trace.values[v].numbers for v in (event.inputs[0], event.outputs[0]))
+        if value is None or result is None or torch.equal(value, result):
             continue
         fits = [
             call for call in meant if call.inputs and equal(hidden(value), call.inputs[0], flow.right.close)
         ]
-        if not event.inputs or not any(
-            _fractions(call.arguments) == _fractions(event.arguments) for call in fits
-        ):
+        if not any(_fractions(call.arguments) == _fractions(event.arguments) for call in fits):
             return index
     return None
+
+
+def _draws(flow: Flow, event: Event) -> bool:
+    """Whether an event draws random numbers, other than a parameter's first values."""
+    name = event.name.rstrip("_")  # `__rand__` is an `&`
+    return event.kind == "call" and name in DRAWING and event.frame not in flow.constructors
 
 
 def _fractions(arguments: str) -> set[str]:

@@ -240,15 +240,18 @@ def _place(node: ast.expr) -> Place:
 
 
 def plain_text(phrase: Phrase) -> str:
+    """A phrase as one text."""
     return "".join(one.text if isinstance(one, Slot) else one for one in phrase)
 
 
 def short(text: str) -> str:
+    """Code on one line, and not too long."""
     text = " ".join(text.split())
     return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]} ..."
 
 
 def close_to(a: Tensor, b: Tensor, close: float) -> bool:
+    """Whether two tensors have the same shape and, up to rounding, the same numbers."""
     if a.shape != b.shape:
         return False
     finite = b[b.isfinite()]
@@ -257,6 +260,7 @@ def close_to(a: Tensor, b: Tensor, close: float) -> bool:
 
 
 def tensors_in(values: Any, depth: int = 0) -> Iterator[Tensor]:
+    """The tensors in a value, and in what it holds."""
     for value in values.values() if isinstance(values, dict) else values:
         if isinstance(value, Tensor):
             yield value

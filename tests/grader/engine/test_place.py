@@ -386,3 +386,20 @@ def test_dropout_of_another_value_has_its_line() -> None:
     found = place("encoder", wrong)
     assert found is not None
     assert line_of(text, old) == found.place.line
+
+
+def test_dropout_by_hand_that_does_not_scale_has_its_line() -> None:
+    text = (
+        solution_file("feedforward")
+        .read_text(encoding="utf-8")
+        .replace("from torch", "import torch\nfrom torch")
+    )
+    old = "hidden = self.dropout(self.up(x).relu())"
+    by_hand = (
+        "hidden = self.up(x).relu()\n        if self.training:\n"
+        "            keep = torch.rand(hidden.shape) > self.dropout.p\n            hidden = hidden * keep"
+    )
+    assert old in text
+    found = place("feedforward", text.replace(old, by_hand))
+    assert found is not None
+    assert line_of(text.replace(old, by_hand), "torch.rand(") in found.lines
