@@ -93,7 +93,7 @@ def test_a_module_that_forgets_its_super_is_told_what_to_add(code: str) -> None:
     with pytest.raises(AttributeError) as raised:
         Forgetful()
     error = SubmissionError("exception", str(raised.value), type_name="AttributeError", line=3)
-    assert explain(error, []).endswith("is that line missing, or further down?")
+    assert explain(error, []).endswith("is that line missing, or too late?")
     assert "super()" not in explain(
         SubmissionError("exception", "'A' object has no attribute 'b'", type_name="AttributeError"), []
     )
