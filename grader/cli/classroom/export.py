@@ -68,7 +68,8 @@ def export(
       zoo class export mistakes --anonymous -o mistakes.csv
       zoo class export feedback -o feedback
     """
-    from grader.classroom.exports import FORMATS, Choice
+    from grader.classroom.export_cells import Choice
+    from grader.classroom.exports import FORMATS
     from grader.classroom.gradebook import Gradebook
 
     if template is not None and form not in ("canvas", "moodle"):
