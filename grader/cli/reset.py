@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError
 @click.command()
 @exercise_argument(required=True)
 def reset(exercise: str) -> None:
-    """Replace your file by a fresh copy of the exercise.
+    """Replace your file with a fresh copy of the exercise.
 
     Your version is renamed, not deleted, and the exercise is marked as new. EXERCISE is a name or a file.
 

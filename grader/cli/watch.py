@@ -49,7 +49,7 @@ KEYS = "h hint, l list, n next, r reset, s solution, q quit"
 @click.option(
     "--quick", is_flag=True, help="Skip the training test (an exercise is not marked solved without it)."
 )
-@click.option("--web", is_flag=True, help="Also serve each report as a page that is renewed on every save.")
+@click.option("--web", is_flag=True, help="Also serve each report as a page that updates on every save.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser (with --web).")
 def watch(files: tuple[Path, ...], exercise: str | None, quick: bool, web: bool, open_browser: bool) -> None:
     """Grade FILE on every save (default: the current exercise).

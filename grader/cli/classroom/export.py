@@ -64,7 +64,7 @@ def export(
     \b
     Examples:
       zoo class export grades -o grades.csv
-      zoo class export canvas --template Grades-CS101.csv --exercise attention --column "Homework 1" -o upload.csv
+      zoo class export canvas --template canvas.csv --exercise attention -o up.csv
       zoo class export mistakes --anonymous -o mistakes.csv
       zoo class export feedback -o feedback
     """

@@ -70,7 +70,9 @@ def test_a_name_that_is_missing_is_answered_with_the_nearest() -> None:
     assert names == ["A", "padding_masks", "g"]
     missing = SubmissionError("missing", "There is no 'padding_mask' in the file.")
     said = "There is no 'padding_mask' in the file."
-    assert explain(missing, [], names) == f"{said} The file defines 'padding_masks': should it have that name?"
+    assert (
+        explain(missing, [], names) == f"{said} The file defines 'padding_masks': should it have that name?"
+    )
     assert explain(missing, [], ["A", "g"]) == said
     other = SubmissionError("missing", "'padding_mask' is neither a function nor a class, but int")
     assert explain(other, [], ["padding_mask"]) == other.message

@@ -56,7 +56,7 @@ def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-large-negative",
-    "A large negative number is used instead of -inf. Scores may be larger in size, and a small dtype may "
+    "A large negative number is used instead of -inf. A score may be even lower, and a small dtype may "
     "not represent the number; with -inf the weight is exactly 0.",
     formula=ADDITIVE,
     hint="float('-inf') is a valid number for masked_fill.",
