@@ -180,10 +180,12 @@ class NameVisitor(cst.CSTVisitor):
     """Visits names that are read or bound: no attributes, no keywords."""
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:
+        """Visit x of x.y alone."""
         walk(node.value, self)
         return False
 
     def visit_Arg(self, node: cst.Arg) -> bool:
+        """Visit y of x=y alone."""
         walk(node.value, self)
         return False
 
