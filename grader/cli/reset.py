@@ -42,7 +42,7 @@ def show_reset(folder: Folder, exercise: Exercise) -> None:
     file, was_there = folder.file(exercise), folder.has(exercise)
     aside = start.reset(folder, exercise)
     if aside is not None:
-        click.echo(wrapped(f"Replaced {file} by a fresh copy. Your version is now {aside}."))
+        click.echo(wrapped(f"Replaced {file} with a fresh copy. Your version is now {aside}."))
     elif was_there:
         click.echo(f"{file} is already a fresh copy.")
     else:

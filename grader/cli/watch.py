@@ -282,13 +282,13 @@ class Session:
             self._next()
         elif key == "r" and self.file.name != self.exercise.file:
             self._print(
-                f"Only {self.exercise.file} is replaced by a fresh copy; {self.file} has another name."
+                f"Only {self.exercise.file} is replaced with a fresh copy; {self.file} has another name."
             )
         elif key == "r" and sure:
             show_reset(self.folder, self.exercise)
         elif key == "r":
             self.sure = True
-            self._print(f"Press r again to replace {self.file} by a fresh copy (yours is renamed).")
+            self._print(f"Press r again to replace {self.file} with a fresh copy (yours is renamed).")
         elif not key.isspace():
             self._print(self._keys().strip())
 
