@@ -9,6 +9,7 @@ from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Hypothesis, Request, Steps
 
 mistake: Collection[Steps] = Collection(("beam_search",))
+MISTAKES = mistake.mistakes
 KEEP = "of all extensions of all hypotheses of a sentence, keep the `beam` best"
 
 
@@ -227,6 +228,3 @@ def sentences_mixed(steps: Steps) -> list[Steps]:
         replace(steps, owners=tiled_from_the_start),
         replace(steps, survive=survive),
     ]
-
-
-MISTAKES = tuple(mistake.mistakes)

@@ -12,6 +12,7 @@ from grader.api import Collection
 from grader.exercises.decoding.reference import Request, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection()
+MISTAKES = mistake.mistakes
 RESULT = "result: the generated ids without SOS, with EOS, then PAD"
 
 
@@ -262,6 +263,3 @@ def device_hard_coded(steps: Steps) -> list[Steps]:
         return steps.ask(request, torch.tensor(tokens.tolist()), memory, src)
 
     return [replace(steps, give=give), replace(steps, ask=ask)]
-
-
-MISTAKES = tuple(mistake.mistakes)

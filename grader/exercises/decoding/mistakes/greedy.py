@@ -13,6 +13,7 @@ from grader.exercises.decoding.mistakes.common import RESULT
 from grader.exercises.decoding.reference import Request, Rows, Steps
 
 mistake: Collection[Steps] = Collection(("greedy_decode",))
+MISTAKES = mistake.mistakes
 
 
 def whole(_request: Request, ids: Sequence[int]) -> list[int]:
@@ -153,6 +154,3 @@ def one_pass_only(steps: Steps) -> list[Steps]:
         for start in (False, True)
         for cut in (steps.cut, whole)
     ]
-
-
-MISTAKES = tuple(mistake.mistakes)

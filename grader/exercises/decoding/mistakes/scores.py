@@ -10,6 +10,7 @@ from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Request, Steps, penalty
 
 mistake: Collection[Steps] = Collection(("beam_search",))
+MISTAKES = mistake.mistakes
 SCORE = "score = sum of log p(y_t | y_<t) / ((5 + n) / 6)^length_penalty"
 PAPER = "Wu et al. 2016, section 7"
 
@@ -160,6 +161,3 @@ def all_hypotheses_returned(steps: Steps) -> list[Steps]:
         replace(steps, present=lambda request, ids: ids[:, None].expand(-1, request.beam, -1).clone()),
         replace(steps, present=lambda request, ids: ids.repeat_interleave(request.beam, 0)),
     ]
-
-
-MISTAKES = tuple(mistake.mistakes)

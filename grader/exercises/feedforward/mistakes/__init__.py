@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.api import Collection, Mistake, Wanted
+from grader.api import Collection, Wanted
 from grader.exercises.feedforward.reference import Call, Steps, drop, linear
 
 mistake: Collection[Steps] = Collection()
+MISTAKES = mistake.mistakes
 FORMULA = "FFN(x) = max(0, x W1 + b1) W2 + b2"
 PAPER = "Attention Is All You Need, section 3.3"
 
@@ -307,6 +308,3 @@ def device_hard_coded(steps: Steps) -> Steps:
         return torch.maximum(torch.zeros(x.size(-1), dtype=x.dtype), steps.activate(call, x))
 
     return replace(steps, activate=activate)
-
-
-MISTAKES: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

@@ -12,6 +12,7 @@ from grader.api import Collection
 from grader.exercises.training.reference import Steps
 
 mistake: Collection[Steps] = Collection(("noam",))
+MISTAKES = mistake.mistakes
 FORMULA = "rate = d_model^-0.5 min(step^-0.5, step warmup^-1.5)"
 PAPER = "Attention Is All You Need, section 5.3"
 Rate = Callable[[float, float, float], float]
@@ -137,6 +138,3 @@ def rate_not_a_float(steps: Steps) -> list[Steps]:
         return replace(steps, rate=lambda step, d, w: form(steps.rate(step, d, w)))
 
     return [returning(form) for form in forms]
-
-
-MISTAKES = tuple(mistake.mistakes)

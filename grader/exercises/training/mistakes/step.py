@@ -15,6 +15,7 @@ from grader.api import Collection
 from grader.exercises.training.reference import EOS, PAD, SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))
+MISTAKES = mistake.mistakes
 SHIFT = "logits = model(src, shift_right(tgt)); loss = cross-entropy(logits, tgt)"
 LOSS = "mean over the tokens of tgt that are not PAD"
 ORDER = "zero_grad, loss, backward, step"
@@ -329,6 +330,3 @@ def target_changed(steps: Steps) -> list[Steps]:
 
     ignoring = replace(steps, shift=shift, loss=lambda logits, tgt: entropy(logits, tgt))
     return [ignoring, replace(steps, shift=spoil)]
-
-
-MISTAKES = tuple(mistake.mistakes)

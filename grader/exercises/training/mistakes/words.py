@@ -11,6 +11,7 @@ from grader.api import Collection
 from grader.exercises.training.reference import EOS, FIRST_LETTER, PAD, SOS, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection(("reverse_words",))
+MISTAKES = mistake.mistakes
 SHAPE = "src: letters, PAD ...; tgt: letters reversed, EOS, PAD ..."
 
 
@@ -228,6 +229,3 @@ def batch_second(steps: Steps) -> Steps:
 )
 def lists_returned(steps: Steps) -> Steps:
     return replace(steps, pair=lambda src, tgt: (src.tolist(), tgt.tolist()))
-
-
-MISTAKES = tuple(mistake.mistakes)
