@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from grader.catalog import get_exercises
+from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
@@ -24,6 +25,7 @@ from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
 from grader.engine.local import LocalSubmission
+from grader.engine.moved import partners
 from grader.engine.place import (
     Where,
     at_the_end,
@@ -40,7 +42,7 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.raised import behind, endless, exception, not_raised, raised
+from grader.engine.raised import behind, endless, exception, misfitting, not_raised, raised
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.undoing import SECOND_S, Cure, Undoing
@@ -51,7 +53,7 @@ MOST_PATCHES = 6
 MOST_EDITS = 5000
 MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
-MOST_BEFORE = 2  # lines that give the most likely one its values
+MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_MADE = 100  # where what a line reads was made
 MOST_KEPT = 24  # scenarios of which the right values are kept
 TRACING_S = 1.5  # of CPU for values, ...
@@ -160,6 +162,10 @@ class Locator:
         counts: Counter[int] = Counter()
         self._forget()
         self.cure = self._cured = None
+        unfit = [one for one in wrong if one.got.error is not None and misfit(one.got.error)]
+        wrong = [one for one in wrong if one not in unfit]
+        if not wrong:
+            return misfitting(self.source, unfit[0].got.error.message)
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
@@ -195,6 +201,7 @@ class Locator:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
+        proofs += partners(self._text, cures[0].text)
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
@@ -229,11 +236,19 @@ class Locator:
         """
         if self._undoing is None:
             return []
-        small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
+        crashes = 2 * sum(one.got.error is not None for one in wrong) > len(wrong)
+        small = sorted(
+            wrong,
+            key=lambda one: (
+                (one.got.error is not None) != crashes,  # what most of them are is their common cause
+                sum(x.numel() for x in one.got.values.values()),
+            ),
+        )
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
         suspected = [each for line in suspected for each in (line, *self.source.span(line))]
-        suspected += [each for line in suspected[:1] for each in self.source.assigned(line)[:MOST_BEFORE]]
+        likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
+        suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
         scenarios = [one.scenario for one in small]
@@ -377,8 +392,9 @@ class Locator:
                 found = flow.counterpart(index)
                 options = [] if found is None else [(found.call.output.numbers, found.call.output.name)]
                 options += [(one.numbers, one.name) for one in flow.missing(index)]
+                options = options[:MOST_TRIED] + [(one.numbers, one.name) for one in flow.passed(index)]
             better = None
-            for numbers, name in options[:MOST_TRIED]:
+            for numbers, name in options:
                 tried = {**patches, event.number: numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
@@ -428,8 +444,9 @@ class Locator:
         known = self._key.right(wrong.scenario, wrong.got.free).values
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
-            return replace(where(flow, random, "value"), evidence="alike")
-        index, found = first_wrong(flow), None
+            found = where(flow, random, "value")
+            return replace(found, other=next(iter(found.called_from), found.other), evidence="alike")
+        index = first_wrong(flow)
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
             if found.evidence in SURE or error is None or not error.line:
