@@ -148,7 +148,11 @@ class Locator:
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
-        found = self._place(wrong)
+        errors = {one.scenario: one.got.error for one in wrong}
+        unfit = [error.message for error in errors.values() if error is not None and misfit(error)]
+        if len(unfit) == len(wrong):
+            return misfitting(self.source, unfit[0])
+        found = self._place([one for one in wrong if (e := errors[one.scenario]) is None or not misfit(e)])
         if found is None:
             return None
         found, cured = self._explanations.complete(found), self._cured
@@ -162,10 +166,6 @@ class Locator:
         counts: Counter[int] = Counter()
         self._forget()
         self.cure = self._cured = None
-        unfit = [one for one in wrong if one.got.error is not None and misfit(one.got.error)]
-        wrong = [one for one in wrong if one not in unfit]
-        if not wrong:
-            return misfitting(self.source, unfit[0].got.error.message)
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
@@ -324,7 +324,8 @@ class Locator:
     ) -> tuple[ValueTrace, Observation]:
         if time.monotonic() > self._deadline:
             raise TimeoutError("looking for the place takes too long")
-        self.submission.record(patches)
+        # Copies: the code may change them in place.
+        self.submission.record(patches and {number: x.clone() for number, x in patches.items()})
         try:
             got = self._grading.ask(scenario, exact=exact)
         finally:

@@ -88,7 +88,7 @@ def test_a_result_that_is_dropped_is_kept() -> None:
 
 
 def test_what_is_unpacked_is_exchanged() -> None:
-    assert "(b, a) = x.shape" in lines("def f(x):\n    a, b = x.shape\n    return a\n", 2)
+    assert "((b, a)) = x.shape" in lines("def f(x):\n    a, b = x.shape\n    return a\n", 2)
 
 
 def test_a_statement_leaves_the_loop_that_it_ends() -> None:
