@@ -7,24 +7,20 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib import resources
 from itertools import islice
 
 import torch
 from torch import Tensor
 
-from grader.catalog import get_exercises
 from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
-from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
+from grader.engine.alignment import RightValues
 from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.edits import Edits
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
-from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
-from grader.engine.local import LocalSubmission
+from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of
 from grader.engine.moved import partners
 from grader.engine.place import (
     Where,
@@ -43,6 +39,7 @@ from grader.engine.place import (
     written,
 )
 from grader.engine.raised import behind, endless, exception, misfitting, not_raised, raised
+from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.undoing import SECOND_S, Cure, Undoing
@@ -55,7 +52,6 @@ MOST_SURE = 1000  # where a right value made the result right: what made the wro
 MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_MADE = 100  # where what a line reads was made
-MOST_KEPT = 24  # scenarios of which the right values are kept
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 3.5  # ... and for what one change does not make right, beside `EDITING_S`
 NARROW = 3  # lines with wrong lists and numbers
@@ -63,10 +59,8 @@ MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
-CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
 SURE = ("patched", "alike")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
-SOLUTION = "solution.py"
 
 
 @dataclass(frozen=True)
@@ -445,9 +439,9 @@ class Locator:
         known = self._key.right(wrong.scenario, wrong.got.free).values
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
-            found = where(flow, random, "value")
-            return replace(found, other=next(iter(found.called_from), found.other), evidence="alike")
-        index = first_wrong(flow)
+            at = where(flow, random, "value")
+            return replace(at, other=next(iter(at.called_from), at.other), evidence="alike")
+        index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
             if found.evidence in SURE or error is None or not error.line:
@@ -489,33 +483,4 @@ class Locator:
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
-        return _right_values(self.subject, self.seed, scenario, free, exact)
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def _right_values(
-    subject: Subject, seed: int, scenario: Scenario, free: Free, exact: bool
-) -> tuple[RightValues, ...]:
-    close = CLOSE if exact else CLOSE_IN[scenario.dtype]
-    solved, reference, both = (RightValues(close) for _ in range(3))
-    code = LocalSubmission(subject.namespace(labelled(subject.bases[0], reference)))
-    with Collector(reference):
-        run(scenario, code, exact=exact, seed=seed, free=free or None)
-    text = solution_text(scenario.component)
-    if text:
-        solution = LocalSubmission.from_source(text, filename=SOLUTION)
-        solution.record()
-        run(scenario, solution, exact=exact, seed=seed, free=free or None)
-        solved.trace(solution.recorded())
-    both.join(solved)
-    both.join(reference)
-    return solved, reference, both
-
-
-def solution_text(component: str) -> str:
-    """The solution of the exercise that a component belongs to, or ""."""
-    for one in get_exercises().values():
-        if component in one.components:
-            solution = resources.files(one.package) / SOLUTION
-            return solution.read_text(encoding="utf-8") if solution.is_file() else ""
-    return ""
+        return right_values_of(self.subject, self.seed, scenario, free, exact)
