@@ -115,8 +115,8 @@ class Explainer:
         event = flow.events[found.event]
         if found.why == "gradient":
             yield Statement(
-                (f"`{short(self.flow.source.segment(event.place))}` cuts off the gradient",),
-                ("a value that the gradient flows back through",),
+                (f"`{short(self.flow.source.segment(event.place))}` stops the gradient",),
+                ("a value through which the gradient flows",),
             )
         elif found.why == "in place":
             name = next((n for n, v in self._arguments.items() if v in event.inputs[:1]), "")
@@ -148,7 +148,7 @@ class Explainer:
         said = self._words.said(event, but=alike)
         before = self._too_much(event)
         if before:
-            yield Statement(said, (*before, " as it is: this step is too many"))
+            yield Statement(said, (*before, ", without this step"))
             return
         right = self._words.right(run, best, but=alike) if best is not None and run is not None else None
         if right is not None and best is not None and merged(event) and best.op == PART:
@@ -170,7 +170,7 @@ class Explainer:
             and best.out.numel() == (numbers.numel() if numbers is not None else 0)
             and self._other_parameters(event, best)
         ):
-            more = (", with other parameters than belong here",)
+            more = (", with the wrong parameters",)
         yield Statement((*said, *more), right[0], likely=score < GOOD)
 
     def _too_much(self, event: Event) -> Phrase:
@@ -315,7 +315,7 @@ class Explainer:
                     inner = numbers.narrow(dim, 1, numbers.size(dim) - 2)
                     if close_to(inner, right.roll(by, dim).narrow(dim, 1, numbers.size(dim) - 2), close):
                         return (
-                            f", which is the right value one place {words} along ",
+                            f", which is the right value one position {words} along ",
                             self.sizes.dim(right.shape, dim),
                         )
         for dtype, name in ROUNDED.items():
@@ -330,7 +330,7 @@ class Explainer:
         if numbers is None:
             return ()
         if numbers.shape != right.shape and numbers.numel() != right.numel():
-            return (f", of shape {list(numbers.shape)} where {list(right.shape)} is expected",)
+            return (f", of shape {list(numbers.shape)} instead of {list(right.shape)}",)
         if numbers.shape != right.shape:
             return ()
         apart = (numbers - right.detach().to(torch.float64)).abs().nan_to_num(math.inf)
@@ -338,7 +338,7 @@ class Explainer:
             return ()
         at = [int(i) for i in torch.unravel_index(apart.argmax(), apart.shape)]
         here, there = (float(x[tuple(at)]) for x in (numbers, right.detach()))
-        return (f", for example {here:.4g} at {at} where {there:.4g} is right",)
+        return (f", for example {here:.4g} at {at} instead of {there:.4g}",)
 
     # Variants of right steps
 
@@ -445,7 +445,7 @@ class Explainer:
                     used.append(item.value)
                     shapes[name] = f"`{name}` of shape {list(self.flow.trace.values[item.value].shape)}"
         if self.flow.source.segment(place).lstrip().startswith("raise"):
-            yield Statement(("an error of its own is raised here",), ("no error for these arguments",))
+            yield Statement(("this line raises an error",), ("no error for these arguments",))
             return
         text = f"`{short(self.flow.source.segment(place))}` raises"
         text += f", with {', '.join(shapes.values())}" if shapes else ""
@@ -466,7 +466,7 @@ class Explainer:
             ]
             named = [s for s in start or missing if id(s.out) in run.labels] or start
             for step in named[:1]:
-                yield Statement((*said, " as it is: a step is left out"), self._words.right(run, step)[0])
+                yield Statement((*said, ", without a further step"), self._words.right(run, step)[0])
                 return
         calls = [e for e in self.flow.events if e.kind == "call" and e.place.line == event.place.line]
         if calls:

@@ -137,8 +137,8 @@ def misfitting(source: Source, message: str) -> Where | None:
 
 def endless(line: int) -> Where:
     """The place of a recursion without end: the line that it goes through again and again."""
-    said = "what is called here comes back to this line, without end"
-    return Where(Place(line, line), "error", value=said, expected="a call that comes to an end")
+    said = "this line calls itself without end"
+    return Where(Place(line, line), "error", value=said, expected="a recursion that ends")
 
 
 def not_raised(source: Source, type_name: str) -> Where | None:
