@@ -439,8 +439,8 @@ class Locator:
         known = self._key.right(wrong.scenario, wrong.got.free).values
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
-            at = where(flow, random, "value")
-            return replace(at, other=next(iter(at.called_from), at.other), evidence="alike")
+            draw = where(flow, random, "value")
+            return replace(draw, other=next(iter(draw.called_from), draw.other), evidence="alike")
         index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
