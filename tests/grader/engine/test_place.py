@@ -118,6 +118,7 @@ def test_a_right_file_of_another_style_has_none() -> None:
         ("/ x.size(-1)", "/ x.size(-2)", {13}),  # in the helper
         ("y * self.gain", "y + self.gain", {20}),
         ("** 0.5", "** 0.25", {19}),
+        ("y = y * self.gain", "y * self.gain", {20}),  # the result is dropped
     ],
 )
 def test_a_step_of_its_own_is_not_blamed(old: str, new: str, lines: set[int]) -> None:
@@ -141,6 +142,27 @@ def test_a_value_put_right_proves_the_place() -> None:
     found = place("feedforward", text)
     assert found is not None
     assert found.proved
+
+
+def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    begin, end = text.index("        hidden ="), text.index("        return output")
+    loop = "        for part in (self.up, self.down):\n            x = self.dropout(part(x).relu())\n"
+    text = text[:begin] + loop + text[end:].replace("output", "x")
+    found = place("feedforward", text)
+    assert found is not None
+    assert (found.place.line, found.proved, found.iteration) == (line_of(text, "part(x).relu()"), True, 2)
+
+
+def test_a_call_that_does_not_fit_is_placed_at_the_signature() -> None:
+    text = solution_file("positions").read_text(encoding="utf-8")
+    wrong = text.replace("d_model: int, max_len: int = 512", "dim: int, max_len: int = 512")
+    wrong = wrong.replace("randn(max_len, d_model)", "randn(max_len, dim)")
+    found = place("positions", wrong)
+    assert found is not None
+    assert found.place.line == line_of(wrong, "__init__(self, dim")
+    assert found.value == "the arguments of `__init__` are `dim, max_len`"
+    assert found.expected == "an argument `d_model`"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_mistake_that_fits_in_part_only_is_said_with_care(name: str) -> None:
     results = graded(name, LocalSubmission.from_source(IN_PART[name], filename=f"{name}.py"))
     texts = {m.text for result in results for m in result.mistakes}
     assert texts
-    assert all(text.startswith("Probably this mistake, although some cases differ: ") for text in texts)
+    assert all(text.startswith("Probably this mistake, although some results differ: ") for text in texts)
 
 
 def test_a_leaking_relu_is_told_its_slope() -> None:
