@@ -40,7 +40,7 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.raised import behind, endless, exception, not_raised, raised
+from grader.engine.raised import behind, cause, endless, exception, not_raised, raised
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.undoing import SECOND_S, Cure, Undoing
@@ -108,7 +108,9 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
-        self._behind: list[int] = []  # lines behind an exception
+        self._behind: list[
+            int
+        ] = []  # lines behind an exception, or in helpers whose values a wrong line reads
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
         self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
@@ -178,6 +180,9 @@ class Locator:
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
+        if not cures and self._undoing is not None and self._undoing.exhausted and self._needed:
+            self._needed = None  # what is made once and kept did not run again
+            cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
             partly = self._in_part(wrong, best)
             if partly is not None:
@@ -439,7 +444,10 @@ class Locator:
             at = exception(flow, error.line)
             failed = None if at is None else flow.failed(at)
             found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)
-            return found if found and found.evidence else raised(flow, error.line, error.message)
+            if at is None or found is None or not found.evidence:
+                return raised(flow, error.line, error.message)
+            other = None if found.proved else cause(flow, at, error.message)
+            return replace(found, other=other or found.other)
         right = self._key.right(wrong.scenario, wrong.got.free).error
         if right is not None and error is None:
             return not_raised(self.source, right.type_name)
@@ -450,6 +458,9 @@ class Locator:
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._proved(flow, wrong, index, exact=exact)
+        frame = flow.events[blamed.event].frame
+        made = [flow.events[one] for one in flow.inputs[blamed.event]]
+        self._behind += [one.place.line for one in made if one.kind == "call" and one.frame != frame]
         seen = index if blamed.since is None else blamed.since
         found = where(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from grader.core.value_trace import Place
@@ -186,6 +186,12 @@ class Source:
         """Lines of the conditions that decide whether a line runs, with the names that they read, innermost first."""
         return [(at, names) for at, names, _ in sorted(self._tests.get(line, []), key=lambda one: -one[0])]
 
+    def decided(self, lines: Sequence[int]) -> int | None:
+        """The line of a condition that reads nothing, `if True`, in the functions that these lines belong to."""
+        functions = [one for line in lines if (one := self._function(line)) is not None]
+        tests = (test for function in functions for node in ast.walk(function) for test in _conditions(node))
+        return next((test.lineno for test in tests if isinstance(test, ast.Constant)), None)
+
     def skipped(self, after: int, before: int) -> int | None:
         """The line of the last condition between two lines, whose statements lie between them too."""
         tests = [(at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some]
@@ -317,6 +323,16 @@ class Source:
                     return value.lineno
         return None
 
+    def argument(self, name: str, besides: int) -> int | None:
+        """The line of the only argument, or field of a class, of a name. Args: besides: not in this line."""
+        found = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if (isinstance(node, ast.arg) and node.arg == name)
+            or (isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name)
+        }
+        return found.pop() if len(found) == 1 and besides not in found else None
+
     @cached_property
     def attributes(self) -> Mapping[str, int]:
         """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""
@@ -352,3 +368,10 @@ def _named(node: ast.AST) -> Iterator[str]:
         yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
     elif isinstance(node, ast.Assign):
         yield from (one.id for one in node.targets if isinstance(one, ast.Name))
+
+
+def _conditions(node: ast.AST) -> list[ast.expr]:
+    """The conditions of a statement, an expression or a comprehension."""
+    if isinstance(node, (ast.If, ast.IfExp)):
+        return [node.test]
+    return node.ifs if isinstance(node, ast.comprehension) else []
