@@ -35,6 +35,7 @@ from grader.engine.edit_kinds import (
     with_names,
 )
 from grader.engine.fragments import Fragments
+from grader.engine.missing_calls import with_calls
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
 
@@ -101,7 +102,7 @@ class Edits:
         other: tuple[Change, ...] = (self._another_step,)
         more: tuple[Change, ...] = (self._one_step_more,)
         moved: tuple[Change, ...] = (self._moves.of,)
-        for lines, changes in (
+        soon = (
             (first, changed),
             (conditions, changed),
             (second, changed),
@@ -112,6 +113,8 @@ class Edits:
             (first, rarer),
             (rest, changed),
             (rest, moved),
+        )
+        late = (
             (first, parts),
             (first, other),
             (second, renamed),
@@ -124,7 +127,15 @@ class Edits:
             (second, other),
             (second, more),
             (rest, more),
-        ):
+        )
+        yield from self._in_turn(soon)
+        yield from with_calls(self._lines, *self._trees) if others else ()
+        yield from self._in_turn(late)
+
+    def _in_turn(
+        self, stages: Sequence[tuple[Sequence[int], tuple[Change, ...]]]
+    ) -> Iterator[tuple[int, str]]:
+        for lines, changes in stages:
             for line in lines:
                 for change in changes:
                     yield from self._of_line(line, change)

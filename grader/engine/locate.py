@@ -189,7 +189,13 @@ class Locator:
                 return partly
             # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
-            return None if weak and best and self._explanations.left_out(best.place) is None else best
+            if best is None or (weak and self._explanations.left_out(best.place) is None):
+                said, right = "nothing gets the value of this line", "a `return`, or a name for it"
+                lost = [
+                    Where(Place(at, at), "omitted", value=said, expected=right) for at in self._nothing_gets()
+                ]
+                return next(iter(lost), None)
+            return best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
@@ -202,6 +208,10 @@ class Locator:
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _nothing_gets(self) -> list[int]:
+        """Lines whose values nothing gets, and that ran, as far as that is known."""
+        return [line for line in self.source.unused if not self._needed or line in self._needed]
 
     def _forget(self) -> None:
         """What earlier records said, before others."""
@@ -237,7 +247,8 @@ class Locator:
         small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
-        suspected = [each for line in suspected for each in (line, *self.source.span(line))]
+        unused = [] if only else self._nothing_gets()
+        suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
         suspected += [each for line in suspected[:1] for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)

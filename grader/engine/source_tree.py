@@ -6,6 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from torch import Tensor
+
 from grader.core.value_trace import Place
 
 FACTORIES = {
@@ -21,6 +23,11 @@ FACTORIES = {
     "randn",
     "randint",
 }
+GIVING = {  # methods of tensors that change nothing
+    name
+    for name in dir(Tensor)
+    if not name.endswith("_") and name not in {*dir(list), *dir(set), *dir(dict), "backward", "retain_grad"}
+} - {"register_hook", "register_post_accumulate_grad_hook", "set", "to_sparse", "tolist"}
 MOST_STEPS_BACK = 3
 
 
@@ -218,6 +225,23 @@ class Source:
             (node.lineno, node.end_lineno or node.lineno)
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.Raise, ast.Assert))
+        ]
+
+    @cached_property
+    def unused(self) -> list[int]:
+        """Statements that compute a value which nothing gets: without the `return`, or the name, that they need."""
+        return [
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Expr)
+            and (
+                isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Subscript))
+                or (
+                    isinstance(node.value, ast.Call)
+                    and isinstance(node.value.func, ast.Attribute)
+                    and node.value.func.attr in GIVING
+                )
+            )
         ]
 
     def last_line(self, line: int) -> int | None:

@@ -437,6 +437,9 @@ def test_dropout_by_hand_that_does_not_scale_has_its_line() -> None:
         # a mask inverted in a helper; a way to read the weights that proves nothing
         ("attention", "one_module_per_head", "masked_fill_(~mask", "masked_fill_(mask"),
         ("norm", "bias_and_gain_in_one_parameter", "bias, self.eps)", "bias, self.eps).half().float()"),
+        # a call for what it does, about where right code has it; a value that nothing gets
+        ("training", "autograd_grad_by_hand", "model.train()", "pass"),
+        ("decoding", "recursion_and_namedtuples", "return hyp.total", "hyp.total"),
     ],
 )
 def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, new: str) -> None:
