@@ -268,6 +268,31 @@ class Source:
         ]
         return max(found, key=lambda node: node.lineno, default=None)
 
+    def definition(self, name: str, owner: str | None = None) -> int | None:
+        """The line where a function begins, or, with the name of its class, a method."""
+        classes = [
+            node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef) and node.name == owner
+        ]
+        return next(
+            (
+                node.lineno
+                for body in [one.body for one in classes] or [self._tree.body]
+                for node in body
+                if isinstance(node, ast.FunctionDef) and node.name == name
+            ),
+            None,
+        )
+
+    def arguments(self, line: int) -> list[str]:
+        """The names of the arguments of the function that begins in a line, without `self`."""
+        function = self._function(line)
+        args = (
+            []
+            if function is None
+            else [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        )
+        return [one.arg for one in args if one.arg != "self"]
+
     def constructor_begin(self, line: int) -> int | None:
         """The first statement of the constructor of the class that a line belongs to."""
         found = self._constructor(line)

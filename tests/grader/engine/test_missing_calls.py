@@ -16,7 +16,7 @@ class Trainer:
         self.log(y)
         return y
 '''
-FILE = '''
+FILE = """
 class Trainer:
     def step(self, model, x):
         out = model(x)
@@ -25,7 +25,7 @@ class Trainer:
 
 def step(model, x):
     return model(x)
-'''
+"""
 
 
 def test_a_call_is_put_about_where_right_code_has_it() -> None:
