@@ -468,7 +468,7 @@ def test_dropout_by_hand_that_does_not_scale_has_its_line() -> None:
         ("attention", "one_module_per_head", "masked_fill_(~mask", "masked_fill_(mask"),
         ("norm", "bias_and_gain_in_one_parameter", "bias, self.eps)", "bias, self.eps).half().float()"),
         # a call for what it does, about where right code has it; a value that nothing gets
-        ("training", "autograd_grad_by_hand", "model.train()", "pass"),
+        ("training", "autograd_grad_by_hand", "model.train(True)", "pass"),
         ("decoding", "recursion_and_namedtuples", "return hyp.total", "hyp.total"),
     ],
 )
