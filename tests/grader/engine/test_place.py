@@ -175,7 +175,13 @@ def test_a_call_that_does_not_fit_is_placed_at_the_signature() -> None:
         ("norm", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance + self.eps).pow(3)", "edited"),
         ("positions", "10000 **", "1000 **", "edited"),  # a constant of right code
         ("attention", "heads.transpose(1, 2).flatten(2)", "heads.flatten(2).transpose(1, 2)", "edited"),
-        ("positions", "angle.sin()", "angle.sin().square().mul(2).add(0.1).exp()", "patched"),
+        pytest.param(
+            "positions",
+            "angle.sin()",
+            "angle.sin().square().mul(2).add(0.1).exp()",
+            "patched",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_proves_a_place(exercise: str, old: str, new: str, evidence: str) -> None:
@@ -379,6 +385,7 @@ def test_a_constructor_without_that_of_its_base_is_shown_where_it_begins() -> No
     assert set(found.lines) == {line_of(text, "width = d_ff"), line_of(text, "self.up = ")}
 
 
+@pytest.mark.slow
 def test_two_mistakes_have_a_line_each() -> None:
     text = solution_file("encoder").read_text(encoding="utf-8")
     first, second = "self.feed_forward(self.norm2(x))", "self.norm1(x + self.dropout(self.self_attention("
@@ -400,6 +407,7 @@ def test_a_change_that_helps_only_in_part_proves_a_line_that_the_values_show() -
     assert (found.place.line, found.evidence, found.proved) == (line_of(text, old), "edited", False)
 
 
+@pytest.mark.slow
 def test_dropout_of_another_value_has_its_line() -> None:
     text = solution_file("encoder").read_text(encoding="utf-8")
     old = "self.norm2(x + self.dropout(self.feed_forward(x)))"
