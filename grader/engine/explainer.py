@@ -152,8 +152,8 @@ class Explainer:
             return
         right = self._words.right(run, best, but=alike) if best is not None and run is not None else None
         if right is not None and best is not None and merged(event) and best.op == PART:
-            given = plain_text(said[1:]).removeprefix(" of ")
-            if f"called with {given}" == plain_text(right[1]):  # the same names: that says nothing
+            same_names = plain_text(said[1:]) == plain_text(right[1])
+            if same_names:  # that says nothing
                 yield Statement((*said, *self._difference(numbers, best.out)), right[0], likely=True)
                 return
         if right is not None and best is not None and score >= GOOD and said != right[1]:
