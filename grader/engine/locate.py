@@ -32,6 +32,7 @@ from grader.engine.place import (
     downstream,
     drawn,
     first_wrong,
+    foreign,
     never_dropped,
     other_default,
     turned_first,
@@ -59,7 +60,7 @@ MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
-SURE = ("patched", "alike")  # evidence that what raised an error was wrong before
+SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
 
 
@@ -129,15 +130,16 @@ class Locator:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
-    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
-        """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
+    def _rank(self, wrong: Wrong) -> tuple[bool, bool, bool, int]:
+        """Values before gradients and facts; those of `ENOUGH` numbers first: in few much is the same by accident."""
         right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
         size = max((x.numel() for x in right.values.values()), default=0)
         return (
             not values and wrong.got.error is None,
             wrong.scenario.dtype == torch.bfloat16,
-            -min(size, ENOUGH),
+            size < ENOUGH,
+            abs(size - ENOUGH),
         )
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
@@ -175,7 +177,7 @@ class Locator:
             if best.why == "in place" or best.evidence == "dtype":
                 return best
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
-        sure = best is not None and (best.proved or best.why == "gradient")
+        sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
         if not cures:
@@ -184,7 +186,9 @@ class Locator:
                 return partly
             # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
-            return None if weak and best and self._explanations.left_out(best.place) is None else best
+            if best is None or (weak and self._explanations.left_out(best.place) is None):
+                return foreign(self.source, [name for one in wrong for name, _ in one.got.extra])
+            return best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
@@ -470,6 +474,8 @@ class Locator:
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
         evidence = "patched" if blamed.proved else "alike" if alike else ""
+        if blamed.proved and flow.is_copy(blamed.event):
+            evidence = "copied"
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             lines = {
                 flow.events[i].place.line
