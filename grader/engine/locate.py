@@ -130,16 +130,15 @@ class Locator:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
-    def _rank(self, wrong: Wrong) -> tuple[bool, bool, bool, int]:
-        """Values before gradients and facts; those of `ENOUGH` numbers first: in few much is the same by accident."""
+    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
+        """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
         right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
         size = max((x.numel() for x in right.values.values()), default=0)
         return (
             not values and wrong.got.error is None,
             wrong.scenario.dtype == torch.bfloat16,
-            size < ENOUGH,
-            abs(size - ENOUGH),
+            -min(size, ENOUGH),
         )
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
