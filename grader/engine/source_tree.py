@@ -214,6 +214,15 @@ class Source:
             if isinstance(node, (ast.Raise, ast.Assert))
         ]
 
+    def definition(self, name: str) -> int | None:
+        """The line of a function or a method, by its qualified name: `Part.forward`."""
+        found: list[ast.AST] = [self._tree]
+        for part in name.split("."):
+            kinds = (ast.ClassDef, ast.FunctionDef)
+            inside = [one for node in found for one in ast.walk(node) if one is not node]
+            found = [one for one in inside if isinstance(one, kinds) and one.name == part]
+        return found[0].lineno if found else None  # type: ignore[attr-defined]
+
     def last_line(self, line: int) -> int | None:
         """The last statement of the function that a line belongs to."""
         function = self._function(line)
