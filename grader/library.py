@@ -66,9 +66,6 @@ def grade_file(
         raise unknown_name("sandbox level", str(sandbox), ("auto", "strict", "process"))
     source = read_source(file)
     found = exercise_for(file) if exercise is None else get_exercise(exercise)
-    selection = "".join(
-        f" --{option} {','.join(names)}" for option, names in (("only", only), ("skip", skip)) if names
-    )
     from grader.sandbox.sandbox import Sandbox
 
     with environment_restored(), Sandbox(sandbox) as where:
@@ -80,10 +77,15 @@ def grade_file(
             seed=seed,
             categories=wanted,
             sandbox=where,
-            selection=selection,
+            selection=_as_options(only=only, skip=skip),
             options=f" --exercise {exercise}" if exercise else "",
         )
         return run(request, _no_progress)
+
+
+def _as_options(**names: Collection[str]) -> str:
+    """Return options as typed: " --only masking"."""
+    return "".join(f" --{option} {','.join(some)}" for option, some in names.items() if some)
 
 
 def _seed(seed: int | None) -> int:

@@ -148,7 +148,7 @@ def test_what_is_public_in_the_zoo_has_a_docstring(name: str) -> None:
     if name.endswith("__main__"):
         pytest.skip("runs when it is imported")
     module = importlib.import_module(name)
-    assert module.__doc__ or "cli" in name or name == "zoo.cli"
+    assert module.__doc__ or "cli" in name or name == "zoo.cli", f"{name}: the module has no docstring"
     missing = [one for one, value in public(module).items() if not getattr(value, "__doc__", None)]
     assert not missing, f"{name}: without a docstring: {missing}"
 

@@ -15,7 +15,7 @@ from zoo.core.errors import ZooError
 @click.command()
 @exercise_argument(required=True)
 def reset(exercise: str) -> None:
-    """Replace your file by a fresh copy of the exercise.
+    """Replace your file with a fresh copy of the exercise.
 
     Your version is renamed, not deleted, and the exercise is marked as new. EXERCISE is a name or a file.
 
@@ -42,7 +42,7 @@ def show_reset(folder: Folder, exercise: Exercise) -> None:
     file, was_there = folder.file(exercise), folder.has(exercise)
     aside = start.reset(folder, exercise)
     if aside is not None:
-        click.echo(wrapped(f"Replaced {file} by a fresh copy. Your version is now {aside}."))
+        click.echo(wrapped(f"Replaced {file} with a fresh copy. Your version is now {aside}."))
     elif was_there:
         click.echo(f"{file} is already a fresh copy.")
     else:

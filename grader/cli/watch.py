@@ -49,7 +49,7 @@ KEYS = "h hint, l list, n next, r reset, s solution, q quit"
 @click.option(
     "--quick", is_flag=True, help="Skip the training test (an exercise is not marked solved without it)."
 )
-@click.option("--web", is_flag=True, help="Also serve each report as a page that is renewed on every save.")
+@click.option("--web", is_flag=True, help="Also serve each report as a page that updates on every save.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser (with --web).")
 def watch(files: tuple[Path, ...], exercise: str | None, quick: bool, web: bool, open_browser: bool) -> None:
     """Grade FILE on every save (default: the current exercise).
@@ -282,13 +282,13 @@ class Session:
             self._next()
         elif key == "r" and self.file.name != self.exercise.file:
             self._print(
-                f"Only {self.exercise.file} is replaced by a fresh copy; {self.file} has another name."
+                f"Only {self.exercise.file} is replaced with a fresh copy; {self.file} has another name."
             )
         elif key == "r" and sure:
             show_reset(self.folder, self.exercise)
         elif key == "r":
             self.sure = True
-            self._print(f"Press r again to replace {self.file} by a fresh copy (yours is renamed).")
+            self._print(f"Press r again to replace {self.file} with a fresh copy (yours is renamed).")
         elif not key.isspace():
             self._print(self._keys().strip())
 

@@ -16,13 +16,13 @@ _NOT_A_MODULE_YET = re.compile(
     r"before Module\.__init__\(\) call|has no attribute '_(?:modules|parameters|buffers|\w+_hooks)'"
 )
 _BEGINNINGS = {
-    "timeout": "Your code took too long, and was stopped: ",
-    "died": "The process in which your code ran is gone: ",
-    "limit": "Your code went over a limit: ",
+    "timeout": "Your code took too long and was stopped: ",
+    "died": "The process that ran your code has ended: ",
+    "limit": "Your code exceeded a limit: ",
 }
 
 
-_SUPER = "\nAn __init__ of a module begins with super().__init__(); is that line missing, or further down?"
+_SUPER = "\nThe __init__ of a module must begin with super().__init__(): is that line missing, or too late?"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _nearest(error: SubmissionError, names: Sequence[str]) -> str:
     """A question: whether the name that is missing was written in another way."""
     wanted = _QUOTED.search(error.message)
     near = difflib.get_close_matches(wanted[1], names, n=1) if wanted and wanted[1] not in names else []
-    return f" There is '{near[0]}': should it have that name?" if near else ""
+    return f" The file defines '{near[0]}': should it have that name?" if near else ""
 
 
 def _not_written(error: SubmissionError, stubs: list[Stub]) -> str:

@@ -55,7 +55,7 @@ class Matrices:
 
 def with_care(named: Named) -> Named:
     """The same, for a mistake that gives other numbers than were seen in some of the cases in which it shows."""
-    return replace(named, text=f"Probably this mistake, although some cases differ: {named.text}")
+    return replace(named, text=f"Probably this mistake, although some results differ: {named.text}")
 
 
 class Failed(AssertionError):

@@ -29,29 +29,29 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "a bool mask": ("mask-bool-unsupported", "The code does not cope with bool masks."),
     "an additive mask": ("mask-additive-unsupported", "The code does not cope with additive (float) masks."),
     "a long sequence": (
-        "length-limited", "Only long sequences come out wrong: a largest length, or a window, is built into the code.",
+        "length-limited", "Only long sequences give wrong results: the code contains a maximum length, or a window.",
         "Which number in the code is a length, where x.size(1) should be?",
     ),
     "many sentences": (
-        "batch-limited", "Only large batches come out wrong: a largest number of sentences is built into the code.",
+        "batch-limited", "Only large batches give wrong results: the code contains a maximum batch size.",
         "Which number in the code is a batch size, where x.size(0) should be?",
     ),
     "wide vectors": (
-        "width-limited", "Only wide vectors come out wrong: a largest width is built into the code.",
-        "Which number in the code is a width, where x.size(-1) should be?",
+        "width-limited", "Only vectors with many features give wrong results: the code contains a maximum size.",
+        "Which number in the code is a number of features, where x.size(-1) should be?",
     ),
     "large numbers": (
-        "range-limited", "Only large numbers come out wrong: they are cut off, or lose digits, on the way.",
-        "Search for clamp, for activations that level off, and for conversions to another dtype.",
+        "range-limited", "Only large values give wrong results: a step clips or rounds them.",
+        "Search for clamp, for activations such as tanh, and for conversions to another dtype.",
     ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
     "an odd size": ("assumes-even", "The code does not cope with odd sizes."),
     "unequal lengths": (
-        "assumes-equal-lengths", "The code takes for granted that there are as many queries as keys.",
+        "assumes-equal-lengths", "The code assumes that there are as many queries as keys.",
     ),
     "a value of another width than the key": (
-        "assumes-value-width", "The code takes for granted that value and key are equally wide.",
+        "assumes-value-width", "The code assumes that value and key have the same number of features.",
     ),
     "a 2-dimensional mask": (
         "mask-dimensions-unsupported", "The code does not cope with masks [Tq, Tk], for all sentences and heads.",
@@ -59,7 +59,7 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "a 4-dimensional mask": (
         "mask-dimensions-unsupported", "The code does not cope with masks [B or 1, H or 1, Tq or 1, Tk].",
     ),
-    "a fully masked row": ("fully-masked-row", "The code does not cope with a query that may attend to nothing."),
+    "a fully masked row": ("fully-masked-row", "The code does not cope with a query that has no allowed key."),
     "leading dimensions": ("assumes-leading-dimensions", "The code assumes a fixed number of input dimensions."),
     "another sequence": (
         "sequences-mixed",
@@ -73,7 +73,9 @@ TRAITS: dict[str, tuple[str, ...]] = {
         "stored outside the cache, in the module or globally.",
         "Store all state in the cache. What does forward set on self, or change outside it?",
     ),
-    "keyword arguments": ("argument-names", "The code does not take its arguments by the names of the template."),
+    "keyword arguments": (
+        "argument-names", "The arguments are not named as in the template, so a call with keyword arguments fails.",
+    ),
 }  # fmt: skip
 
 
@@ -87,8 +89,8 @@ def conclude(findings: Findings) -> Named | None:
     if findings.random:
         return Named(
             "random-result",
-            "Two equal calls returned different results, although nothing should be random.",
-            hint="Is there dropout in eval mode, uninitialised memory, or state from an earlier call?",
+            "Two equal calls return different results, although nothing should be random.",
+            hint="Is there dropout in eval mode, uninitialized memory, or state from an earlier call?",
         )
     return (
         _changed(findings)
@@ -105,7 +107,7 @@ def _changed(findings: Findings) -> Named | None:
     if all("changed in place" in findings.got[i].facts for i in findings.wrong):
         return Named(
             "input-changed",
-            "An argument was modified in place; the caller still uses it, so it must not change.",
+            "An argument is modified in place; the caller still uses it, so it must not change.",
             hint="Methods that end in _ (masked_fill_, add_) and the operators += and *= work in place.",
         )
     return None
@@ -125,7 +127,9 @@ def nothing(findings: Findings) -> Named | None:
         )
     if len(came) == 1 and any(findings.right[i].values for i in findings.wrong):
         text = f"The call returns {came.pop()}; expected tensors."
-        return Named("no-tensor-returned", text, hint="Look at the last line of the code that is called.")
+        return Named(
+            "no-tensor-returned", text, hint="Look at the return statement of the code that is called."
+        )
     return None
 
 
@@ -140,8 +144,8 @@ def extra(findings: Findings) -> Named | None:
         layers.setdefault(name.rpartition(".")[0], []).append(value)
     looks = [f"{home or 'the class itself'}: {_looks(values)}" for home, values in layers.items()]
     text = (
-        f"The class has parameters that do not belong to it: {'; '.join(looks[:4])}. "
-        "What they compute belongs elsewhere, and the results differ by it."
+        f"The class has parameters that do not belong in it: {'; '.join(looks[:4])}. "
+        "What they compute belongs elsewhere, and changes the results."
     )
     return Named("extra-parameters", text, hint="Compare the class's own layers with those of the formula.")
 
@@ -226,9 +230,9 @@ def _unread(findings: Findings) -> Named | None:
     if all(findings.got[i].unread for i in findings.wrong):
         return Named(
             "parameters-not-recognised",
-            "The grader cannot tell which of your parameters is which, so that it could not load its own numbers into "
-            "them. The formula itself may be right.",
-            hint="Keep each in a parameter of its own, or stack those of one shape.",
+            "The grader cannot tell which of your parameters is which, so it could not load test weights into them. "
+            "The formula may be right.",
+            hint="Store each weight matrix in its own parameter, or stack those of equal shape.",
         )
     return None
 
@@ -242,11 +246,13 @@ def _gradients(findings: Findings) -> Named | None:
             return None
         names = names or odd
     found = [findings.got[findings.wrong[0]].values[name] for name in names]
-    hint = "Search for detach, .data, no_grad, numpy, and for a backward of your own."
+    hint = "Search for detach, .data, no_grad, numpy, and for a custom backward."
     if not all(bool(x.isfinite().all()) for x in found):
         what = f"The values are right, but the {' and the '.join(names[:3])} is NaN or infinite."
         return Named(
-            "gradient-not-finite", what, hint="Which step's derivative is infinite: sqrt or division at 0?"
+            "gradient-not-finite",
+            what,
+            hint="Which step has an infinite derivative, such as sqrt or division at 0?",
         )
     none = [
         n.removeprefix("gradient of ")
@@ -254,7 +260,7 @@ def _gradients(findings: Findings) -> Named | None:
         if float(x.abs().max()) < TINY
     ]
     if none:
-        what = f"The values are right, but no gradient at all arrives for: {', '.join(none)}."
+        what = f"The values are right, but these get no gradient: {', '.join(none)}."
         return Named("gradient-missing", what, hint=hint)
     return None
 

@@ -52,6 +52,7 @@ ALONG = REDUCTIONS | {"softmax", "log_softmax", "argmax", "max", "min", "cumsum"
 WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that matter where they are left out
     "Linear": (("bias", False),),
     "LayerNorm": (("eps", 1e-6),),
+    "MultiheadAttention": (("batch_first", True),),
     "sort": (("descending", True),),
     "argsort": (("descending", True),),
     "topk": (("largest", False),),
@@ -220,6 +221,19 @@ def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
         yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
         name = ast.Constant(node.targets[0].attr)
         yield ast.Expr(method(own, "register_buffer", name, node.value))
+
+
+def unkept(node: ast.AST) -> Iterator[ast.stmt]:
+    """A statement whose result is dropped: the value that it works on becomes it."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    works_on: list[ast.AST | None] = []
+    if isinstance(value, ast.Call):
+        works_on = [*value.args[:1], getattr(value.func, "value", None)]
+    elif isinstance(value, ast.BinOp):
+        works_on = [value.left]
+    for one in works_on:
+        if isinstance(one, ast.Name) and one.id not in PATHS and value is not None:
+            yield ast.Assign([ast.Name(one.id, ast.Store())], value)
 
 
 def transposed(value: ast.expr) -> Iterator[ast.expr]:

@@ -30,6 +30,7 @@ from grader.engine.edit_kinds import (
     registered,
     regrouped,
     transposed,
+    unkept,
     unwrapped,
     with_names,
 )
@@ -100,7 +101,9 @@ class Edits:
         repeated: tuple[Change, ...] = (self._moves.repeated,)
         as_near: tuple[Change, ...] = (self._steps.of_near,)
         of_state: tuple[Change, ...] = (self._steps.of_state,)
+        kept: tuple[Change, ...] = (unkept,)
         for lines, changes in (
+            ([*first, *conditions, *rest], kept),
             (first, changed),
             (conditions, changed),
             (second, changed),
@@ -235,8 +238,8 @@ class Edits:
                 yield ast.Slice(node.upper.left, node.upper, node.step)
             elif node.upper is None and node.lower is not None:
                 yield ast.Slice(node.lower, ast.BinOp(node.lower, ast.Add(), ast.Constant(1)), node.step)
-        elif isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
-            yield from (type(node)(items, ast.Load()) for items in exchanged(node.elts))
+        elif isinstance(node, (ast.Tuple, ast.List)):  # also what is unpacked
+            yield from (type(node)(items, node.ctx) for items in exchanged(node.elts))
         else:
             yield from self._other_statements(node)
 

@@ -8,7 +8,6 @@ wrong value of the run. All words come from the operations, from the names of th
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from grader.engine.alignment import level, same_layout
 from grader.engine.factors import factor
 from grader.engine.flow import Flow, refs, telling
 from grader.engine.place import Where
+from grader.engine.plain_values import first_difference, kind, likeness, number_text
 from grader.engine.right_runs import PART, RightRun, Step, merged
 from grader.engine.value_names import NO_TENSOR, ValueNames, close_to, plain_text, short, tensors_in
 from grader.engine.variants import family, variants
@@ -115,8 +115,8 @@ class Explainer:
         event = flow.events[found.event]
         if found.why == "gradient":
             yield Statement(
-                (f"`{short(self.flow.source.segment(event.place))}` cuts off the gradient",),
-                ("a value that the gradient flows back through",),
+                (f"`{short(self.flow.source.segment(event.place))}` stops the gradient",),
+                ("a value through which the gradient flows",),
             )
         elif found.why == "in place":
             name = next((n for n, v in self._arguments.items() if v in event.inputs[:1]), "")
@@ -148,12 +148,12 @@ class Explainer:
         said = self._words.said(event, but=alike)
         before = self._too_much(event)
         if before:
-            yield Statement(said, (*before, " as it is: this step is too many"))
+            yield Statement(said, (*before, ", without this step"))
             return
         right = self._words.right(run, best, but=alike) if best is not None and run is not None else None
         if right is not None and best is not None and merged(event) and best.op == PART:
-            given = plain_text(said[1:]).removeprefix(" of ")
-            if f"called with {given}" == plain_text(right[1]):  # the same names: that says nothing
+            same_names = plain_text(said[1:]) == plain_text(right[1])
+            if same_names:  # that says nothing
                 yield Statement((*said, *self._difference(numbers, best.out)), right[0], likely=True)
                 return
         if right is not None and best is not None and score >= GOOD and said != right[1]:
@@ -170,7 +170,7 @@ class Explainer:
             and best.out.numel() == (numbers.numel() if numbers is not None else 0)
             and self._other_parameters(event, best)
         ):
-            more = (", with other parameters than belong here",)
+            more = (", with the wrong parameters",)
         yield Statement((*said, *more), right[0], likely=score < GOOD)
 
     def _too_much(self, event: Event) -> Phrase:
@@ -315,7 +315,7 @@ class Explainer:
                     inner = numbers.narrow(dim, 1, numbers.size(dim) - 2)
                     if close_to(inner, right.roll(by, dim).narrow(dim, 1, numbers.size(dim) - 2), close):
                         return (
-                            f", which is the right value one place {words} along ",
+                            f", which is the right value one position {words} along ",
                             self.sizes.dim(right.shape, dim),
                         )
         for dtype, name in ROUNDED.items():
@@ -330,7 +330,7 @@ class Explainer:
         if numbers is None:
             return ()
         if numbers.shape != right.shape and numbers.numel() != right.numel():
-            return (f", of shape {list(numbers.shape)} where {list(right.shape)} is expected",)
+            return (f", of shape {list(numbers.shape)} instead of {list(right.shape)}",)
         if numbers.shape != right.shape:
             return ()
         apart = (numbers - right.detach().to(torch.float64)).abs().nan_to_num(math.inf)
@@ -338,7 +338,7 @@ class Explainer:
             return ()
         at = [int(i) for i in torch.unravel_index(apart.argmax(), apart.shape)]
         here, there = (float(x[tuple(at)]) for x in (numbers, right.detach()))
-        return (f", for example {here:.4g} at {at} where {there:.4g} is right",)
+        return (f", for example {here:.4g} at {at} instead of {there:.4g}",)
 
     # Variants of right steps
 
@@ -389,12 +389,12 @@ class Explainer:
             inner = name.startswith("<")
             subject = "the list of this line" if inner else f"`{name}`"
             right = self._nearest(name, item)
-            path, here, there = _apart(item, right[1]) if right else ("", item, None)
+            path, here, there = first_difference(item, right[1]) if right else ("", item, None)
             verb = " returns" if returned and not inner else " is"
             at = f" at {path}" if path else ""
-            value: Phrase = (f"{subject}{verb} {_number(here)}{at}", *self._times(here, there))
+            value: Phrase = (f"{subject}{verb} {number_text(here)}{at}", *self._times(here, there))
             label = next((n for n, v in self.runs[0].plain if right and v == right[1] and " " in n), "")
-            yield Statement(value, ((f"{label}: " if label else "") + _number(there),) if right else ())
+            yield Statement(value, ((f"{label}: " if label else "") + number_text(there),) if right else ())
 
     def _times(self, here: Plain, there: Plain) -> Phrase:
         """How many times the right number a wrong one is."""
@@ -418,8 +418,8 @@ class Explainer:
             for known, value in run.plain:
                 if time.process_time() > self._deadline:
                     return best
-                if _kind(value) == _kind(item):
-                    like = (known == name) + _likeness(value, item)
+                if kind(value) == kind(item):
+                    like = (known == name) + likeness(value, item)
                     if like > most:
                         best, most = (known, value), like
         return best
@@ -445,7 +445,7 @@ class Explainer:
                     used.append(item.value)
                     shapes[name] = f"`{name}` of shape {list(self.flow.trace.values[item.value].shape)}"
         if self.flow.source.segment(place).lstrip().startswith("raise"):
-            yield Statement(("an error of its own is raised here",), ("no error for these arguments",))
+            yield Statement(("this line raises an error",), ("no error for these arguments",))
             return
         text = f"`{short(self.flow.source.segment(place))}` raises"
         text += f", with {', '.join(shapes.values())}" if shapes else ""
@@ -466,50 +466,9 @@ class Explainer:
             ]
             named = [s for s in start or missing if id(s.out) in run.labels] or start
             for step in named[:1]:
-                yield Statement((*said, " as it is: a step is left out"), self._words.right(run, step)[0])
+                yield Statement((*said, ", without a further step"), self._words.right(run, step)[0])
                 return
         calls = [e for e in self.flow.events if e.kind == "call" and e.place.line == event.place.line]
         if calls:
             index = self.flow.events.index(calls[-1])
             yield from self._wrong_call(index, calls[-1])
-
-
-def _number(value: Plain) -> str:
-    """A plain value in few characters."""
-    return f"{value:.6g}" if isinstance(value, float) else short(repr(value))
-
-
-def _kind(value: Plain) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return type(value).__name__
-    return "number"
-
-
-def _likeness(a: Plain, b: Plain) -> float:
-    """How much two plain values have in common: 0 to 1."""
-    if isinstance(a, list) and isinstance(b, list):
-        if not a and not b:
-            return 1.0
-        if all(isinstance(x, (int, str)) for x in (*a, *b)):
-            return difflib.SequenceMatcher(None, [*map(str, a)], [*map(str, b)], autojunk=False).ratio()
-        pairs = [_likeness(x, y) for x, y in zip(a[:20], b[:20], strict=False)]
-        return sum(pairs) / max(1, min(20, max(len(a), len(b))))
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        size = max(abs(a), abs(b))
-        return 1.0 if a == b else max(0.0, 1 - abs(a - b) / size) if math.isfinite(size) and size else 0.0
-    if isinstance(a, str) and isinstance(b, str):
-        return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-    return float(a == b)
-
-
-def _apart(a: Plain, b: Plain) -> tuple[str, Plain, Plain]:
-    """Where two plain values first differ: an index, and both there."""
-    path = ""
-    while isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and a:
-        if len(a) <= 6 and not any(isinstance(one, list) for one in a):
-            break
-        index = next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), None)
-        if index is None:
-            break
-        path, a, b = f"{path}[{index}]", a[index], b[index]
-    return path, a, b

@@ -353,6 +353,12 @@ class Flow:
         ]
         return sorted(left, key=lambda one: (tuple(one.numbers.shape) != shape, one.order))
 
+    def passed(self, index: int) -> list[Right]:
+        """Right values of its result's shape that went into an event: it may be a step too many."""
+        shape = tuple(self.trace.values[self.outputs(index)[0]].shape) if self.events[index].outputs else None
+        given = [self.name(value) for value in self.events[index].inputs]
+        return [one for one in given if one is not None and tuple(one.numbers.shape) == shape]
+
     @cached_property
     def reaching(self) -> set[int]:
         """Events that something went on from to what the file's functions gave back."""

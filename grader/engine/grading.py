@@ -334,7 +334,7 @@ class Grading:
             if shown is not None:
                 picture = found.map_of(shown)
                 drawn = (found.scenarios[shown], found.right[shown], found.got[shown])
-        count = f"Wrong in {len(wrong)} of {asked} cases here." if asked > 1 else ""
+        count = f"Wrong in {len(wrong)} of {asked} cases of this test." if asked > 1 else ""
         proof = [a.proof for a in blamed[:1] if a.proof]
         return Failed(
             "\n".join(filter(None, [message, count, *proof])),

@@ -7,23 +7,21 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib import resources
 from itertools import islice
 
 import torch
 from torch import Tensor
 
-from grader.catalog import get_exercises
+from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable, ValueTrace
-from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
+from grader.engine.alignment import RightValues
 from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.edits import Edits
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
-from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of, run
-from grader.engine.local import LocalSubmission
+from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of
+from grader.engine.moved import partners
 from grader.engine.place import (
     Where,
     at_the_end,
@@ -40,7 +38,8 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.raised import behind, endless, exception, not_raised, raised
+from grader.engine.raised import behind, endless, exception, misfitting, not_raised, raised
+from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.undoing import SECOND_S, Cure, Undoing
@@ -51,9 +50,8 @@ MOST_PATCHES = 6
 MOST_EDITS = 5000
 MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
-MOST_BEFORE = 2  # lines that give the most likely one its values
+MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_MADE = 100  # where what a line reads was made
-MOST_KEPT = 24  # scenarios of which the right values are kept
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 3.5  # ... and for what one change does not make right, beside `EDITING_S`
 NARROW = 3  # lines with wrong lists and numbers
@@ -61,10 +59,8 @@ MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
-CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
 SURE = ("patched", "alike")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
-SOLUTION = "solution.py"
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,11 @@ class Locator:
 
     def place(self, wrong: Sequence[Wrong]) -> Where | None:
         """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
-        found = self._place(wrong)
+        errors = {one.scenario: one.got.error for one in wrong}
+        unfit = [error.message for error in errors.values() if error is not None and misfit(error)]
+        if len(unfit) == len(wrong):
+            return misfitting(self.source, unfit[0])
+        found = self._place([one for one in wrong if (e := errors[one.scenario]) is None or not misfit(e)])
         if found is None:
             return None
         found, cured = self._explanations.complete(found), self._cured
@@ -195,6 +195,7 @@ class Locator:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
+        proofs += partners(self._text, cures[0].text)
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
 
@@ -229,11 +230,19 @@ class Locator:
         """
         if self._undoing is None:
             return []
-        small = sorted(wrong, key=lambda one: sum(x.numel() for x in one.got.values.values()))
+        crashes = 2 * sum(one.got.error is not None for one in wrong) > len(wrong)
+        small = sorted(
+            wrong,
+            key=lambda one: (
+                (one.got.error is not None) != crashes,  # what most of them are is their common cause
+                sum(x.numel() for x in one.got.values.values()),
+            ),
+        )
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
         suspected = [each for line in suspected for each in (line, *self.source.span(line))]
-        suspected += [each for line in suspected[:1] for each in self.source.assigned(line)[:MOST_BEFORE]]
+        likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
+        suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
         scenarios = [one.scenario for one in small]
@@ -309,7 +318,8 @@ class Locator:
     ) -> tuple[ValueTrace, Observation]:
         if time.monotonic() > self._deadline:
             raise TimeoutError("looking for the place takes too long")
-        self.submission.record(patches)
+        # Copies: the code may change them in place.
+        self.submission.record(patches and {number: x.clone() for number, x in patches.items()})
         try:
             got = self._grading.ask(scenario, exact=exact)
         finally:
@@ -377,8 +387,9 @@ class Locator:
                 found = flow.counterpart(index)
                 options = [] if found is None else [(found.call.output.numbers, found.call.output.name)]
                 options += [(one.numbers, one.name) for one in flow.missing(index)]
+                options = options[:MOST_TRIED] + [(one.numbers, one.name) for one in flow.passed(index)]
             better = None
-            for numbers, name in options[:MOST_TRIED]:
+            for numbers, name in options:
                 tried = {**patches, event.number: numbers}
                 trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
                 if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
@@ -428,7 +439,8 @@ class Locator:
         known = self._key.right(wrong.scenario, wrong.got.free).values
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
-            return replace(where(flow, random, "value"), evidence="alike")
+            draw = where(flow, random, "value")
+            return replace(draw, other=next(iter(draw.called_from), draw.other), evidence="alike")
         index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)
@@ -471,33 +483,4 @@ class Locator:
 
     def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
         """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
-        return _right_values(self.subject, self.seed, scenario, free, exact)
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def _right_values(
-    subject: Subject, seed: int, scenario: Scenario, free: Free, exact: bool
-) -> tuple[RightValues, ...]:
-    close = CLOSE if exact else CLOSE_IN[scenario.dtype]
-    solved, reference, both = (RightValues(close) for _ in range(3))
-    code = LocalSubmission(subject.namespace(labelled(subject.bases[0], reference)))
-    with Collector(reference):
-        run(scenario, code, exact=exact, seed=seed, free=free or None)
-    text = solution_text(scenario.component)
-    if text:
-        solution = LocalSubmission.from_source(text, filename=SOLUTION)
-        solution.record()
-        run(scenario, solution, exact=exact, seed=seed, free=free or None)
-        solved.trace(solution.recorded())
-    both.join(solved)
-    both.join(reference)
-    return solved, reference, both
-
-
-def solution_text(component: str) -> str:
-    """The solution of the exercise that a component belongs to, or ""."""
-    for one in get_exercises().values():
-        if component in one.components:
-            solution = resources.files(one.package) / SOLUTION
-            return solution.read_text(encoding="utf-8") if solution.is_file() else ""
-    return ""
+        return right_values_of(self.subject, self.seed, scenario, free, exact)

@@ -1,4 +1,4 @@
-"""A file with one statement elsewhere, or once more: what was done too early, too late, or only the first time."""
+"""A file with one statement elsewhere, in or out of a block, exchanged with a neighbour; or there once more."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ class Moves:
             return
         if i + 1 < len(body):
             yield from self._exchanged(node, body[i + 1])
+        if i:
+            yield from self._exchanged(body[i - 1], node)
         if i and isinstance(body[i - 1], BLOCKS):
             inside = body[i - 1].body[-1]  # type: ignore[attr-defined]
             yield self._put(node, _span(body[i - 1])[1], inside.col_offset)
@@ -106,3 +108,10 @@ def _span(node: ast.AST) -> tuple[int, int]:
 def _text(lines: Sequence[bytes]) -> str:
     ended = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
     return b"".join(ended).decode("utf-8", "replace")
+
+
+def partners(old: str, new: str) -> list[int]:
+    """The first and the last line that differ between two files whose lines are the same ones in another order."""
+    some, others = old.splitlines(), new.splitlines()
+    apart = [i for i, (a, b) in enumerate(zip(some, others, strict=False), 1) if a != b]
+    return [apart[0], apart[-1]] if apart and sorted(some) == sorted(others) else []

@@ -152,8 +152,8 @@ class Namer:
                     if all(self._matches(candidate, i) for i in those - wrong):
                         named = candidate.mistakes[0].named
                         proof = (
-                            f"The reference with only this mistake gives the same results as your code in all "
-                            f"{len(those)} cases {words}; all others are right."
+                            f"A correct implementation with only this mistake gives the same results as your code in "
+                            f"all {len(those)} cases {words}; all others are right."
                         )
                         named = replace(named, text=f"Only {words}: {named.text}")
                         return [Account(named, frozenset(wrong), proof)]
@@ -203,9 +203,9 @@ class Namer:
         return candidate.answer(self.findings.scenarios[index], self.findings.right[index].free)
 
     def _whole(self, found: Candidate, cases: int) -> Account:
-        finite = " that give finite numbers" if cases < len(self.findings.scenarios) else ""
+        finite = " without NaN or infinity" if cases < len(self.findings.scenarios) else ""
         proof = (
-            f"The reference with only this mistake gives the same results as your code in all {cases} "
+            f"A correct implementation with only this mistake gives the same results as your code in all {cases} "
             f"cases{finite}."
         )
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof)
@@ -269,7 +269,7 @@ class Namer:
     def _pair(self, pair: Candidate) -> list[Account]:
         first, second = pair.mistakes
         proof = (
-            "The reference with only these two mistakes gives the same results as your code in all "
+            "A correct implementation with only these two mistakes gives the same results as your code in all "
             f"{len(self.findings.scenarios)} cases: {first.id} and {second.id}."
         )
         wrong = frozenset(self.findings.wrong)
@@ -297,8 +297,8 @@ class Namer:
             ):
                 break
             proof = (
-                f"The reference with only this mistake gives the same results as your code in {len(covered)} of the "
-                f"{len(self.findings.wrong)} failed cases."
+                f"A correct implementation with only this mistake gives the same results as your code in "
+                f"{len(covered)} of the {len(self.findings.wrong)} failed cases."
             )
             unlike |= left & self._shown_by(best.mistakes[0]) - covered
             covered |= left & self._shown_by(best.mistakes[0])

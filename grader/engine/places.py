@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grader.core.explain import misfit
 from grader.core.failures import Failed, Unexplained
 from grader.core.spots import Spot, Spots
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
 from grader.engine.naming import Account, Findings
 from grader.engine.place import Where
-from grader.engine.raised import not_raised
+from grader.engine.raised import misfitting, not_raised
 from grader.engine.source_tree import Source
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     Where one small change makes all that is wrong right, there is one place.
     """
     numbers = {scenario: i for i, scenario in enumerate(findings.scenarios)}
-    found_wrong = [one for one in locator.wrong(component) if one.scenario in numbers]
-    ran = [one for one in found_wrong if one.got.error is None or not misfit(one.got.error)]
-    wrong = {numbers[one.scenario]: one for one in ran or found_wrong}
+    wrong = {numbers[one.scenario]: one for one in locator.wrong(component) if one.scenario in numbers}
     explained: dict[str, set[int]] = {}
     for account in accounts:
         explained.setdefault(account.named.id, set()).update(account.scenarios)
@@ -81,10 +78,9 @@ def unrefused(failure: Failed, type_name: str) -> Unexplained:
 
 
 def signature_place(text: str, error: SubmissionError) -> Spots:
-    """The function that a call did not fit, by its name in Python's message: `Part.forward() got an unexpected ...`."""
-    name = re.match(r"([\w.]+)\(\)", error.message)
-    line = None if name is None else Source(text).definition(name[1])
-    return {} if line is None else {"": Spot(line, line, why="error")}
+    """The function that a call did not fit."""
+    found = misfitting(Source(text), error.message)
+    return {} if found is None else {"": spot_of(found)}
 
 
 def device_place(text: str, message: str) -> Spots:

@@ -41,7 +41,7 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
         for ref in refs(before.names[name])
     ]
     value, expected = unknown(flow.source, line, message)
-    other = _unfit(flow, index, message)
+    other = _unfit(flow, index, message) or _signature(flow.source, event.place.line, message)
     other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
     other = other or turned_at(flow, index, values)
     other = other or next(iter(flow.source.assigned(line)), None) or other_line(flow, index)
@@ -88,6 +88,12 @@ def _unfit(flow: Flow, index: int, message: str) -> int | None:
     return None
 
 
+def _signature(source: Source, line: int, message: str) -> int | None:
+    """The line of the file's own function whose signature a call does not fit."""
+    called = misfitting(source, message)
+    return None if called is None or called.place.line == line else called.place.line
+
+
 def _type_name(item: Plain) -> str:
     if isinstance(item, Ref):
         return "Tensor"
@@ -112,10 +118,27 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
     return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
 
 
+def misfitting(source: Source, message: str) -> Where | None:
+    """The place of a call that does not fit the signature of one of the file's functions: where that begins."""
+    found = re.search(r"(?:(\w+)\.)?(\w+)\(\) (?:got an unexpected|got multiple|missing|takes)", message)
+    line = None if found is None else source.definition(found[2], found[1])
+    if found is None or line is None:
+        return None
+    given = source.arguments(line)
+    name = re.search(r"unexpected keyword argument '(\w+)'", message)
+    expected = f"an argument `{name[1]}`" if name is not None else "the arguments of the template"
+    said = (
+        f"the arguments of `{found[2]}` are `{', '.join(given)}`"
+        if given
+        else f"`{found[2]}` has no arguments"
+    )
+    return Where(Place(line, line), "error", value=said, expected=expected)
+
+
 def endless(line: int) -> Where:
     """The place of a recursion without end: the line that it goes through again and again."""
-    said = "what is called here comes back to this line, without end"
-    return Where(Place(line, line), "error", value=said, expected="a call that comes to an end")
+    said = "this line calls itself without end"
+    return Where(Place(line, line), "error", value=said, expected="a recursion that ends")
 
 
 def not_raised(source: Source, type_name: str) -> Where | None:

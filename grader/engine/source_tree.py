@@ -214,15 +214,6 @@ class Source:
             if isinstance(node, (ast.Raise, ast.Assert))
         ]
 
-    def definition(self, name: str) -> int | None:
-        """The line of a function or a method, by its qualified name: `Part.forward`."""
-        found: list[ast.AST] = [self._tree]
-        for part in name.split("."):
-            kinds = (ast.ClassDef, ast.FunctionDef)
-            inside = [one for node in found for one in ast.walk(node) if one is not node]
-            found = [one for one in inside if isinstance(one, kinds) and one.name == part]
-        return found[0].lineno if found else None  # type: ignore[attr-defined]
-
     def last_line(self, line: int) -> int | None:
         """The last statement of the function that a line belongs to."""
         function = self._function(line)
@@ -246,6 +237,31 @@ class Source:
             and node.lineno <= line <= (node.end_lineno or line)
         ]
         return max(found, key=lambda node: node.lineno, default=None)
+
+    def definition(self, name: str, owner: str | None = None) -> int | None:
+        """The line where a function begins, or, with the name of its class, a method."""
+        classes = [
+            node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef) and node.name == owner
+        ]
+        return next(
+            (
+                node.lineno
+                for body in [one.body for one in classes] or [self._tree.body]
+                for node in body
+                if isinstance(node, ast.FunctionDef) and node.name == name
+            ),
+            None,
+        )
+
+    def arguments(self, line: int) -> list[str]:
+        """The names of the arguments of the function that begins in a line, without `self`."""
+        function = self._function(line)
+        args = (
+            []
+            if function is None
+            else [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        )
+        return [one.arg for one in args if one.arg != "self"]
 
     def constructor_begin(self, line: int) -> int | None:
         """The first statement of the constructor of the class that a line belongs to."""

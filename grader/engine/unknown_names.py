@@ -33,7 +33,7 @@ def unknown(source: Source, line: int, message: str) -> tuple[str, str]:
         if name in known and found[2] != "is not defined":
             return f"`{name}` has no value yet", f"a line before that gives `{name}` a value"
         near = _nearest(name, {*known, *dir(builtins)} - {name})
-        return f"nothing is called `{name}`", f"`{near}`" if near else f"a line before that makes `{name}`"
+        return f"`{name}` is not defined", f"`{near}`" if near else f"a line before that defines `{name}`"
     found = re.search(r"'([\w.]+)'(?: object)? has no attribute '(\w+)'", message)
     if found is None:
         return "", ""
@@ -41,11 +41,11 @@ def unknown(source: Source, line: int, message: str) -> tuple[str, str]:
     if any(ast.unparse(node) == f"self.{name}" for node in source.reads(Place(line, line))):
         near = _nearest(name, source.attributes)
         return (
-            f"`self.{name}` was never made",
+            f"`self.{name}` is never assigned",
             f"`self.{near}`" if near else f"`self.{name} = ...` in `__init__`",
         )
     near = _nearest(name, dir(TYPES[of])) if of in TYPES else ""
-    return (f"`{of}` has no `{name}`", f"`{near}`") if near else ("", "")
+    return (f"`{of}` has no attribute `{name}`", f"`{near}`") if near else ("", "")
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

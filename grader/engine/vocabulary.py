@@ -42,14 +42,14 @@ REDUCTIONS = {
     "sum": "sum", "mean": "mean", "median": "median", "max": "maximum", "min": "minimum", "std": "standard deviation",
     "var": "variance", "prod": "product", "norm": "norm", "logsumexp": "log-sum-exp", "argmax": "argmax",
     "argmin": "argmin", "all": "all", "any": "any", "softmax": "softmax", "log_softmax": "log_softmax",
-    "cumsum": "running sum", "cumprod": "running product", "flip": "reversal", "sort": "sort", "topk": "topk",
+    "cumsum": "cumulative sum", "cumprod": "cumulative product", "flip": "flip", "sort": "sort", "topk": "topk",
 }  # fmt: skip
 UNARY = {
     "neg": "-{}", "not": "the inverse of {}", "square": "{} squared", "sqrt": "sqrt({})", "rsqrt": "1 / sqrt({})",
     "abs": "|{}|", "t": "{} transposed", "T": "{} transposed", "mT": "{} transposed", "reciprocal": "1 / {}",
     "clone": "{}", "to": "{}", "float": "{}", "double": "{}", "type": "{}", "contiguous": "{}", "long": "{}",
     "type_as": "{}", "detach": "{}, detached", "half": "{} in half precision", "bfloat16": "{} in bfloat16",
-    "bool": "{} as truth values",
+    "bool": "{} as bool",
 }  # fmt: skip
 LAYERS = {
     "linear": "linear layer",
@@ -66,7 +66,7 @@ POWERS: dict[str, Callable[[float], float]] = {
     "{}": lambda n: n, "sqrt({})": lambda n: n**0.5, "1/{}": lambda n: 1 / n, "1/sqrt({})": lambda n: n**-0.5,
 }  # fmt: skip
 _SHAPED = re.compile(r"\b([a-z_]\w*):?\s+(?:[a-z]+\s+)?\[([A-Za-z0-9_ ,.]+)\]")
-OF_A_LIST = "a tensor of a list"  # whose numbers came from plain Python
+OF_A_LIST = "a tensor made from a list"  # whose numbers came from plain Python
 HUGE = 1e30  # says infinity
 
 

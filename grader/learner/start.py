@@ -30,7 +30,7 @@ In this folder:
     zoo hint           show a hint; each call reveals more
     zoo progress       show what is solved
     zoo quiz FILE      change one thing in your correct file and guess what happens
-    zoo reset NAME     replace your file by a fresh copy (yours is renamed)
+    zoo reset NAME     replace your file with a fresh copy (yours is renamed)
     zoo solution NAME  show our solution, once yours passes
 
 Your progress is saved in `{progress}`, a plain text file.

@@ -13,7 +13,9 @@ from grader.core.results import Grade, Result
 from grader.core.spots import Spot
 from grader.reports.places import NUMBERS, plain, sentences
 
-_NUMBERS = re.compile(r"expected .*\bgot\b|\bexpected\b.*\d|same results as your code|cases here", re.DOTALL)
+_NUMBERS = re.compile(
+    r"expected .*\bgot\b|\bexpected\b.*\d|same results as your code|cases of this test", re.DOTALL
+)
 
 
 def message_for_learners(result: Result) -> str:

@@ -46,21 +46,21 @@ def sentences(spot: Spot) -> Iterator[str]:
         )
     elif spot.last_right is not None:
         if spot.last_value:
-            yield f"Right so far: {spot.last_value} (line {spot.last_right})."
+            yield f"Right up to line {spot.last_right}: {spot.last_value}."
         elif spot.last_right != spot.line:
-            yield f"Right so far: what line {spot.last_right} computes."
+            yield f"Right up to line {spot.last_right}."
         else:
-            yield "What goes into it is right."
+            yield "Its inputs are right."
     if spot.value and spot.expected:
         yield f"Yours: {spot.value}"
         yield "Right: " + _NAME.sub(r"\1 = ", spot.expected)
     elif spot.value or spot.expected:
         yield f"{spot.value[0].upper()}{spot.value[1:]}." if spot.value else f"Right here: {spot.expected}."
     elif spot.why == "gradient":
-        yield "The gradient does not get through here."
+        yield "The gradient stops here."
     elif spot.why == "omitted":
         between = spot.other is not None
-        yield f"Something is missing {'between these lines' if between else 'here, or after this line'}."
+        yield f"A step is missing {'between these lines' if between else 'here, or after this line'}."
     elif spot.why == "in place":
         yield "This changes an argument in place."
     elif spot.proved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests import ROOT
 from tests.docs.tables import PAGES, TABLE, TABLES, markdown, with_tables
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.presets import zoo_presets
@@ -11,8 +12,12 @@ TEXT = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def test_the_tables_are_those_of_the_registry() -> None:
-    """If this fails, a variant or a preset has changed: `make docs`, or `python -m tests.docs.tables`."""
-    assert with_tables(TEXT) == TEXT
+    assert with_tables(TEXT) == TEXT, "A variant or a preset has changed: run `python -m tests.docs.tables`."
+
+
+def test_the_readme_counts_the_variants() -> None:
+    ours = sum(variant.origin in DEFAULT_PLUGINS for variant in get_registry().variants())
+    assert f" {ours} variants on " in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_table_is_in_a_page_with_every_name() -> None:

@@ -84,7 +84,7 @@ FAULTS = (
     ),
     Fault(
         "core-preset-half-corrected",
-        "zoo/core/presets.py",
+        "zoo/core/presets/articles.py",
         'corrected={"masking": "full", "attention": "eager"},',
         'corrected={"attention": "eager"},',
         "--corrected leaves a trap of the preset in place",

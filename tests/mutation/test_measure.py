@@ -60,7 +60,7 @@ def test_one_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_that_raises_says_where() -> None:
     row = of("self.up(x)", "self.upp(x)")
     assert (row.killed, row.place, row.why) == (True, "right", "error")
-    assert row.said == "`self.upp` was never made | `self.up`"
+    assert row.said == "`self.upp` is never assigned | `self.up`"
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,9 @@ def export(
     """Write a model to one file that does not need the zoo.
 
     A .py file has the classes of the chosen parts, and nothing else: plain PyTorch, with a `generate` function if
-    the model can generate, and a `main` that runs. Before it is written it is run beside the zoo's own model, in
-    small, with the same weights: the results must be equal to the last bit. With DIR, a model saved by
-    `zoo train --save DIR`, its weights are written beside the file, and the file loads them.
+    the model can generate, and a `main` that runs. Before it is written, a small
+    version is compared with the zoo's own model: with the same weights, the results must be equal bit by bit. With
+    DIR, a model saved by `zoo train --save DIR`, its weights are written beside the file, and the file loads them.
 
     .pt2 is a graph of `torch.export`, .onnx one for ONNX Runtime; both contain the weights (of DIR, or those of
     --seed).

@@ -23,9 +23,9 @@ SHOWN = ("variants", "presets", "tasks", "commands")
 def plugins(ctx: click.Context, as_json: bool) -> None:
     """List the loaded plugins and what they add.
 
-    Built-in parts come through the same hooks as everybody's: an entry point in the group `zoo`. A broken
+    Built-in parts use the same hooks as other plugins, which are entry points of the group `zoo`. A broken
     plugin is skipped, with the reason; ZOO_STRICT_PLUGINS=1 makes it an error. ZOO_PLUGINS=a,b loads only
-    these two beside what is built in.
+    these two and what is built in.
 
     \b
     Examples:

@@ -132,7 +132,7 @@ AXES = (
     ),
     Axis(
         "loss",
-        "what training minimises",
+        "what training minimizes",
         "cross-entropy",
         "Class(pad, **options); forward(output [B,L,V], labels [B,L]) -> scalar, mean over labels that are not pad.",
         (

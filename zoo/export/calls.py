@@ -12,7 +12,7 @@ from typing import Any
 
 import libcst as cst
 
-from zoo.export.flatten import docstring_line
+from zoo.export.docstrings import docstring_line
 from zoo.export.trees import code, docstring_of, walk, without_docstring
 
 SIZES_ONLY = ("size", "dim", "numel", "len", "type", "new_caches")

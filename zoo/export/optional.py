@@ -18,7 +18,8 @@ from zoo.export.calls import (
     with_keyword_only,
     without_mention,
 )
-from zoo.export.flatten import Unit, with_docstring
+from zoo.export.docstrings import with_docstring
+from zoo.export.flatten import Unit
 from zoo.export.program import Place, Program
 from zoo.export.simplify import constant, mapped, substitute
 from zoo.export.trees import code, docstring_of, names_in, parameters, visited, walk

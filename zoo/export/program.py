@@ -17,7 +17,17 @@ from torch import nn
 from zoo.export.flatten import Flattener, Unit
 from zoo.export.observe import Facts
 from zoo.export.simplify import mapped, substitute
-from zoo.export.trees import bound_names, code, is_builtin, is_own, names_in, self_attribute, source_of, walk
+from zoo.export.trees import (
+    NameVisitor,
+    bound_names,
+    code,
+    is_builtin,
+    is_own,
+    names_in,
+    self_attribute,
+    source_of,
+    walk,
+)
 
 Place = tuple[str, str]
 """A function: name of its unit, name of the method ("" of a function)."""
@@ -345,16 +355,8 @@ def beyond(node: Any, name: str) -> bool:
 def _outside_annotations(node: Any) -> set[str]:
     found: set[str] = set()
 
-    class Names(cst.CSTVisitor):
+    class Names(NameVisitor):
         def visit_Annotation(self, node: cst.Annotation) -> bool:
-            return False
-
-        def visit_Attribute(self, node: cst.Attribute) -> bool:
-            walk(node.value, self)
-            return False
-
-        def visit_Arg(self, node: cst.Arg) -> bool:
-            walk(node.value, self)
             return False
 
         def visit_Name(self, node: cst.Name) -> None:

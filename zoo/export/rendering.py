@@ -13,7 +13,8 @@ import libcst as cst
 
 from zoo.core.blueprint import Blueprint, Sizes
 from zoo.export.calls import without_mention
-from zoo.export.flatten import Unit, bases_of, class_node, docstring_line
+from zoo.export.docstrings import docstring_line
+from zoo.export.flatten import Unit, bases_of, class_node
 from zoo.export.positional import write_positional
 from zoo.export.program import Program, attributes_of_self, methods
 from zoo.export.templates import GENERATE, HEADER, LOAD, MAIN

@@ -11,7 +11,8 @@ from typing import Any
 import libcst as cst
 
 from zoo.export.calls import called, droppable, returned
-from zoo.export.flatten import Unit, docstring_line
+from zoo.export.docstrings import docstring_line
+from zoo.export.flatten import Unit
 from zoo.export.program import Program
 from zoo.export.simplify import constant, mapped, substitute
 from zoo.export.trees import code, docstring_of, is_constant, names_in, walk, without_docstring

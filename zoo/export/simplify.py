@@ -196,22 +196,8 @@ class _Substitution(cst.CSTTransformer):
         name = original_node.value
         if name not in self.values or name in self.hidden[-1]:
             return updated_node
-        value = self.values[name]
-        if original_node.lpar or isinstance(
-            value,
-            (
-                cst.Name,
-                cst.Attribute,
-                cst.Call,
-                cst.Subscript,
-                cst.SimpleString,
-                cst.Integer,
-                cst.Float,
-                cst.Dict,
-            ),
-        ):
-            return value.deep_clone()
-        return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        value = self.values[name].deep_clone()
+        return value if original_node.lpar else in_parentheses(value)
 
 
 def substitute(node: Any, values: Mapping[str, cst.BaseExpression]) -> Any:

@@ -176,20 +176,26 @@ def is_own(name: str | None, roots: frozenset[str] = frozenset()) -> bool:
     )
 
 
+class NameVisitor(cst.CSTVisitor):
+    """Visits names that are read or bound: no attributes, no keywords."""
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        """Visit x of x.y alone."""
+        walk(node.value, self)
+        return False
+
+    def visit_Arg(self, node: cst.Arg) -> bool:
+        """Visit y of x=y alone."""
+        walk(node.value, self)
+        return False
+
+
 @lru_cache(maxsize=50_000)
 def names_in(node: cst.CSTNode) -> list[cst.Name]:
     """All names that are read or bound in a node; no attributes, no keywords."""
     found: list[cst.Name] = []
 
-    class Names(cst.CSTVisitor):
-        def visit_Attribute(self, node: cst.Attribute) -> bool:
-            walk(node.value, self)
-            return False
-
-        def visit_Arg(self, node: cst.Arg) -> bool:
-            walk(node.value, self)
-            return False
-
+    class Names(NameVisitor):
         def visit_Name(self, node: cst.Name) -> None:
             found.append(node)
 

@@ -18,6 +18,7 @@ from zoo.export.calls import droppable
 from zoo.export.program import Program, attributes_of_self, methods, name_of, pieces
 from zoo.export.simplify import mapped, substitute
 from zoo.export.trees import (
+    NameVisitor,
     attributes_in,
     bound_names,
     code,
@@ -255,7 +256,7 @@ def _only_hands_on(function: cst.FunctionDef) -> bool:
     return text == [f"return super().{function.name.value}({names})"] and not function.decorators
 
 
-class _Names(cst.CSTVisitor):
+class _Names(NameVisitor):
     """How often each name of a function is read and bound, and the assignments to it."""
 
     def __init__(self) -> None:
@@ -290,14 +291,6 @@ class _Names(cst.CSTVisitor):
     def visit_AugAssign(self, node: cst.AugAssign) -> None:
         if isinstance(node.target, cst.Name):
             self.bound[node.target.value] = 9
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        walk(node.value, self)
-        return False
-
-    def visit_Arg(self, node: cst.Arg) -> bool:
-        walk(node.value, self)
-        return False
 
     def visit_Name(self, node: cst.Name) -> None:
         self.read[node.value] += 1

@@ -64,11 +64,12 @@ def export(
     \b
     Examples:
       zoo class export grades -o grades.csv
-      zoo class export canvas --template Grades-CS101.csv --exercise attention --column "Homework 1" -o upload.csv
+      zoo class export canvas --template canvas.csv --exercise attention -o up.csv
       zoo class export mistakes --anonymous -o mistakes.csv
       zoo class export feedback -o feedback
     """
-    from grader.classroom.exports import FORMATS, Choice
+    from grader.classroom.export_cells import Choice
+    from grader.classroom.exports import FORMATS
     from grader.classroom.gradebook import Gradebook
 
     if template is not None and form not in ("canvas", "moodle"):

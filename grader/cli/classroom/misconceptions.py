@@ -88,7 +88,7 @@ def misconceptions(
 
 
 def _csv(table: str, data: dict[str, Any]) -> str:
-    from grader.classroom.exports import safe, write_table
+    from grader.classroom.export_cells import safe, write_table
     from grader.classroom.misconceptions import fields_of
 
     header = [name for name in fields_of(table) if name not in ("places", "example")]

@@ -112,7 +112,7 @@ def _compare(book: Gradebook, names: Names, exercise: str, threshold: float | No
 
 def _table(pairs: list[dict[str, Any]]) -> str:
     """CSV: a row per pair."""
-    from grader.classroom.exports import safe, write_table
+    from grader.classroom.export_cells import safe, write_table
 
     sides = [
         f"{side}_{what}" for side in ("first", "second") for what in ("student", "name", "path", "share")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader.classroom import finals
-from grader.classroom.exports import FORMATS, Choice, safe, write_table
+from grader.classroom.export_cells import Choice, safe, write_table
+from grader.classroom.exports import FORMATS
 from grader.classroom.gradebook import Gradebook
 from tests.grader.classroom.conftest import REPORTS, Zoo, enter, fill, put
 from zoo.core.errors import ZooError

@@ -70,7 +70,9 @@ def test_a_name_that_is_missing_is_answered_with_the_nearest() -> None:
     assert names == ["A", "padding_masks", "g"]
     missing = SubmissionError("missing", "There is no 'padding_mask' in the file.")
     said = "There is no 'padding_mask' in the file."
-    assert explain(missing, [], names) == f"{said} There is 'padding_masks': should it have that name?"
+    assert (
+        explain(missing, [], names) == f"{said} The file defines 'padding_masks': should it have that name?"
+    )
     assert explain(missing, [], ["A", "g"]) == said
     other = SubmissionError("missing", "'padding_mask' is neither a function nor a class, but int")
     assert explain(other, [], ["padding_mask"]) == other.message
@@ -93,7 +95,7 @@ def test_a_module_that_forgets_its_super_is_told_what_to_add(code: str) -> None:
     with pytest.raises(AttributeError) as raised:
         Forgetful()
     error = SubmissionError("exception", str(raised.value), type_name="AttributeError", line=3)
-    assert explain(error, []).endswith("is that line missing, or further down?")
+    assert explain(error, []).endswith("is that line missing, or too late?")
     assert "super()" not in explain(
         SubmissionError("exception", "'A' object has no attribute 'b'", type_name="AttributeError"), []
     )

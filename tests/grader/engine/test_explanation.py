@@ -94,7 +94,7 @@ def test_operations_are_said_with_names_and_axes(
 
 def test_a_gradient_that_ends_is_said_with_the_expression() -> None:
     value, _ = explained("feedforward", ".relu())", ".relu().detach())")
-    assert value == "`self.up(x).relu().detach()` cuts off the gradient"
+    assert value == "`self.up(x).relu().detach()` stops the gradient"
 
 
 def test_a_softmax_by_hand_is_seen_as_one() -> None:
@@ -154,11 +154,11 @@ def test_a_change_is_shown_with_the_expression_around_it(old: str, new: str, par
 @pytest.mark.parametrize(
     ("line", "value", "expected"),
     [
-        ("y = hiden.relu()", "nothing is called `hiden`", "`hidden`"),
-        ("y = hidden.rellu()", "`Tensor` has no `rellu`", "`relu`"),
-        ("y = torch.sofmax(hidden, -1)", "`torch` has no `sofmax`", "`softmax`"),
-        ("y = self.dwn(hidden)", "`self.dwn` was never made", "`self.down`"),
-        ("y = self.third(hidden)", "`self.third` was never made", "`self.third = ...` in `__init__`"),
+        ("y = hiden.relu()", "`hiden` is not defined", "`hidden`"),
+        ("y = hidden.rellu()", "`Tensor` has no attribute `rellu`", "`relu`"),
+        ("y = torch.sofmax(hidden, -1)", "`torch` has no attribute `sofmax`", "`softmax`"),
+        ("y = self.dwn(hidden)", "`self.dwn` is never assigned", "`self.down`"),
+        ("y = self.third(hidden)", "`self.third` is never assigned", "`self.third = ...` in `__init__`"),
         ("y = output", "`output` has no value yet", "a line before that gives `output` a value"),
     ],
 )

@@ -6,6 +6,7 @@ import ast
 
 from grader.engine.edits import Edits
 from grader.engine.fragments import Fragments
+from grader.engine.moved import partners
 
 TEXT = """import math
 import torch
@@ -70,6 +71,24 @@ def test_another_module_of_right_code_is_tried() -> None:
 def test_two_statements_are_exchanged() -> None:
     text = "def f(x):\n    x = x + 1\n    x = [\n        x * 2]\n    return x\n"
     assert "def f(x):\n    x = [\n        x * 2]\n    x = x + 1\n    return x\n" in changed(text, 2)
+
+
+def test_both_lines_of_an_exchange_are_known() -> None:
+    text = "def f(x):\n    x = x + 1\n    y = x\n    return y\n"
+    other = "def f(x):\n    y = x\n    x = x + 1\n    return y\n"
+    assert other in changed(text, 2) & changed(text, 3)
+    assert partners(text, other) == [2, 3]
+    assert partners(text, text.replace("+", "-")) == partners(text, text) == []
+
+
+def test_a_result_that_is_dropped_is_kept() -> None:
+    text = "def f(self, x, y):\n    F.relu(x)\n    self.drop(y)\n    x * 2\n    print('a')\n    return x\n"
+    first = [new.splitlines()[at - 1].strip() for at, new in Edits(text).among([6], [], range(2, 7))][:3]
+    assert first == ["x = F.relu(x)", "y = self.drop(y)", "x = x * 2"]
+
+
+def test_what_is_unpacked_is_exchanged() -> None:
+    assert "((b, a)) = x.shape" in lines("def f(x):\n    a, b = x.shape\n    return a\n", 2)
 
 
 def test_a_statement_leaves_the_loop_that_it_ends() -> None:

@@ -118,6 +118,7 @@ def test_a_right_file_of_another_style_has_none() -> None:
         ("/ x.size(-1)", "/ x.size(-2)", {13}),  # in the helper
         ("y * self.gain", "y + self.gain", {20}),
         ("** 0.5", "** 0.25", {19}),
+        ("y = y * self.gain", "y * self.gain", {20}),  # the result is dropped
     ],
 )
 def test_a_step_of_its_own_is_not_blamed(old: str, new: str, lines: set[int]) -> None:
@@ -143,6 +144,27 @@ def test_a_value_put_right_proves_the_place() -> None:
     assert found.proved
 
 
+def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    begin, end = text.index("        hidden ="), text.index("        return output")
+    loop = "        for part in (self.up, self.down):\n            x = self.dropout(part(x).relu())\n"
+    text = text[:begin] + loop + text[end:].replace("output", "x")
+    found = place("feedforward", text)
+    assert found is not None
+    assert (found.place.line, found.proved, found.iteration) == (line_of(text, "part(x).relu()"), True, 2)
+
+
+def test_a_call_that_does_not_fit_is_placed_at_the_signature() -> None:
+    text = solution_file("positions").read_text(encoding="utf-8")
+    wrong = text.replace("d_model: int, max_len: int = 512", "dim: int, max_len: int = 512")
+    wrong = wrong.replace("randn(max_len, d_model)", "randn(max_len, dim)")
+    found = place("positions", wrong)
+    assert found is not None
+    assert found.place.line == line_of(wrong, "__init__(self, dim")
+    assert found.value == "the arguments of `__init__` are `dim, max_len`"
+    assert found.expected == "an argument `d_model`"
+
+
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "evidence"),
     [
@@ -153,7 +175,13 @@ def test_a_value_put_right_proves_the_place() -> None:
         ("norm", "torch.rsqrt(variance + self.eps)", "torch.rsqrt(variance + self.eps).pow(3)", "edited"),
         ("positions", "10000 **", "1000 **", "edited"),  # a constant of right code
         ("attention", "heads.transpose(1, 2).flatten(2)", "heads.flatten(2).transpose(1, 2)", "edited"),
-        ("positions", "angle.sin()", "angle.sin().square().mul(2).add(0.1).exp()", "patched"),
+        pytest.param(
+            "positions",
+            "angle.sin()",
+            "angle.sin().square().mul(2).add(0.1).exp()",
+            "patched",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_proves_a_place(exercise: str, old: str, new: str, evidence: str) -> None:
@@ -357,6 +385,7 @@ def test_a_constructor_without_that_of_its_base_is_shown_where_it_begins() -> No
     assert set(found.lines) == {line_of(text, "width = d_ff"), line_of(text, "self.up = ")}
 
 
+@pytest.mark.slow
 def test_two_mistakes_have_a_line_each() -> None:
     text = solution_file("encoder").read_text(encoding="utf-8")
     first, second = "self.feed_forward(self.norm2(x))", "self.norm1(x + self.dropout(self.self_attention("
@@ -378,6 +407,7 @@ def test_a_change_that_helps_only_in_part_proves_a_line_that_the_values_show() -
     assert (found.place.line, found.evidence, found.proved) == (line_of(text, old), "edited", False)
 
 
+@pytest.mark.slow
 def test_dropout_of_another_value_has_its_line() -> None:
     text = solution_file("encoder").read_text(encoding="utf-8")
     old = "self.norm2(x + self.dropout(self.feed_forward(x)))"

@@ -178,7 +178,7 @@ def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
     text = RIGHT.replace("self.up(x)", "self(x)")
     where = next(result.where for result in graded(text) if result.where)
     assert where.line == line_of(text, "self(x)")
-    assert "comes back to this line" in where.value
+    assert "calls itself without end" in where.value
 
 
 def test_a_forged_record_shows_no_line_that_is_not_there(

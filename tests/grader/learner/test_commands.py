@@ -319,7 +319,7 @@ def test_reset_keeps_every_old_file(run: Run, tmp_path: Path) -> None:
         (tmp_path / "attention.py").write_bytes(b"# mine %d \xff\n" % number)
         done = run("reset", "attention")
         assert done.code == 0
-        assert done.out == f"Replaced attention.py by a fresh copy. Your version is now {name}."
+        assert done.out == f"Replaced attention.py with a fresh copy. Your version is now {name}."
         assert (tmp_path / "attention.py").read_bytes() == template
     assert [(tmp_path / n).read_bytes() for n in kept] == [b"# mine %d \xff\n" % n for n in range(3)]
     assert read(tmp_path).entry("attention") == Entry()

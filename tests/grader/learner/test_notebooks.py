@@ -311,6 +311,6 @@ def test_cells_that_cannot_be_read_or_never_end(tmp_path: Path) -> None:
     )
     assert "line 2" in broken
     assert "Python cannot read the file" in broken
-    assert "Your code took too long, and was stopped" in " ".join(hanging.split())
+    assert "Your code took too long and was stopped" in " ".join(hanging.split())
     assert "Did you mean masks?" in unknown
     assert "still here" in after

@@ -225,7 +225,7 @@ def test_saves_and_keys(folder: Path) -> None:
         terminal.press("xr")  # x comes between
         terminal.wait_for("Press r again")
         terminal.press("r")
-        terminal.wait_for("by a fresh copy")
+        terminal.wait_for("with a fresh copy")
         terminal.wait_for(READY)
         assert (file.read_text(), (folder / "feedforward.old.py").read_text()) == (TEMPLATE, SOLUTION)
         terminal.press("q")
@@ -275,7 +275,7 @@ def test_a_file_of_another_name_is_graded_as_what_is_said_and_never_replaced(fol
         assert "Exercise feedforward" in terminal.wait_for("Run all tests:")
         terminal.wait_for(READY)
         terminal.press("r")
-        terminal.wait_for("Only feedforward.py is replaced by a fresh copy")
+        terminal.wait_for("Only feedforward.py is replaced with a fresh copy")
         terminal.press("r")
         terminal.wait_for("has another name")
         terminal.press("q")

@@ -87,7 +87,7 @@ def test_the_page_shows_the_line_the_spot_and_what_is_right() -> None:
         "failed: a test\n"
         "  line 7   p = scores.softmax(dim=-2)\n"
         "               ^^^^^^^^^^^^^^^^^^^^^^\n"
-        "           Right so far: scores (line 6).\n"
+        "           Right up to line 6: scores.\n"
         "           Yours: softmax over dim -2\n"
         "           Right: weights = softmax over dim -1\n"
         "    expected 1\n"
@@ -128,7 +128,7 @@ def test_something_missing_lies_between_two_lines() -> None:
     assert place_lines(spot) == [
         "  line 6   scores = q @ k.transpose(-2, -1)",
         "  line 8   return p",
-        "           Something is missing between these lines.",
+        "           A step is missing between these lines.",
     ]
 
 

@@ -20,7 +20,7 @@ from grader.reports import get_format
 from grader.reports.classroom import uncommanded
 from grader.reports.markdown import escaped
 
-SECRET = "expected [0.25, 0.5]\n  got      [0.75, 0.5]\nWrong in 2 of 3 cases here."
+SECRET = "expected [0.25, 0.5]\n  got      [0.75, 0.5]\nWrong in 2 of 3 cases of this test."
 NAMED = Named("missing-scale", "The scores are not divided.", "QK/sqrt(d)", "Look under QK.", "section 3")
 HOSTILE = (
     "]]></failure></testcase> <script>alert(1)</script> ``` | [x](http://e.vil) "

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lo
 QUICK = frozenset(CATEGORIES) - {"training"}
 SEED = 5
 GONE = re.compile(
-    r"The process in which your code ran is gone: "
+    r"The process that ran your code has ended: "
     r"(it was ended by signal 9, Killed \([^()\n]+\)|it was killed before any of your code ran)"
 )
 When = Literal["before", "unanswered"]

@@ -1,4 +1,4 @@
-"""The axis `loss`: what training minimises. Metadata only; each loss is a file of its own."""
+"""The axis `loss`: what training minimizes. Metadata only; each loss is a file of its own."""
 
 from zoo.core.hookspecs import hookimpl
 from zoo.core.registry import Option, Variant

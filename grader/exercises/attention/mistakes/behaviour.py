@@ -13,8 +13,8 @@ from grader.exercises.attention.reference import Call, Steps
 
 @mistake(
     "input-changed-in-place",
-    "An input tensor is modified in place (`/=`, `*=`, `mul_`, ...): the caller's tensor has changed, and so "
-    "has everything that uses it later, such as the residual connection.",
+    "An input tensor is modified in place (`/=`, `*=`, `mul_`, ...). That changes the caller's tensor, and "
+    "everything that uses it later, such as the residual connection.",
     hint="Use q = q / n, not q /= n; functions that end in an underscore work in place.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:
@@ -46,8 +46,8 @@ def input_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-changed-in-place",
-    "The mask argument is modified in place: the next layer gets a different mask.",
-    hint="Make a new tensor; functions that end in an underscore work in place.",
+    "The mask argument is modified in place, so the next layer gets a different mask.",
+    hint="Create a new tensor; functions that end in an underscore work in place.",
 )
 def mask_changed_in_place(steps: Steps) -> list[Steps]:
     def inverted(call: Call) -> Call:
@@ -67,8 +67,8 @@ def mask_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "remembers-first-mask",
-    "The mask of an earlier call is stored and reused: a call must depend on its own arguments only.",
-    hint="Look for things stored on self, or in a global, during forward.",
+    "The mask of an earlier call is stored and used again. A call must depend on its own arguments only.",
+    hint="Look for attributes of self, and for globals, that are set during forward.",
     parts=CLASS,
 )
 def remembers_first_mask(steps: Steps) -> list[Steps]:
@@ -86,8 +86,9 @@ def remembers_first_mask(steps: Steps) -> list[Steps]:
 
 @mistake(
     "remembers-keys",
-    "Keys and values of an earlier call are stored and reused: a call must depend on its own arguments only.",
-    hint="Look for things stored on self, or in a global, during forward.",
+    "Keys and values of an earlier call are stored and used again. A call must depend on its own arguments "
+    "only.",
+    hint="Look for attributes of self, and for globals, that are set during forward.",
     parts=CLASS,
 )
 def remembers_keys(steps: Steps) -> list[Steps]:
@@ -105,9 +106,9 @@ def remembers_keys(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parameters-not-registered",
-    "PyTorch does not know all parameters of the module: layers stored in a plain Python list or dict are "
-    "invisible to the optimizer, to `.to(device)` and to `state_dict()`.",
-    hint="nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
+    "Not all parameters are registered with the module. Layers in a plain Python list or dict are not "
+    "found by the optimizer, by `.to(device)` and by `state_dict()`.",
+    hint="Use nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
     source="acids-ircam/ddsp_pytorch#37",
     parts=CLASS,
 )
@@ -119,7 +120,7 @@ def parameters_not_registered(steps: Steps) -> Steps:
     "random-result",
     "The same input and the same weights give a different result every time, although nothing should be "
     "random: noise is added, or layers are created in forward.",
-    hint="Make layers in __init__; look for rand and randn in forward.",
+    hint="Create layers in __init__; look for rand and randn in forward.",
     parts=CLASS,
 )
 def random_result(steps: Steps) -> list[Steps]:

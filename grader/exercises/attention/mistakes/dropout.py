@@ -21,7 +21,8 @@ def fall(call: Call, x: Tensor) -> Tensor:
 
 @mistake(
     "dropout-never",
-    "Dropout is never applied: in training mode the attention weights must be dropped with probability `dropout`.",
+    "Dropout is never applied. In training mode the attention weights must be dropped with probability "
+    "`dropout`.",
     formula=WHERE,
     hint="Is the `dropout` argument used in forward?",
     parts=CLASS,
@@ -53,8 +54,8 @@ def dropout_in_eval(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-before-softmax",
-    "Dropout falls on the scores, before the softmax: a dropped score becomes 0, which is a score like any other, and "
-    "no key is ever dropped. It has to fall on the weights.",
+    "Dropout is applied to the scores, before the softmax. A dropped score becomes 0, which is a score "
+    "like any other, so its key keeps some weight. Dropout must be applied to the weights.",
     formula=WHERE,
     hint="After the softmax, before the values.",
     parts=CLASS,
@@ -68,8 +69,8 @@ def dropout_before_softmax(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-on-output",
-    "Dropout falls on the output (or on the merged heads), not on the attention weights: single numbers vanish, where "
-    "whole keys should.",
+    "Dropout is applied to the output (or to the merged heads). It must be applied to the attention "
+    "weights, so that in training a query does without some of its keys.",
     formula=WHERE,
     hint="After the softmax, before the values.",
     parts=CLASS,
@@ -86,7 +87,7 @@ def dropout_on_output(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-on-inputs",
-    "Dropout falls on the projected query, key or value, not on the attention weights.",
+    "Dropout is applied to the projected query, key or value; it must be applied to the attention weights.",
     formula=WHERE,
     hint="After the softmax, before the values.",
     parts=CLASS,
@@ -108,9 +109,9 @@ def _drop_value(steps: Steps) -> Callable[[Call, str, Tensor], Tensor]:
 
 @mistake(
     "dropout-probability-inverted",
-    "`dropout` is taken as the probability to KEEP a weight: it is the probability to drop it.",
+    "`dropout` is used as the probability to keep a weight; it is the probability to drop it.",
     formula=WHERE,
-    hint="What should dropout=0.1 drop: a tenth, or nine tenths?",
+    hint="With dropout=0.1, how many of ten weights should be dropped?",
     parts=CLASS,
 )
 def dropout_probability_inverted(steps: Steps) -> Steps:
@@ -122,8 +123,8 @@ def dropout_probability_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-unscaled",
-    "The weights that survive dropout are not scaled by 1/(1-p): in training the output is smaller on average than in "
-    "evaluation.",
+    "The weights that dropout keeps are not scaled by 1/(1-p), so the output is smaller on average in "
+    "training than in evaluation.",
     formula="kept weights / (1 - p)",
     hint="nn.Dropout does it for you.",
     parts=CLASS,
@@ -139,10 +140,10 @@ def dropout_unscaled(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-renormalised",
-    "After dropout the weights are normalised again (or the dropped keys are hidden before the softmax), so "
-    "a row sums to 1 in training: the remaining weights are only scaled by 1/(1-p).",
+    "After dropout the weights are normalized again (or keys are dropped before the softmax), so that a "
+    "row sums to 1 in training. Dropout only scales the remaining weights by 1/(1-p).",
     formula=WHERE,
-    hint="There is no step between dropout and the product with the values.",
+    hint="Nothing happens between dropout and the product with the values.",
     parts=CLASS,
 )
 def dropout_renormalised(steps: Steps) -> Steps:
@@ -155,9 +156,9 @@ def dropout_renormalised(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-whole-heads",
-    "Dropout removes whole rows, keys or heads at once: it has to decide for every single weight.",
+    "Dropout removes whole rows, keys or heads at once; each weight must be dropped independently.",
     formula=WHERE,
-    hint="Which shape does the dropout mask have?",
+    hint="What shape does the dropout mask have?",
     parts=CLASS,
 )
 def dropout_whole_heads(steps: Steps) -> list[Steps]:
@@ -173,8 +174,8 @@ def dropout_whole_heads(steps: Steps) -> list[Steps]:
 
 @mistake(
     "function-drops",
-    "The plain function drops weights at random: it has no dropout argument and must give the same result every time. "
-    "Dropout belongs to the class.",
+    "The function applies dropout to the weights. It has no dropout argument and must return the same "
+    "result every time; dropout belongs in the class.",
     formula="softmax(Q K^T / sqrt(d_k)) V",
     hint="F.dropout is active by default; a plain function does not know about eval mode.",
     source="karpathy/nanoGPT#240",

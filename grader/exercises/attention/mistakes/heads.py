@@ -13,7 +13,9 @@ from grader.exercises.attention.mistakes.collection import CLASS, HEADS, PAPER_H
 from grader.exercises.attention.mistakes.projections import without
 from grader.exercises.attention.reference import Call, Steps, linear
 
-MIXES = "Numbers of different positions end up in one vector, and a position sees what it must not see."
+MIXES = (
+    "Features of different positions end up in one vector, so a position gets information it must not have."
+)
 
 
 def _reshaped(_call: Call, x: Tensor) -> Tensor:
@@ -22,8 +24,8 @@ def _reshaped(_call: Call, x: Tensor) -> Tensor:
 
 @mistake(
     "merge-without-transpose",
-    "The heads are merged without moving them next to their position first: [B, H, T, d] goes straight into "
-    f"[B, T, D]. {MIXES}",
+    "The heads are merged without transposing them back first: [B, H, T, d] is reshaped directly to [B, T, "
+    f"D]. {MIXES}",
     formula=HEADS,
     hint="Which two dimensions must be adjacent before they are merged?",
     source="jsbaan/transformer-from-scratch#6; xieenze/Trans2Seg#4",
@@ -44,10 +46,10 @@ def merge_without_transpose(steps: Steps) -> list[Steps]:
 
 @mistake(
     "merge-interleaves-heads",
-    "The heads are merged with their channels interleaved ([B, T, d, H] becomes [B, T, D]): head h belongs in the "
-    "columns h*d .. (h+1)*d.",
+    "The heads are merged with their features interleaved: [B, T, d, H] is reshaped to [B, T, D]. Head h "
+    "must fill the columns h*d .. (h+1)*d.",
     formula=HEADS,
-    hint="Which of heads and channels runs faster in the merged vector?",
+    hint="Of heads and features, which index changes faster in the merged vector?",
     parts=CLASS,
 )
 def merge_interleaves_heads(steps: Steps) -> Steps:
@@ -59,8 +61,8 @@ def merge_interleaves_heads(steps: Steps) -> Steps:
 
 @mistake(
     "view-after-transpose",
-    "`.view` is called on a transposed tensor, whose memory is not in that order any more: PyTorch raises an error. "
-    "`.reshape`, or `.contiguous()` before `.view`, does it.",
+    "`.view` is called on a transposed tensor, which is not contiguous in memory, so PyTorch raises an "
+    "error. Use `.reshape`, or call `.contiguous()` before `.view`.",
     hint="Read the last line of PyTorch's message.",
     parts=CLASS,
 )
@@ -73,10 +75,10 @@ def view_after_transpose(steps: Steps) -> Steps:
 
 @mistake(
     "split-without-transpose",
-    "The heads are split with view(B, H, T, d) directly: the vector of one position is spread over several. It takes "
-    f"view(B, T, H, d) and then transpose(1, 2). {MIXES}",
+    "The heads are split with view(B, H, T, d), which spreads the vector of one position over several. Use "
+    f"view(B, T, H, d), then transpose(1, 2). {MIXES}",
     formula=HEADS,
-    hint="After the split, which numbers belong to position 0?",
+    hint="After the split, which features belong to position 0?",
     source="hyunwoongko/transformer#15",
     parts=CLASS,
 )
@@ -90,9 +92,8 @@ def split_without_transpose(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-interleaved",
-    "The heads are split as (d, H): the channels of all heads are interleaved. Head h must get the "
-    "contiguous columns h*d .. (h+1)*d. Harmless when trained from scratch, wrong with weights from "
-    "elsewhere.",
+    "The heads are split as (d, H), which interleaves their features. Head h must get the contiguous "
+    "columns h*d .. (h+1)*d; otherwise weights of another implementation give other results.",
     formula=HEADS,
     hint="view(B, T, H, d) or view(B, T, d, H)?",
     parts=CLASS,
@@ -110,7 +111,7 @@ def heads_interleaved(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-and-width-swapped",
-    "The number of heads and the width of a head are swapped: there are d_k heads of width num_heads.",
+    "The number of heads and the size of a head are swapped: there are d_k heads of size num_heads.",
     formula="d_k = d_model / num_heads",
     hint="Which of the two does your `view` put first?",
     parts=CLASS,
@@ -124,7 +125,7 @@ def heads_and_width_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "single-head",
-    "num_heads has no effect: one attention runs over the full width, as if there were a single head.",
+    "num_heads has no effect: there is a single attention over all d_model features.",
     formula=HEADS,
     hint="Where is the tensor split into heads?",
     source=PAPER_HEADS,
@@ -146,8 +147,8 @@ def _combined(combine: Callable[[Tensor], Tensor], steps: Steps) -> Steps:
 
 @mistake(
     "one-head-kept",
-    "Only one head's result is used; the others are computed and lost (a loop that overwrites its result, or an index "
-    "that is always the same).",
+    "Only one head's result is used; the others are computed and lost (a loop that overwrites its result, "
+    "or an index that is always the same).",
     formula=HEADS,
     hint="How many heads' results does the output depend on?",
     parts=CLASS,
@@ -169,7 +170,7 @@ def one_head_kept(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-averaged",
-    "The heads are averaged or summed, not concatenated, so their separate results are lost.",
+    "The heads are averaged or summed; they must be concatenated, so that no head's result is lost.",
     formula=HEADS,
     hint="What does Concat do?",
     source="awf/functional-transformer#8",
@@ -184,9 +185,9 @@ def heads_averaged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "heads-share-weights",
-    "All heads use the attention weights of one head (or their average): each head has to compute its own.",
+    "All heads use the attention weights of one head (or their average); each head must compute its own.",
     formula=HEADS,
-    hint="Do the weights have a dimension for the heads, and does each head use its own?",
+    hint="Do the weights have a head dimension, and does each head use its own weights?",
     parts=CLASS,
 )
 def heads_share_weights(steps: Steps) -> list[Steps]:
@@ -200,7 +201,7 @@ def heads_share_weights(steps: Steps) -> list[Steps]:
     "heads-reversed",
     "The heads are concatenated in the wrong order.",
     formula=HEADS,
-    hint="Head 1 belongs first.",
+    hint="Head 1 comes first.",
     parts=CLASS,
 )
 def heads_reversed(steps: Steps) -> Steps:
@@ -209,10 +210,10 @@ def heads_reversed(steps: Steps) -> Steps:
 
 @mistake(
     "heads-and-batch-mixed",
-    "Batch and heads are folded into one dimension and unfolded in the other order: the heads of different sentences "
-    "are mixed up.",
+    "Batch and heads are folded into one dimension and unfolded in the other order, so heads of different "
+    "sentences are mixed.",
     formula=HEADS,
-    hint="Fold [B, H] and unfold [H, B]: does it fit?",
+    hint="If [B, H] was folded, is [B, H] unfolded?",
     source="gazelle93/Transformer-Various-Positional-Encoding#1",
     parts=CLASS,
 )
@@ -225,8 +226,8 @@ def heads_and_batch_mixed(steps: Steps) -> Steps:
 
 @mistake(
     "attends-over-heads",
-    "The dimension of the heads was not moved before the positions ([B, T, H, d] goes into the attention): every "
-    "position attends over its own heads, and never sees another position.",
+    "The head dimension is not moved in front of the positions: attention gets [B, T, H, d] instead of [B, "
+    "H, T, d]. Each position attends over its own heads, and never sees another position.",
     formula=HEADS,
     hint="Attention acts on the last two dimensions: which ones are they?",
     parts=CLASS,
@@ -245,10 +246,10 @@ def attends_over_heads(steps: Steps) -> list[Steps]:
 
 @mistake(
     "attends-over-batch",
-    "The attention runs along the batch, not along the sequence ([batch, length, d_model] is read as "
-    "[length, batch, d_model]): the sentences of a batch see each other, the words of a sentence do not.",
+    "Attention runs along the batch, not along the sequence: [batch, length, d_model] is read as [length, "
+    "batch, d_model]. Sentences of a batch attend to each other, and words of a sentence do not.",
     formula=HEADS,
-    hint="Which dimension is the batch here: the first.",
+    hint="Which dimension is the batch? Here it is the first.",
     source="rish-16/tokenlearner-pytorch#1",
     parts=CLASS,
 )
@@ -267,10 +268,10 @@ def attends_over_batch(steps: Steps) -> Steps:
 
 @mistake(
     "projection-per-head-shared",
-    "The projections are d_head x d_head and shared by all heads, applied after the split: each head needs its own "
-    "columns of a d_model x d_model projection.",
+    "The projections are d_k x d_k, shared by all heads and applied after the split. Each head needs its "
+    "own columns of a d_model x d_model projection.",
     formula="head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i), each W_i of d_model x d_k",
-    hint="Project first, split afterwards.",
+    hint="Project first, then split.",
     source="aladdinpersson/Machine-Learning-Collection#3",
     parts=CLASS,
 )
@@ -291,10 +292,10 @@ def projection_per_head_shared(steps: Steps) -> Steps:
 
 @mistake(
     "heads-full-width",
-    "Every head is as wide as the whole model: the projections have num_heads * d_model rows. A head is d_model / "
-    "num_heads wide, so that all heads together cost as much as one.",
+    "Each head has d_model features: the projections have num_heads * d_model rows. A head has d_model / "
+    "num_heads features, so that all heads together cost as much as one.",
     formula="d_k = d_v = d_model / num_heads",
-    hint="How wide is one head?",
+    hint="How many features has one head?",
     source=PAPER_HEADS,
     parts=CLASS,
 )
@@ -311,8 +312,8 @@ def heads_full_width(steps: Steps) -> Steps:
 
 @mistake(
     "head-count-unchecked",
-    "A d_model that num_heads does not divide is accepted: the constructor has to raise ValueError, with both numbers "
-    "in its message.",
+    "A d_model that is not divisible by num_heads is accepted. The constructor must raise ValueError, with "
+    "both numbers in its message.",
     formula="d_k = d_model / num_heads",
     hint="What should happen for d_model = 10 and num_heads = 4?",
     parts=CLASS,
@@ -323,9 +324,9 @@ def head_count_unchecked(steps: Steps) -> Steps:
 
 @mistake(
     "head-count-wrong-error",
-    "A d_model that num_heads does not divide raises an error, but not a ValueError (`assert` raises AssertionError, "
-    "and vanishes under `python -O`).",
-    hint="raise ValueError(...)",
+    "If num_heads does not divide d_model, an error other than ValueError is raised. (`assert` raises "
+    "AssertionError, and is removed by `python -O`.)",
+    hint="Which exception does the exercise ask for?",
     parts=CLASS,
 )
 def head_count_wrong_error(steps: Steps) -> Steps:

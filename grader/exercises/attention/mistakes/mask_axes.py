@@ -26,12 +26,12 @@ ASKEW: tuple[tuple[Callable[[Tensor], Tensor], tuple[int, ...]], ...] = (
 
 @mistake(
     "mask-axis-misplaced",
-    "A dimension of the mask is inserted or moved to the wrong place, so that it broadcasts along the wrong "
-    "axes of the scores [B, H, Tq, Tk]. Counted from the right, [Tq, 1, Tk] aligns the mask's queries with "
-    "the heads, [T, 1, 1, Tk] with the batch. That raises an error or, where the sizes happen to agree, "
-    "silently hides the wrong keys.",
+    "A dimension of the mask is inserted or moved to the wrong place, so it broadcasts along the wrong "
+    "axes of the scores [B, H, Tq, Tk]. Shapes align from the right: [Tq, 1, Tk] aligns the mask's queries "
+    "with the heads, [T, 1, 1, Tk] with the batch. That raises an error or, where the sizes happen to "
+    "agree, masks the wrong keys.",
     formula="mask[..., query, key], broadcast against scores[b, h, query, key]",
-    hint="Write the mask's shape under that of the scores, both flush right.",
+    hint="Write the mask's shape below that of the scores, aligned on the right.",
     source="PyTorch, broadcasting semantics",
     parts=CLASS,
 )

@@ -35,8 +35,8 @@ def bool_and_both(steps: Steps, way: Callable[[Call, Tensor], Tensor]) -> list[S
 
 @mistake(
     "masked-score-zero",
-    "Hidden scores are set to 0, or to a tiny number such as 1e-9 where -1e9 was meant (filled, or multiplied by the "
-    "mask), before the softmax. exp(0) is 1, so the hidden keys keep weight; only -inf takes it all away.",
+    "Masked scores are set to 0 before the softmax, or to a tiny number such as 1e-9 where -1e9 was meant. "
+    "exp(0) is 1, so masked keys keep weight; with -inf they get none.",
     formula=FILL,
     hint="What is exp(0)? What is exp(-inf)?",
     source="ai.stackexchange 41367; karpathy/minGPT#10",
@@ -50,9 +50,10 @@ def masked_score_zero(steps: Steps) -> list[Steps]:
 
 @mistake(
     "masked-score-huge",
-    "Hidden scores get +inf or a huge positive number: the hidden keys take all the weight. The minus sign is missing.",
+    "Masked scores are set to +inf or a large positive number, so the masked keys get all the weight. The "
+    "minus sign is missing.",
     formula=FILL,
-    hint="Mind the sign.",
+    hint="Check the sign.",
 )
 def masked_score_huge(steps: Steps) -> list[Steps]:
     return [*bool_and_both(steps, filled(1e9)), *bool_and_both(steps, filled(math.inf))]
@@ -60,8 +61,8 @@ def masked_score_huge(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-added-as-number",
-    "The bool mask is added to the scores as the numbers 0 and 1: that raises the visible scores by 1 and hides "
-    "nothing.",
+    "The bool mask is added to the scores as the numbers 0 and 1: that raises the allowed scores by 1 and "
+    "masks nothing.",
     formula=FILL,
     hint="Only a mask of 0 and -inf can be added.",
     source="pytorch/pytorch#29546",
@@ -75,9 +76,8 @@ def mask_added_as_number(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-fill-too-weak",
-    "The number used for hidden scores is not negative enough: where the visible scores are low, the hidden "
-    "keys still get weight. A model can learn to drive its scores below it, and then sees what it must not "
-    "see.",
+    "The number used for masked scores is not low enough: where the other scores are low, masked keys "
+    "still get weight. A model can learn such scores, and then uses what it must not see.",
     formula=FILL,
     hint="Use -inf, or the smallest number of the dtype.",
     source="karpathy/minGPT#75; huggingface/transformers#17121",
@@ -94,9 +94,8 @@ def mask_fill_too_weak(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-after-softmax",
-    "The mask is applied after the softmax: the hidden weights are set to 0, but the others are not scaled "
-    "up again, so "
-    "a row sums to less than 1.",
+    "The mask is applied after the softmax: masked weights are set to 0, but the others are not normalized "
+    "again, so a row sums to less than 1.",
     formula="softmax(scores + mask)",
     hint="Apply the mask to the scores, before the softmax.",
     source="ai.stackexchange 41367",
@@ -115,8 +114,8 @@ def mask_after_softmax(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-hides-values-only",
-    "The mask is applied to the values (a hidden key's value is set to 0), not to the scores: the hidden keys still "
-    "take their share of the weight.",
+    "The mask is applied to the values (a masked key's value is set to 0), not to the scores, so masked "
+    "keys still take their share of the weight.",
     formula="softmax(scores + mask) V",
     hint="Where in the formula is the mask applied?",
 )
@@ -146,10 +145,10 @@ def mask_added_after_softmax(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-multiplied-with-infinity",
-    "The scores are multiplied by the additive mask: 0 * -inf and score * 0 are not what hides a key; it "
-    "has to be added.",
+    "The scores are multiplied by the additive mask; it must be added. A product gives 0 for allowed keys, "
+    "and NaN where 0 meets -inf.",
     formula="scores + mask",
-    hint="Which operation joins scores and an additive mask?",
+    hint="How are scores and an additive mask combined?",
 )
 def mask_multiplied_with_infinity(steps: Steps) -> Steps:
     return only("additive", steps, lambda call, s: s * _mask(call))
@@ -157,9 +156,9 @@ def mask_multiplied_with_infinity(steps: Steps) -> Steps:
 
 @mistake(
     "infinity-times-mask",
-    "-inf is multiplied by the mask: 0 * -inf is NaN, so every key that should be left alone spoils its row.",
+    "-inf is multiplied by the mask: 0 * -inf is NaN, so every allowed key gives NaN.",
     formula=FILL,
-    hint="Use masked_fill or torch.where; no product with -inf.",
+    hint="Use masked_fill or torch.where instead of a product with -inf.",
 )
 def infinity_times_mask(steps: Steps) -> list[Steps]:
     return [
@@ -170,10 +169,10 @@ def infinity_times_mask(steps: Steps) -> list[Steps]:
 
 @mistake(
     "fully-masked-row-nan",
-    "A query that may attend to nothing gives NaN: the softmax of a row of only -inf is 0/0. One such row (a padded "
-    "sentence) makes the loss, and then every weight of the model, NaN.",
+    "A query without any allowed key gives NaN: the softmax of a row of -inf is 0/0. One such row (a "
+    "padded sentence) makes the loss NaN, and after one step every weight of the model.",
     formula=FINITE,
-    hint="What should the output be for a row without keys to attend to? Zeros will do.",
+    hint="What should the output be for a row without allowed keys? Zeros are fine.",
     source="pytorch/pytorch#103963",
 )
 def fully_masked_row_nan(steps: Steps) -> list[Steps]:
@@ -191,8 +190,8 @@ def fully_masked_row_nan(steps: Steps) -> list[Steps]:
 
 @mistake(
     "fully-masked-gradient-nan",
-    "A query that may attend to nothing gives finite output but a NaN gradient: cleaning up after the softmax "
-    "(nan_to_num, torch.where) comes too late, because the backward pass still goes through 0/0.",
+    "A query without any allowed key gives finite output but a NaN gradient. Replacing NaN after the "
+    "softmax (nan_to_num, torch.where) is too late, because the backward pass still goes through 0/0.",
     formula=FINITE,
     hint="Make sure that the softmax never gets a row of only -inf.",
     source="pytorch/pytorch#103963",

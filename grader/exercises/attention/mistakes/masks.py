@@ -13,7 +13,7 @@ from grader.exercises.attention.mistakes.collection import CLASS, mistake
 from grader.exercises.attention.reference import Call, Steps
 
 CONVENTION = (
-    "Here True means MAY be attended to (as in F.scaled_dot_product_attention); "
+    "Here True means that a key may be attended to, as in F.scaled_dot_product_attention; "
     "nn.MultiheadAttention uses the opposite convention."
 )
 
@@ -46,8 +46,8 @@ def as_bool(mask: Tensor) -> Tensor:
 
 @mistake(
     "mask-ignored",
-    "The mask has no effect: every query attends to every key. Perhaps `masked_fill` (without underscore) is called "
-    "and its result thrown away, or the mask is never passed on.",
+    "The mask has no effect: every query attends to every key. Perhaps `masked_fill` (without underscore) "
+    "is called and its result is not used, or the mask is never passed on.",
     hint="Follow the mask from the argument to the scores.",
     source="opendilab/DI-engine#333",
 )
@@ -57,7 +57,7 @@ def mask_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "mask-bool-ignored",
-    "A bool mask has no effect; only additive (float) masks are honoured.",
+    "A bool mask has no effect; only additive (float) masks are applied.",
     hint="What does your code do with a mask whose dtype is torch.bool?",
 )
 def mask_bool_ignored(steps: Steps) -> Steps:
@@ -66,8 +66,8 @@ def mask_bool_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "mask-additive-ignored",
-    "An additive (float) mask has no effect; only bool masks are honoured.",
-    formula="scores + mask, where mask is 0 (may) or -inf (may not)",
+    "An additive (float) mask has no effect; only bool masks are applied.",
+    formula="scores + mask, where mask is 0 (allowed) or -inf (masked)",
     hint="What does your code do with a mask whose dtype is float?",
 )
 def mask_additive_ignored(steps: Steps) -> Steps:
@@ -76,7 +76,8 @@ def mask_additive_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "mask-inverted",
-    f"The bool mask is inverted: keys that may be attended to are hidden, and the others are used. {CONVENTION}",
+    "The bool mask is inverted: keys that may be attended to are masked, and the others are used. "
+    f"{CONVENTION}",
     formula="scores.masked_fill(~mask, -inf)",
     hint="What does True mean in this exercise?",
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#170415",
@@ -94,9 +95,8 @@ def mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-additive-as-keep",
-    "An additive mask is read as if its zeros meant 'hide': in an additive mask 0 means may be attended to "
-    "and -inf may "
-    "not. It has to be added to the scores.",
+    "An additive mask is read as if 0 meant masked. In an additive mask 0 means allowed and -inf means "
+    "masked; it must be added to the scores.",
     formula="scores + mask",
     hint="`mask == 0` is right for masks of 0 and 1, not for additive ones.",
 )
@@ -116,9 +116,10 @@ def _mask(call: Call) -> Tensor:
 
 @mistake(
     "mask-additive-subtracted",
-    "The additive mask is subtracted: -inf becomes +inf, and the softmax of +inf is NaN. It has to be added.",
+    "The additive mask is subtracted; it must be added. Subtracting -inf gives +inf, and the softmax of "
+    "+inf is NaN.",
     formula="scores + mask",
-    hint="Look at the sign in front of the mask.",
+    hint="Check the sign in front of the mask.",
 )
 def mask_additive_subtracted(steps: Steps) -> Steps:
     return only("additive", steps, lambda call, s: s - _mask(call))
@@ -126,10 +127,10 @@ def mask_additive_subtracted(steps: Steps) -> Steps:
 
 @mistake(
     "mask-transposed",
-    "The mask is applied along the wrong axis: queries and keys are swapped in it, so rows are hidden where columns "
-    "should be. A padding mask then hides the padded queries and leaves the padded keys in sight.",
+    "Queries and keys are swapped in the mask, so rows are masked where columns should be. A padding mask "
+    "then masks the padded queries, and the padded keys are still attended to.",
     formula="mask[..., query, key]",
-    hint="The last dimension of a mask are the keys.",
+    hint="The last dimension of a mask is the keys.",
     source="bentrevett/pytorch-seq2seq#96; hyunwoongko/transformer#40",
 )
 def mask_transposed(steps: Steps) -> list[Steps]:
@@ -162,10 +163,10 @@ def mask_first_batch_row(steps: Steps) -> Steps:
 
 @mistake(
     "mask-first-query-row",
-    "The first query's row of the mask is used for all queries: a causal mask then lets everybody see the first key "
-    "only.",
+    "The first query's row of the mask is used for all queries. With a causal mask, every query then "
+    "attends to the first key only.",
     formula="mask[..., query, key]",
-    hint="Is the mask indexed in its next to last dimension?",
+    hint="Is the mask indexed in its second-to-last dimension?",
 )
 def mask_first_query_row(steps: Steps) -> list[Steps]:
     return [
@@ -186,10 +187,10 @@ def mask_first_head(steps: Steps) -> Steps:
 
 @mistake(
     "mask-heads-and-batch-mixed",
-    "The mask is repeated for the heads in another order than the tensors: sentence b gets the mask of "
-    "another sentence (`repeat` for `repeat_interleave`, or vice versa).",
+    "The mask is repeated for the heads in another order than the tensors, so a sentence gets the mask of "
+    "another one (`repeat` instead of `repeat_interleave`, or vice versa).",
     formula="mask[b, h, query, key]",
-    hint="After folding batch and heads into one dimension, which of the two runs faster?",
+    hint="After folding batch and heads into one dimension, which index changes faster?",
     source="lsdefine/attention-is-all-you-need-keras#36",
     parts=CLASS,
 )
@@ -210,8 +211,8 @@ def _causal(scores: Tensor, diagonal: int = 0) -> Tensor:
 
 @mistake(
     "always-causal",
-    "A causal mask is always applied: a query never sees the keys after it, even without a mask. Causality "
-    "is the job of the mask argument.",
+    "A causal mask is always applied: a query never attends to later keys, even without a mask. Only the "
+    "mask argument determines what is masked.",
     hint="Is there a `tril`, `triu` or `is_causal=True`?",
 )
 def always_causal(steps: Steps) -> list[Steps]:
@@ -233,9 +234,9 @@ def always_causal(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-replaced-by-causal",
-    "The mask is ignored; a causal mask is applied instead.",
+    "The mask argument is ignored, and a causal mask is applied instead.",
     formula="scores + mask",
-    hint="Use the mask you are given; do not make one.",
+    hint="Use the mask that is passed in; do not create one.",
 )
 def mask_replaced_by_causal(steps: Steps) -> list[Steps]:
     def causal(call: Call, scores: Tensor) -> Tensor:
@@ -249,7 +250,7 @@ def mask_replaced_by_causal(steps: Steps) -> list[Steps]:
 
 @mistake(
     "diagonal-blocked",
-    "The diagonal is hidden: no position may attend to itself.",
+    "The diagonal is masked: no position may attend to itself.",
     hint="Is a mask built with `triu(0)` or `tril(-1)`, or an identity subtracted?",
 )
 def diagonal_blocked(steps: Steps) -> list[Steps]:

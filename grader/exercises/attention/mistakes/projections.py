@@ -48,10 +48,10 @@ def reading(steps: Steps, inputs: dict[str, str]) -> Steps:
 
 @mistake(
     "no-output-projection",
-    "There is no output projection: the concatenated heads are returned as they are, so they cannot exchange "
-    "information. W_O comes after the concatenation.",
+    "There is no output projection: the concatenated heads are returned without W_O, so they cannot "
+    "exchange information.",
     formula=HEADS,
-    hint="What happens after Concat?",
+    hint="What comes after Concat?",
     source=PAPER_HEADS,
     parts=CLASS,
 )
@@ -63,7 +63,7 @@ def no_output_projection(steps: Steps) -> list[Steps]:
 def _unprojected(role: str) -> None:
     @mistake(
         f"no-{WORDS[role]}-projection",
-        f"The {WORDS[role]} goes in as it is, without its projection: W_{role.upper()} is missing or not used.",
+        f"The {WORDS[role]} is used without its projection: W_{role.upper()} is missing or not used.",
         formula=HEAD,
         hint="Three inputs, three projections, before the heads are split.",
         source=PAPER_HEADS,
@@ -85,7 +85,7 @@ for _role in ("q", "k", "v"):
 
 @mistake(
     "no-input-projections",
-    "Query, key and value go in as they are, without projections: every head sees the same kind of match.",
+    "Query, key and value are used without projections, so the heads cannot learn what to compare.",
     formula=HEAD,
     hint="Three inputs, three projections, before the heads are split.",
     source=PAPER_HEADS,
@@ -101,8 +101,8 @@ def no_input_projections(steps: Steps) -> Steps:
 def _borrowed(role: str, other: str) -> None:
     @mistake(
         f"{WORDS[role]}-through-{WORDS[other]}-projection",
-        f"The {WORDS[role]} goes through the projection of the {WORDS[other]} (W_{other.upper()}), not "
-        f"through its own.",
+        f"The {WORDS[role]} is multiplied by the projection of the {WORDS[other]} (W_{other.upper()}) instead "
+        f"of its own.",
         formula=HEAD,
         hint=f"Which matrix multiplies the {WORDS[role]}?",
         source="yflyzhang/AnnotatedTransformer#1",
@@ -119,7 +119,7 @@ for _role, _other in (("k", "q"), ("v", "k"), ("v", "q"), ("q", "k"), ("k", "v")
 
 @mistake(
     "one-projection-for-all",
-    "One and the same projection is used for query, key and value: each needs its own matrix.",
+    "The same projection is used for query, key and value; each needs its own matrix.",
     formula=HEAD,
     hint="Three inputs, three projections.",
     source=PAPER_HEADS,
@@ -137,7 +137,7 @@ def _exchanged(role: str, other: str) -> None:
     @mistake(
         f"{WORDS[role]}-and-{WORDS[other]}-projections-swapped",
         f"The projections of {WORDS[role]} and {WORDS[other]} are swapped: each goes through the matrix that is named "
-        "after the other.",
+        "for the other.",
         formula=HEAD,
         hint="Follow each input to the matrix it meets.",
         source="Khaliladib11/Transformer-from-scratch#1",
@@ -153,7 +153,8 @@ for _role, _other in (("q", "k"), ("k", "v"), ("q", "v")):
 
 @mistake(
     "key-and-value-inputs-swapped",
-    "The inputs key and value are swapped: the query is compared with the values, and the keys are mixed.",
+    "The inputs key and value are swapped: the queries are compared with the values, and the output is a "
+    "weighted sum of the keys.",
     formula=HEAD,
     hint="Check the order of the arguments, also where one function calls another.",
     source="jsbaan/transformer-from-scratch#1",
@@ -165,7 +166,7 @@ def key_and_value_inputs_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "query-and-key-inputs-swapped",
-    "The inputs query and key are swapped: keys take the role of queries.",
+    "The inputs query and key are swapped: keys are used as queries, and queries as keys.",
     formula=HEAD,
     hint="Check the order of the arguments, also where one function calls another.",
     parts=CLASS,
@@ -176,8 +177,8 @@ def query_and_key_inputs_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "cross-attention-ignored",
-    "Keys and values are made from the query input: the module always attends to its own sequence, so a "
-    "decoder never sees the encoder's memory.",
+    "Keys and values are computed from the query input, so the module always attends to its own sequence, "
+    "and a decoder never sees the encoder's output.",
     formula=HEAD,
     hint="Which of the three inputs does each projection take?",
     parts=CLASS,
@@ -192,10 +193,10 @@ def _misread(name: str, other: str) -> None:
 
     @mistake(
         f"{name}-input-ignored-for-{other}",
-        f"The input `{name}` is never used: `{other}` is taken in its place. In self-attention the two are the same "
-        "tensor, which hides the mistake.",
+        f"The input `{name}` is never used; `{other}` is used instead. In self-attention both are the same tensor, "
+        "which hides the mistake.",
         formula=HEAD,
-        hint=f"Change `{name}` alone, and the output has to change.",
+        hint=f"If only `{name}` changes, the output must change.",
         parts=parts,
     )
     def misread(steps: Steps) -> Steps:
@@ -252,10 +253,10 @@ def biases_not_used(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-inside",
-    "The input is added to the output inside the attention: the residual connection belongs to the layer around it, "
-    "which would then add it twice.",
+    "The input is added to the output inside the attention. The residual connection belongs in the layer "
+    "around it, which would add the input again.",
     formula=HEADS,
-    hint="What is added after the output projection?",
+    hint="What does the formula add after the output projection?",
     source="jadore801120/attention-is-all-you-need-pytorch#142",
     parts=CLASS,
 )
@@ -272,9 +273,9 @@ def _normed(x: Tensor) -> Tensor:
 
 @mistake(
     "norm-inside",
-    "A layer norm is applied inside the attention: it belongs to the layer around it.",
+    "Layer normalization is applied inside the attention; it belongs in the layer around it.",
     formula=HEADS,
-    hint="The formula has no norm.",
+    hint="The formula has no layer normalization.",
     source="jadore801120/attention-is-all-you-need-pytorch#150",
     parts=CLASS,
 )
@@ -292,10 +293,10 @@ def norm_inside(steps: Steps) -> list[Steps]:
 
 @mistake(
     "activation-inside",
-    "A nonlinearity (ReLU, GELU, tanh) is applied in the projections or to the output: the only nonlinear step of "
-    "attention is the softmax.",
+    "A nonlinearity (ReLU, GELU, tanh) is applied in the projections or to the output. The softmax is the "
+    "only nonlinear step of attention.",
     formula=HEADS,
-    hint="The projections are plain matrices.",
+    hint="The projections are linear.",
     parts=CLASS,
 )
 def activation_inside(steps: Steps) -> list[Steps]:

@@ -16,7 +16,7 @@ RETURNS = "return output, weights"
 
 @mistake(
     "weights-returned",
-    "The attention weights are returned, not the output.",
+    "The attention weights are returned instead of the output.",
     formula=RETURNS,
     hint="What is the shape of the result, and what should it be?",
 )
@@ -35,7 +35,7 @@ def weights_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "tuple-swapped",
-    "The results are in the wrong order: first the output, then the weights.",
+    "The results are in the wrong order: output comes first, then the weights.",
     formula=RETURNS,
     hint="Compare the order with the signature in the template.",
 )
@@ -48,7 +48,7 @@ def tuple_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "output-alone",
-    "Only the output is returned; the function has to return the pair (output, weights).",
+    "Only the output is returned; the function must return the pair (output, weights).",
     formula=RETURNS,
     hint="Compare with the signature in the template.",
     parts=FUNCTION,
@@ -59,7 +59,7 @@ def output_alone(steps: Steps) -> Steps:
 
 @mistake(
     "scores-returned",
-    "The scores are returned in place of the weights: what is returned has not been through the softmax.",
+    "The scores are returned instead of the weights: the softmax has not been applied to them.",
     formula=RETURNS,
     hint="Which variable holds the weights after the softmax?",
     parts=FUNCTION,
@@ -82,7 +82,7 @@ def scores_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "inputs-returned",
-    "One of the inputs is returned in place of the output.",
+    "One of the inputs is returned instead of the output.",
     formula=RETURNS,
     hint="Which variable do you return?",
 )
@@ -99,8 +99,8 @@ def inputs_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "length-one-squeezed",
-    "Dimensions of size 1 disappear from the result (a `squeeze()` without a dimension): with a batch of one, or a "
-    "sequence of one, the shape is wrong.",
+    "Dimensions of size 1 are removed from the result (`squeeze()` without a dimension), so the shape is "
+    "wrong for a batch of one or a sequence of one.",
     hint="Give `squeeze` a dimension, or leave it out.",
 )
 def length_one_squeezed(steps: Steps) -> list[Steps]:
@@ -116,7 +116,7 @@ def length_one_squeezed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "output-transposed",
-    "The last two dimensions of the output are swapped: it has to be [..., queries, width].",
+    "The last two dimensions of the output are swapped: it must be [..., queries, value features].",
     hint="What is the shape of the result, and what should it be?",
 )
 def output_transposed(steps: Steps) -> Steps:
@@ -125,7 +125,7 @@ def output_transposed(steps: Steps) -> Steps:
 
 @mistake(
     "heads-not-merged",
-    "The result still has a dimension for the heads: they must be concatenated and multiplied by W_O.",
+    "The result still has a head dimension: the heads must be concatenated and multiplied by W_O.",
     formula="Concat(head_1, ..., head_h) W_O",
     hint="What is the shape of the result, and what should it be?",
     parts=CLASS,
@@ -137,8 +137,8 @@ def heads_not_merged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "gradient-blocked",
-    "No gradient flows back through the result (torch.no_grad, .detach() or .data): no layer before it can "
-    "learn.",
+    "No gradient flows back through the result (torch.no_grad, .detach() or .data), so no earlier layer "
+    "can learn.",
     hint="Search for no_grad, inference_mode, detach, .data, .item, numpy.",
 )
 def gradient_blocked(steps: Steps) -> Steps:
@@ -151,9 +151,8 @@ def gradient_blocked(steps: Steps) -> Steps:
 
 @mistake(
     "gradient-stops-at-weights",
-    "No gradient flows through the attention weights: query and key (and their projections) can never "
-    "learn. The values "
-    "are right, so only the backward pass shows it.",
+    "No gradient flows through the attention weights, so query and key (and their projections) never "
+    "learn. The forward pass is right; only the backward pass shows the mistake.",
     hint="Search for no_grad, detach and .data around the softmax.",
 )
 def gradient_stops_at_weights(steps: Steps) -> Steps:
@@ -163,8 +162,8 @@ def gradient_stops_at_weights(steps: Steps) -> Steps:
 def _stopped(index: int, name: str) -> None:
     @mistake(
         f"gradient-stops-at-{name}",
-        f"No gradient flows back through the {name}: it is detached on its way.",
-        hint=f"Search for detach, .data and no_grad where the {name} goes in.",
+        f"No gradient flows back to the {name}: it is detached.",
+        hint=f"Search for detach, .data and no_grad where the {name} is used.",
     )
     def stopped(steps: Steps) -> list[Steps]:
         def split(call: Call, role: str, x: Tensor) -> Tensor:
@@ -183,8 +182,8 @@ for _index, _name in enumerate(("query", "key", "value")):
 
 @mistake(
     "gradient-blocked-in-projections",
-    "The projections' weights are used detached (.data, no_grad): the values are right, but the parameters "
-    "never learn.",
+    "The projections' weights are detached (.data, no_grad), so they never learn, although the forward "
+    "pass is right.",
     hint="Search for .data, detach and no_grad where the weights are used.",
     parts=CLASS,
 )

@@ -11,7 +11,7 @@ from torch import Tensor
 from grader.exercises.attention.mistakes.collection import CLASS, FUNCTION, PAPER, SOFTMAX, mistake
 from grader.exercises.attention.reference import Call, Score, Steps
 
-WHY = "Without the right factor the softmax gets too sharp or too flat, and training slows down or stalls."
+WHY = "With the wrong factor the softmax is too sharp or too flat, and training slows down or stalls."
 
 
 def times(factor: Callable[[Call, Tensor, Tensor], float]) -> Score:
@@ -37,10 +37,10 @@ def missing_scale(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-d-model",
-    "The scores are divided by sqrt(d_model), the width of all heads together; each head has only "
-    "d_k = d_model / num_heads columns, and sqrt(d_k) is the divisor.",
+    "The scores are divided by sqrt(d_model), where d_model is the size of all heads together. Each head "
+    "has d_k = d_model / num_heads features, so divide by sqrt(d_k).",
     formula=SOFTMAX,
-    hint="How wide is one head's query?",
+    hint="How many features has one head's query?",
     source="aladdinpersson/Machine-Learning-Collection#30",
     parts=CLASS,
 )
@@ -50,7 +50,7 @@ def scale_by_d_model(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-d-k",
-    "The scores are divided by d_k, not by its square root: either the root is missing or the division by "
+    "The scores are divided by d_k, not by its square root: the root is missing, or the division by "
     "sqrt(d_k) happens twice. The weights become too uniform.",
     formula=SOFTMAX,
     hint="Count the divisions, and look for the square root.",
@@ -62,9 +62,9 @@ def scale_by_d_k(steps: Steps) -> Steps:
 
 @mistake(
     "scale-multiplied",
-    "The scores are multiplied by sqrt(d_k); they should be divided by it. " + WHY,
+    f"The scores are multiplied by sqrt(d_k); they should be divided by it. {WHY}",
     formula=SOFTMAX,
-    hint="Which way does the factor go?",
+    hint="Does the formula multiply or divide?",
 )
 def scale_multiplied(steps: Steps) -> Steps:
     return replace(steps, scale=times(lambda _call, _q, k: k.size(-1) ** 0.5))
@@ -72,10 +72,10 @@ def scale_multiplied(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-key-length",
-    "The scores are divided by the square root of the number of keys, not of the width of a key (d_k): the wrong "
-    "dimension of the tensor is read. The result changes with the length of the sequence.",
+    "The scores are divided by the square root of the number of keys, not of d_k (the size of a key): the "
+    "wrong dimension is read. The result changes with the length of the sequence.",
     formula=SOFTMAX,
-    hint="Which `size()` is d_k: the last, or the one before?",
+    hint="Which `size()` is d_k: that of the last dimension, or of the one before?",
 )
 def scale_by_key_length(steps: Steps) -> Steps:
     return replace(steps, scale=times(lambda _call, _q, k: k.size(-2) ** -0.5))
@@ -83,10 +83,10 @@ def scale_by_key_length(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-query-length",
-    "The scores are divided by the square root of the number of queries, not of the width of a key (d_k): the wrong "
-    "dimension of the tensor is read. The result changes with the length of the sequence.",
+    "The scores are divided by the square root of the number of queries, not of d_k (the size of a key): "
+    "the wrong dimension is read. The result changes with the length of the sequence.",
     formula=SOFTMAX,
-    hint="Which `size()` is d_k: the last, or the one before?",
+    hint="Which `size()` is d_k: that of the last dimension, or of the one before?",
 )
 def scale_by_query_length(steps: Steps) -> Steps:
     return replace(steps, scale=times(lambda _call, q, _k: q.size(-2) ** -0.5))
@@ -94,8 +94,8 @@ def scale_by_query_length(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-heads",
-    "The scores are divided by the square root of dimension 1, which is the number of heads in a "
-    "[batch, heads, length, d_k] tensor; d_k is the last dimension.",
+    "The scores are divided by the square root of the size of dimension 1, which in [batch, heads, length, "
+    "d_k] is the number of heads; d_k is the size of the last dimension.",
     formula=SOFTMAX,
     hint="Which `size()` is d_k?",
 )
@@ -105,8 +105,8 @@ def scale_by_heads(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-batch",
-    "The scores are divided by the square root of dimension 0, the batch size; d_k is the last dimension. "
-    "The result changes with the number of sentences in the batch.",
+    "The scores are divided by the square root of the size of dimension 0, the batch; d_k is the size of "
+    "the last dimension. The result changes with the number of sentences in the batch.",
     formula=SOFTMAX,
     hint="Which `size()` is d_k?",
 )
@@ -116,8 +116,8 @@ def scale_by_batch(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-value-width",
-    "The scores are divided by the square root of the value's width; d_k is the width of the query and the key, "
-    "and the value may have another one.",
+    "The scores are divided by the square root of the value's last dimension; d_k is the last dimension of "
+    "query and key, and the value's may differ.",
     formula=SOFTMAX,
     hint="Whose last dimension is d_k?",
     parts=FUNCTION,
@@ -128,8 +128,8 @@ def scale_by_value_width(steps: Steps) -> Steps:
 
 @mistake(
     "scale-after-softmax",
-    "The division by sqrt(d_k) comes after the softmax. There it only shrinks the weights, so that a row no longer "
-    "sums to 1; it has to act on the scores.",
+    "The division by sqrt(d_k) comes after the softmax. There it only scales the weights, so a row no "
+    "longer sums to 1; the scores must be divided.",
     formula=SOFTMAX,
     hint="What is inside the parentheses of softmax( ... )?",
 )

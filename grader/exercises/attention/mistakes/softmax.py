@@ -12,7 +12,7 @@ from torch.nn.functional import normalize
 from grader.exercises.attention.mistakes.collection import PAPER, SOFTMAX, mistake
 from grader.exercises.attention.reference import Call, Steps
 
-KEYS = "Each query spreads a weight of 1 over the keys, so the softmax runs along the last dimension."
+KEYS = "The weights of each query must sum to 1 over the keys, so the softmax runs over the last dimension."
 
 
 def along(dim: int) -> Callable[[Call, Tensor], Tensor]:
@@ -26,8 +26,8 @@ def whole(scores: Tensor) -> Tensor:
 
 @mistake(
     "softmax-over-queries",
-    "The softmax runs over the queries (the columns of the weights sum to 1, not the rows). In a decoder this also "
-    f"lets the past see the future. {KEYS}",
+    "The softmax runs over the queries: the columns of the weights sum to 1, not the rows. In a decoder, "
+    f"earlier positions then depend on later ones. {KEYS}",
     formula=SOFTMAX,
     hint="The weights are [..., queries, keys]: which `dim` are the keys?",
     source="labmlai/annotated_deep_learning_paper_implementations#146",
@@ -38,10 +38,9 @@ def softmax_over_queries(steps: Steps) -> Steps:
 
 @mistake(
     "softmax-over-heads",
-    "The softmax runs over dimension 1, which in a [batch, heads, queries, keys] tensor are the heads: the heads "
-    f"compete with each other for every key. {KEYS}",
+    f"The softmax runs over dimension 1, which in [batch, heads, queries, keys] is the heads. {KEYS}",
     formula=SOFTMAX,
-    hint="Count dimensions from the end: -1 are the keys.",
+    hint="Count dimensions from the end: -1 is the keys.",
     source="FudanNLP/fastNLP#254",
 )
 def softmax_over_heads(steps: Steps) -> list[Steps]:
@@ -50,9 +49,10 @@ def softmax_over_heads(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-over-batch",
-    f"The softmax runs over dimension 0, the batch: the sentences of a batch influence one another. {KEYS}",
+    "The softmax runs over dimension 0, the batch, so the sentences of a batch influence one another. "
+    f"{KEYS}",
     formula=SOFTMAX,
-    hint="Count dimensions from the end: -1 are the keys.",
+    hint="Count dimensions from the end: -1 is the keys.",
     source="PetrochukM/PyTorch-NLP#2",
 )
 def softmax_over_batch(steps: Steps) -> Steps:
@@ -61,10 +61,10 @@ def softmax_over_batch(steps: Steps) -> Steps:
 
 @mistake(
     "softmax-without-dim",
-    "The softmax is called without `dim`: PyTorch then picks dimension 0 or 1, by the number of dimensions, "
-    f"and neither is that of the keys. {KEYS}",
+    "The softmax is called without `dim`. PyTorch then picks dimension 0 or 1, depending on the number of "
+    f"dimensions, and neither is the keys. {KEYS}",
     formula=SOFTMAX,
-    hint="Give the softmax its `dim`.",
+    hint="Pass `dim` to the softmax.",
     source="jadore801120/attention-is-all-you-need-pytorch#19",
 )
 def softmax_without_dim(steps: Steps) -> Steps:
@@ -73,8 +73,8 @@ def softmax_without_dim(steps: Steps) -> Steps:
 
 @mistake(
     "softmax-over-everything",
-    "The softmax runs over all queries and keys at once: all the weights of a sentence together sum to 1, not those of "
-    f"each query. {KEYS}",
+    "The softmax runs over all queries and keys at once: all weights of a sentence together sum to 1, not "
+    f"those of each query. {KEYS}",
     formula=SOFTMAX,
     hint="Was the tensor flattened before the softmax?",
 )
@@ -87,7 +87,7 @@ def softmax_over_everything(steps: Steps) -> list[Steps]:
 
 @mistake(
     "no-softmax",
-    "There is no softmax: the scores themselves are used as weights. They can be negative and their sum is anything.",
+    "There is no softmax: the scores are used as weights. They may be negative, and a row need not sum to 1.",
     formula=SOFTMAX,
     hint="What turns scores into weights that sum to 1?",
 )
@@ -97,8 +97,7 @@ def no_softmax(steps: Steps) -> Steps:
 
 @mistake(
     "sigmoid-weights",
-    "The scores go through a sigmoid in place of the softmax: every weight is between 0 and 1, but a row does not sum "
-    "to 1.",
+    "A sigmoid is used instead of the softmax: every weight is between 0 and 1, but a row does not sum to 1.",
     formula=SOFTMAX,
     hint="What turns scores into weights that sum to 1?",
 )
@@ -108,7 +107,7 @@ def sigmoid_weights(steps: Steps) -> Steps:
 
 @mistake(
     "log-softmax",
-    "log_softmax is used in place of softmax: the weights are logarithms, all negative.",
+    "log_softmax is used instead of softmax: the weights are log-probabilities, which are negative.",
     formula=SOFTMAX,
     hint="Weights are probabilities, not their logarithms.",
 )
@@ -132,8 +131,8 @@ def exp_not_normalised(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-overflow",
-    "The softmax is written by hand as exp(x) / sum(exp(x)) without subtracting the row's maximum first: large scores "
-    "overflow to infinity, and infinity divided by infinity is NaN.",
+    "The softmax is computed as exp(x) / sum(exp(x)) without subtracting the row's maximum first: large "
+    "scores overflow to infinity, and infinity divided by infinity is NaN.",
     formula="softmax(x) = exp(x - max(x)) / sum(exp(x - max(x)))",
     hint="Subtracting the same number from a whole row does not change a softmax.",
 )
@@ -152,9 +151,10 @@ def softmax_overflow(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-twice",
-    "The softmax is applied twice: the second one makes the weights almost even, and gives weight to masked keys.",
+    "The softmax is applied twice. The second one makes the weights almost uniform, and gives weight to "
+    "masked keys.",
     formula=SOFTMAX,
-    hint="Count the softmaxes on the way from scores to weights.",
+    hint="How many times is softmax called between scores and weights?",
 )
 def softmax_twice(steps: Steps) -> Steps:
     return replace(steps, reweigh=lambda _call, w: w.softmax(-1))
@@ -162,7 +162,7 @@ def softmax_twice(steps: Steps) -> Steps:
 
 @mistake(
     "softmax-plus-one",
-    "The denominator of the softmax has an extra 1 (or another constant), so a row sums to less than 1.",
+    "The denominator of the softmax contains an extra 1 (or another constant), so a row sums to less than 1.",
     formula="softmax(x)_i = exp(x_i) / sum_j exp(x_j)",
     hint="What exactly do you divide by?",
 )
@@ -179,7 +179,8 @@ def softmax_plus_one(steps: Steps) -> list[Steps]:
 
 @mistake(
     "queries-and-keys-swapped",
-    "Q and K are swapped: the scores are K Q^T, so each row belongs to a key and is normalised over the queries.",
+    "Q and K are swapped: the scores are K Q^T, so each row belongs to a key, and the softmax runs over "
+    "the queries.",
     formula=SOFTMAX,
     hint="Rows of the scores are queries, columns are keys.",
 )
@@ -189,10 +190,10 @@ def queries_and_keys_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "key-not-transposed",
-    "The key is not transposed in Q K^T (or the wrong two dimensions of it are): only `key.transpose(-2, -1)` turns "
+    "The key is not transposed in Q K^T (or two other dimensions of it are). `key.transpose(-2, -1)` turns "
     "[..., Tk, d_k] into [..., d_k, Tk].",
     formula=SOFTMAX,
-    hint="Write the shapes of both factors under each other.",
+    hint="Write the shapes of both factors below each other.",
 )
 def key_not_transposed(steps: Steps) -> list[Steps]:
     return [
@@ -210,8 +211,7 @@ def _other(call: Call, role: str, steps: Steps) -> Tensor:
 
 @mistake(
     "weights-times-query",
-    "The weights are multiplied with the query: the output must mix the values, so change `value` alone and the output "
-    "has to change.",
+    "The weights are multiplied by the query; they must be multiplied by the value.",
     formula=SOFTMAX,
     hint="Which of the three inputs does the last product take?",
 )
@@ -221,8 +221,7 @@ def weights_times_query(steps: Steps) -> Steps:
 
 @mistake(
     "weights-times-key",
-    "The weights are multiplied with the key: the output must mix the values, so change `value` alone and the output "
-    "has to change.",
+    "The weights are multiplied by the key; they must be multiplied by the value.",
     formula=SOFTMAX,
     hint="Which of the three inputs does the last product take?",
 )
@@ -232,8 +231,8 @@ def weights_times_key(steps: Steps) -> Steps:
 
 @mistake(
     "weights-transposed",
-    "The weights are transposed before they meet the values (W^T V): each output mixes the values by the wrong column "
-    "of the weights.",
+    "The weights are transposed before they are multiplied by the values (W^T V): each output uses a "
+    "column of the weights instead of its row.",
     formula=SOFTMAX,
     hint="The weights are [queries, keys], the values [keys, d_v].",
 )
@@ -243,10 +242,10 @@ def weights_transposed(steps: Steps) -> Steps:
 
 @mistake(
     "scores-absolute",
-    "The scores lose their sign (abs or square) before the softmax: a key that points away from the query counts as "
-    "much as one that agrees with it.",
+    "The scores lose their sign (abs or square) before the softmax, so a key that is opposite to the query "
+    "gets as much weight as one that is equal to it.",
     formula=SOFTMAX,
-    hint="Scores may be negative, and that means something.",
+    hint="Scores may be negative: they give small weights.",
     source=PAPER,
 )
 def scores_absolute(steps: Steps) -> list[Steps]:
@@ -258,10 +257,10 @@ def scores_absolute(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scores-of-unit-vectors",
-    "Query or key (or both, as in cosine similarity) is normalised to length 1: the paper's score is their plain dot "
-    "product.",
+    "Query or key (or both, as in cosine similarity) is normalized to length 1; the paper's score is the "
+    "plain dot product.",
     formula=SOFTMAX,
-    hint="No norm occurs in the formula.",
+    hint="The formula has no normalization.",
 )
 def scores_of_unit_vectors(steps: Steps) -> list[Steps]:
     def cosine(_call: Call, q: Tensor, k: Tensor) -> Tensor:
@@ -279,7 +278,7 @@ def scores_of_unit_vectors(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scores-negated",
-    "The scores have the wrong sign: the keys that fit a query least get the largest weight.",
+    "The scores have the wrong sign: the keys that match a query least get the largest weight.",
     formula=SOFTMAX,
     hint="Is something subtracted or negated on the way to the softmax?",
 )

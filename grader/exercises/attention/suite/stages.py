@@ -92,7 +92,7 @@ def _structure(findings: Findings) -> Named | None:
         if got["never trained"] != "none":
             return Named(
                 "parameters-frozen",
-                "Some parameters have requires_grad=False: they never learn.",
+                "Some parameters have requires_grad=False, so they never learn.",
                 hint="Search for requires_grad and no_grad in __init__.",
             )
         projections = {WORDS[role]: f"{WORDS[role]} projection" for role in ROLES}
@@ -134,9 +134,9 @@ def _scaled(findings: Findings, component: str) -> Named | None:
     """A name, if the results are right but for a factor, in all cases of plain numbers (or of masks)."""
     group = findings.scenarios[findings.wrong[0]].group
     here = [i for i, scenario in enumerate(findings.scenarios) if scenario.group == group]
-    ways = {"The weights, and with them the output, are": "weights", "The output is": "output"}
+    ways = {"The weights, and so the output, are": "weights", "The output is": "output"}
     if component == CLASS:
-        ways = {"The output is": "output", "What goes into the output projection is": "before the bias"}
+        ways = {"The output is": "output", "The input of the output projection is": "before the bias"}
     for where, name in ways.items():
         found = [_factor(findings, i, name) for i in here]
         factors = [one for one in found if one is not None]
@@ -144,9 +144,9 @@ def _scaled(findings: Findings, component: str) -> Named | None:
             said = made_of(factors, [_sizes(_question(findings, i)) for i in here])
             return Named(
                 "output-scaled-by-constant",
-                f"{where} right but for a factor: {said}.",
+                f"{where} {said}.",
                 formula=FORMULA,
-                hint="Look for a product or a division after the softmax; none belongs there.",
+                hint="Look for a multiplication or division after the softmax; there should be none.",
             )
     return None
 
@@ -193,9 +193,9 @@ def _after_weights(right: Tensor, got: Tensor) -> Named:
         what = f"the output is {times:.4g} times weights @ value"
     return Named(
         "output-is-not-weights-times-value",
-        f"The weights are right, but {what}. Look at what happens after the softmax.",
+        f"The weights are right, but {what}. The mistake is after the softmax.",
         formula=FORMULA,
-        hint="The last step is one matrix product, and nothing else.",
+        hint="The last step must be one matrix product, and nothing else.",
     )
 
 
@@ -217,10 +217,10 @@ def name_weights(shown: Weights) -> Named | None:
     if bool((sums - 1).abs().max() > CLOSE) and bool(shown.right.sum(-1).min() > 0):
         return Named(
             "rows-do-not-sum-to-one",
-            f"The weights of a query do not sum to 1: the sums go from {float(sums.min()):.3g} to "
+            f"The weights of a query do not sum to 1: the sums range from {float(sums.min()):.3g} to "
             f"{float(sums.max()):.3g}. {_sums_elsewhere(got)}",
             formula=FORMULA,
-            hint="The softmax runs over the keys, and nothing changes the weights afterwards.",
+            hint="The softmax must run over the keys, and nothing may change the weights afterwards.",
         )
     return _scores(shown)
 
@@ -239,14 +239,14 @@ def _masked(shown: Weights, hidden: Tensor) -> Named | None:
     if leaking > 1e-6:
         return Named(
             "hidden-keys-get-weight",
-            f"Keys that the mask hides get weight, up to {leaking:.3g}; it has to be 0.",
+            f"Masked keys get weight, up to {leaking:.3g}; it must be 0.",
             formula="softmax(scores + mask)",
             hint="Print the weights beside the mask.",
         )
     if bool(starved.any()):
         return Named(
             "visible-keys-get-nothing",
-            f"{int(starved.sum())} keys that the mask leaves visible get weight 0: more is hidden than the mask says.",
+            f"{int(starved.sum())} keys that may be attended to get weight 0: more is masked than the mask says.",
             formula="softmax(scores + mask)",
             hint="Print the weights beside the mask.",
         )
@@ -259,7 +259,7 @@ def _scores(shown: Weights) -> Named | None:
     if bool(((shown.got <= 0) & visible).any()):
         return Named(
             "visible-keys-get-nothing",
-            f"{int(((shown.got <= 0) & visible).sum())} keys get weight 0, although nothing hides them.",
+            f"{int(((shown.got <= 0) & visible).sum())} keys get weight 0, although they are not masked.",
             formula=FORMULA,
             hint="Print the weights: where are the zeros?",
         )
@@ -269,17 +269,17 @@ def _scores(shown: Weights) -> Named | None:
     if rest < 1e-5 and abs(times * math.sqrt(shown.depth) - 1) > CLOSE:
         return Named(
             "wrong-scale-factor",
-            f"The scores are Q K^T times {times:.4g}; with d_k = {shown.depth} it has to be 1/sqrt(d_k) = "
+            f"The scores are Q K^T times {times:.4g}; with d_k = {shown.depth} it must be 1/sqrt(d_k) = "
             f"{1 / math.sqrt(shown.depth):.4g}.",
             formula=FORMULA,
             hint="What do you divide by, and what is its value?",
         )
     return Named(
         "scores-not-the-dot-products",
-        "Each query's weights sum to 1, but they are not the softmax of any multiple of Q K^T, which explains only "
-        f"{100 * (1 - rest):.0f} % of how they vary from key to key.",
+        "The weights of each query sum to 1, but they are not the softmax of Q K^T with any factor: Q K^T explains "
+        f"only {100 * (1 - rest):.0f} % of their variation between keys.",
         formula=FORMULA,
-        hint="Compute one score by hand, and compare.",
+        hint="Compute one score by hand and compare.",
     )
 
 
@@ -299,8 +299,8 @@ def _class(findings: Findings) -> Named | None:
     if _facts(findings).get("the first sentence when others change") == "changed":
         return Named(
             "sentences-influence-each-other",
-            "The sentences of a batch influence one another: when only the others change, the first one's output does "
-            "too. Each sentence has to be computed for itself.",
+            "The sentences of a batch influence one another: when only the others change, the output of the first one "
+            "changes too. Each sentence must be independent.",
             hint="Which dimension is the batch in each step? Print the shapes.",
         )
     even = stages["query and key projections set to zero"]
@@ -310,10 +310,10 @@ def _class(findings: Findings) -> Named | None:
         return Named(
             "values-not-mixed-right",
             "Even with query and key projections set to zero, where every key has the same weight, the output is "
-            f"wrong: it must be the mean value through W_O.{what} So look at the value projection, at how the weights "
-            "meet the values, at the merging of the heads and at the output projection.",
+            f"wrong: it must be W_O applied to the mean of the values.{what} The mistake is in the value projection, "
+            "the product of weights and values, the merging of the heads or the output projection.",
             formula="Concat(head_1, ..., head_h) W_O",
-            hint="Follow one value from the input to the output.",
+            hint="Follow one value from input to output.",
         )
     for title in ("values that spell the weights", "values that spell the weights, masked"):
         i = stages[title]

@@ -23,8 +23,8 @@ def _asking(steps: Steps, cross: Callable[[Call, Tensor, Tensor], Tensor]) -> St
 
 @mistake(
     "keys-and-values-from-decoder",
-    "Cross-attention takes keys and values from the decoder's own states: it is a second self-attention, and "
-    "the decoder gets no information about the source. Both must come from memory.",
+    "Cross-attention takes keys and values from the decoder's own states: it is a second self-attention, "
+    "and the decoder gets no information about the source. Both must come from memory.",
     formula=CROSS,
     hint="Where do the keys and values of cross-attention come from?",
     source=PAPER,
@@ -72,10 +72,11 @@ def values_from_decoder(steps: Steps) -> Steps:
 
 @mistake(
     "query-from-memory",
-    "The query of cross-attention is memory. The query comes from the decoder: it has one row per position "
-    "of the target, and so has the result.",
+    "The query of cross-attention is memory; it must come from the decoder. The output has one row per "
+    "query, so it would have the length of the source, not of the target.",
     formula=CROSS,
-    hint="How many rows has the output of cross-attention, and how many has x? Which argument comes first?",
+    hint="How many rows does the output of cross-attention have, and how many does x have? Which argument comes "
+    "first?",
     source=PAPER,
     parts=LAYER,
 )
@@ -90,8 +91,8 @@ def query_from_memory(steps: Steps) -> list[Steps]:
 
 @mistake(
     "memory-normed",
-    "The layer norms memory before cross-attention. It is used as it comes: the encoder has normed it, and in "
-    "pre-norm only the query is normed.",
+    "memory is normalized before cross-attention. It must be used unchanged: the encoder has normalized "
+    "it, and in pre-norm only the query is normalized.",
     formula=f"pre: x = x + drop({CROSS.replace('query from the decoder', 'norm(x)')})",
     hint="Which of the three arguments of cross_attention go through a norm?",
     parts=LAYER,
@@ -114,7 +115,7 @@ def memory_normed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "memory-detached",
-    "The gradient to memory is cut: the decoder learns, and the encoder behind memory does not.",
+    "No gradient flows back to memory, so the decoder learns, and the encoder does not.",
     formula=CROSS,
     hint="Look for detach(), .data and torch.no_grad() around memory.",
     parts=LAYER,
@@ -132,9 +133,9 @@ def memory_detached(steps: Steps) -> list[Steps]:
 
 @mistake(
     "memory-changed",
-    "memory is changed in place. It belongs to the caller, and the next layer needs it as it was.",
+    "memory is modified in place. The next layer needs it unchanged.",
     formula=CROSS,
-    hint="Operators like += and methods that end in _ change the tensor itself.",
+    hint="Operators like += and methods that end in _ modify the tensor itself.",
     parts=LAYER,
 )
 def memory_changed(steps: Steps) -> list[Steps]:
@@ -152,8 +153,8 @@ def memory_changed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "self-attention-over-memory",
-    "Self-attention takes keys and values from memory, as cross-attention does: the target's positions never look at "
-    "each other.",
+    "Self-attention takes keys and values from memory, as cross-attention does, so the positions of the "
+    "target never attend to each other.",
     formula=SELF,
     hint="Where do query, key and value of self-attention come from?",
     source=PAPER,
@@ -187,9 +188,9 @@ def attentions_exchanged(steps: Steps) -> Steps:
 
 @mistake(
     "one-attention-for-both",
-    "One of the two attentions is called twice, and the other one never. Each has its own weights.",
+    "One of the two attentions is called twice, and the other one never. They have different weights.",
     formula=ORDER,
-    hint="Which part is called in the second sublayer?",
+    hint="Which module is called in the second sublayer?",
     parts=LAYER,
 )
 def one_attention_for_both(steps: Steps) -> list[Steps]:

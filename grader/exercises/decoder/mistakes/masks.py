@@ -35,8 +35,8 @@ def _masks(steps: Steps, choose: Callable[[Mask, Mask], tuple[Mask, Mask]]) -> S
 
 @mistake(
     "masks-exchanged",
-    "src_mask goes to self-attention, and tgt_mask to cross-attention. A mask's columns are keys: those of "
-    "self-attention are the target's, those of cross-attention the source's.",
+    "src_mask is passed to self-attention, and tgt_mask to cross-attention. A mask's columns are keys: "
+    "target positions in self-attention, source positions in cross-attention.",
     formula=f"{SELF}; {CROSS}",
     hint="Try it with a target that is longer than its source.",
     source=SOURCE_MASK,
@@ -48,9 +48,9 @@ def masks_exchanged(steps: Steps) -> Steps:
 
 @mistake(
     "cross-mask-is-target-mask",
-    "Cross-attention gets the target's mask. Its keys are the source's: it gets src_mask.",
+    "Cross-attention gets tgt_mask. Its keys are the positions of the source, so it needs src_mask.",
     formula=CROSS,
-    hint="A mask's columns are keys. Whose keys does cross-attention look at?",
+    hint="A mask's columns are keys. Whose positions are the keys of cross-attention?",
     source=SOURCE_MASK,
     parts=LAYER,
 )
@@ -67,9 +67,9 @@ def cross_mask_is_target_mask(steps: Steps) -> list[Steps]:
 
 @mistake(
     "self-mask-is-source-mask",
-    "Self-attention gets the source's mask. Its keys are the target's: it gets tgt_mask.",
+    "Self-attention gets src_mask. Its keys are the positions of the target, so it needs tgt_mask.",
     formula=SELF,
-    hint="A mask's columns are keys. Whose keys does self-attention look at?",
+    hint="A mask's columns are keys. Whose positions are the keys of self-attention?",
     parts=LAYER,
 )
 def self_mask_is_source_mask(steps: Steps) -> list[Steps]:
@@ -81,7 +81,8 @@ def self_mask_is_source_mask(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cross-mask-not-passed",
-    "src_mask never reaches cross-attention (or no mask reaches any attention): the decoder looks at padding.",
+    "src_mask is not passed to cross-attention (or no mask is passed to any attention), so the decoder "
+    "attends to padding.",
     formula=CROSS,
     hint="Follow src_mask from forward's arguments to the attention.",
     source=SOURCE_MASK,
@@ -105,8 +106,8 @@ def _turned(steps: Steps, *turns: Turn) -> list[Steps]:
 
 @mistake(
     "cross-mask-inverted",
-    "Cross-attention, or both attentions, get an inverted mask. True means: may be attended to. Masks are "
-    "passed on as they are.",
+    "Cross-attention, or both attentions, get an inverted mask. True means that a key may be attended to. "
+    "Pass masks on unchanged.",
     formula=f"{SELF}; {CROSS}",
     hint="Is there a ~ or a `== 0` around a mask?",
     source=INVERTED,
@@ -118,10 +119,10 @@ def cross_mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cross-mask-converted",
-    "Cross-attention, or both attentions, get their mask as numbers of 1 and 0, or in another shape. Pass "
+    "Cross-attention, or both attentions, get their mask as the numbers 1 and 0, or in another shape. Pass "
     "masks on unchanged, whatever their form.",
     formula=f"{SELF}; {CROSS}",
-    hint="What does your layer do to the masks on their way?",
+    hint="What does your layer do to the masks before it passes them on?",
     source="pytorch/pytorch#29546",
     parts=LAYER,
 )
@@ -144,10 +145,10 @@ def _causal(rows: Tensor, columns: Tensor) -> Tensor:
 
 @mistake(
     "cross-attention-causal",
-    "Cross-attention is causal: a position of the target sees only as much of the source. The whole source is known "
-    "before the first word is written; only src_mask hides any of it.",
+    "Cross-attention is causal: a target position attends only to source positions up to its own. The "
+    "whole source is known before the first word is generated; only src_mask hides any of it.",
     formula=CROSS,
-    hint="What has position 0 of the target seen of the source?",
+    hint="Which source positions may target position 0 attend to?",
     source=CAUSAL,
     parts=LAYER,
 )
@@ -170,7 +171,7 @@ def cross_attention_causal(steps: Steps) -> list[Steps]:
 @mistake(
     "causal-mask-of-its-own",
     "The layer creates a causal mask itself. Only tgt_mask determines what self-attention may attend to; "
-    "None hides nothing.",
+    "with None nothing is masked.",
     formula=SELF,
     hint="Masks are made by the caller, and passed on unchanged.",
     parts=LAYER,

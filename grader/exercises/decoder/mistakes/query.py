@@ -33,8 +33,8 @@ def _crossing(steps: Steps, *, pre: Place | None = None, post: Place | None = No
 
 @mistake(
     "query-from-layer-input",
-    "The query of cross-attention is the layer's input; it must be the result of self-attention, its sum and "
-    "norm.",
+    "The query of cross-attention is the layer's input; it must be the result of the self-attention "
+    "sublayer, after its residual sum and norm.",
     formula=BOTH,
     hint="Which x is the first argument of cross_attention?",
     source=FROM_MLX,
@@ -93,10 +93,10 @@ def _two(steps: Steps, query: Callable[[Tensor, Tensor], Tensor], *, pre: bool, 
 
 @mistake(
     "query-before-add-and-norm",
-    "The query of cross-attention is the output of self-attention, before x is added to it or before the "
+    "The query of cross-attention is the output of self-attention before the residual sum, or before the "
     "norm.",
     formula=f"{POST}: one line after the other",
-    hint="What lies between self-attention and cross-attention in figure 1 of the paper?",
+    hint="What is between self-attention and cross-attention in figure 1 of the paper?",
     source=FROM_MLX,
     parts=LAYER,
 )
@@ -111,9 +111,9 @@ def query_before_add_and_norm(steps: Steps) -> list[Steps]:
 
 @mistake(
     "query-not-normed",
-    "In pre-norm, the query of cross-attention is x itself; it must go through the sublayer's norm.",
+    "In pre-norm, the query of cross-attention is x itself; it must be norm(x).",
     formula=f"{PRE}, with f: {CROSS}",
-    hint="Every sublayer of a pre-norm layer has its input normed. Which one has not?",
+    hint="Every sublayer of a pre-norm layer normalizes its input. Which one does not?",
     parts=LAYER,
 )
 def query_not_normed(steps: Steps) -> Steps:
@@ -122,9 +122,9 @@ def query_not_normed(steps: Steps) -> Steps:
 
 @mistake(
     "residual-from-memory",
-    "memory is added to the output of cross-attention; add the decoder's x.",
+    "memory is added to the output of cross-attention; the residual sum must add the decoder's x.",
     formula=BOTH,
-    hint="Which x does the sum keep? How long is memory, and how long is x?",
+    hint="What does the formula add to the output of cross-attention? How long is memory, and how long is x?",
     parts=LAYER,
 )
 def residual_from_memory(steps: Steps) -> Steps:
@@ -141,10 +141,10 @@ def residual_from_memory(steps: Steps) -> Steps:
 
 @mistake(
     "residual-from-before-cross",
-    "What is added to the feed-forward network's output is the x from before cross-attention, so that what "
-    "cross-attention found does not get past the network.",
+    "The residual sum of the feed-forward network adds x from before cross-attention, so the result of "
+    "cross-attention is lost after it.",
     formula=BOTH,
-    hint="Give each sum's result one name, x, and use no older one.",
+    hint="Store each sum in one variable, x, and use no older one.",
     source="strutive07/transformer-tensorflow2.0#14; OpenNMT/OpenNMT-py#1689",
     parts=LAYER,
 )

@@ -28,8 +28,8 @@ def calling(steps: Steps, arguments: Arguments) -> Steps:
 
 @mistake(
     "memory-replaced",
-    "Only the first layer gets memory; the later ones get a layer's output in its place. All layers must get "
-    "the same memory.",
+    "Only the first layer gets memory; later layers get the previous layer's output instead. All layers "
+    "must get the same memory.",
     formula=LOOP,
     hint="Which variables does the loop change, and which should it change?",
     source=PAPER,
@@ -41,9 +41,9 @@ def memory_replaced(steps: Steps) -> Steps:
 
 @mistake(
     "memory-is-x",
-    "The layers get x as memory: they get no information about the source.",
+    "The layers get x as memory, so they get no information about the source.",
     formula=LOOP,
-    hint="What is the second argument of a decoder's layer?",
+    hint="What is the second argument of a decoder layer?",
     source=PAPER,
     parts=STACK,
 )
@@ -59,7 +59,7 @@ def memory_is_x(steps: Steps) -> list[Steps]:
 
 @mistake(
     "x-and-memory-exchanged",
-    "The layers get memory in the place of x, and x in the place of memory.",
+    "The layers get memory as x, and x as memory.",
     formula=LOOP,
     hint="Compare the order of the arguments with the layer's forward.",
     parts=STACK,
@@ -77,7 +77,7 @@ def x_and_memory_exchanged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-memory-normed",
-    "The stack's last norm is applied to memory too; layers get memory as it comes.",
+    "memory is normalized by the stack's final norm; the layers must get it unchanged.",
     formula=LOOP,
     hint="What does forward do to memory before the loop?",
     parts=STACK,
@@ -91,7 +91,7 @@ def stack_memory_normed(steps: Steps) -> Steps:
 
 @mistake(
     "stack-memory-detached",
-    "The gradient to memory is cut: the decoder learns, and the encoder behind memory does not.",
+    "No gradient flows back to memory, so the decoder learns, and the encoder does not.",
     formula=LOOP,
     hint="Look for detach(), .data and torch.no_grad() around memory.",
     parts=STACK,
@@ -105,9 +105,9 @@ def stack_memory_detached(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-memory-changed",
-    "memory is changed in place. It belongs to the caller, and the next layer needs it as it was.",
+    "memory is modified in place. The next layer needs it unchanged.",
     formula=LOOP,
-    hint="Operators like += and methods that end in _ change the tensor itself.",
+    hint="Operators like += and methods that end in _ modify the tensor itself.",
     parts=STACK,
 )
 def stack_memory_changed(steps: Steps) -> Steps:

@@ -51,7 +51,7 @@ def stack_one_mask_for_both(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-mask-in-wrong-place",
-    "One mask is passed on as the other one: layer(x, memory, tgt_mask) makes it src_mask.",
+    "One mask is passed as the other: layer(x, memory, tgt_mask) passes tgt_mask as src_mask.",
     formula=LOOP,
     hint="Which argument of the layer's forward is the third?",
     parts=STACK,
@@ -65,9 +65,10 @@ def stack_mask_in_wrong_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-source-mask-not-passed",
-    "src_mask does not reach the layers, or not all of them (or neither mask does): the decoder looks at padding.",
+    "src_mask is not passed to the layers, or not to all of them (or neither mask is), so the decoder "
+    "attends to padding.",
     formula=LOOP,
-    hint="Are both masks among the arguments of every layer's call?",
+    hint="Are both masks passed in the call of every layer?",
     source=SOURCE_MASK,
     parts=STACK,
 )
@@ -82,8 +83,8 @@ def stack_source_mask_not_passed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-source-mask-inverted",
-    "The layers get src_mask, or both masks, inverted. True means: may be attended to. Masks are passed on "
-    "as they are.",
+    "The layers get src_mask, or both masks, inverted. True means that a key may be attended to. Pass "
+    "masks on unchanged.",
     formula=LOOP,
     hint="Is there a ~ or a `== 0` around a mask?",
     source=INVERTED,
@@ -95,10 +96,10 @@ def stack_source_mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-masks-converted",
-    "The layers get a mask as numbers of 1 and 0, or in another shape. Pass masks on unchanged, whatever "
+    "The layers get a mask as the numbers 1 and 0, or in another shape. Pass masks on unchanged, whatever "
     "their form.",
     formula=LOOP,
-    hint="What does the stack do to the masks on their way?",
+    hint="What does the stack do to the masks before it passes them on?",
     source="pytorch/pytorch#29546",
     parts=STACK,
 )
@@ -133,7 +134,7 @@ def _turned(steps: Steps, *turns: Callable[[Tensor], Tensor]) -> list[Steps]:
 @mistake(
     "stack-causal-mask-of-its-own",
     "The stack creates a causal mask itself. Only tgt_mask determines what self-attention may attend to; "
-    "None hides nothing.",
+    "with None nothing is masked.",
     formula=LOOP,
     hint="Masks are made by the caller, and passed on unchanged.",
     parts=STACK,

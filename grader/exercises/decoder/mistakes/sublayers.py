@@ -12,9 +12,9 @@ from grader.exercises.layers.reference import Call, Place, Steps
 
 @mistake(
     "cross-attention-before-self",
-    "Cross-attention comes before self-attention; the target's positions look at each other first.",
+    "Cross-attention comes before self-attention; self-attention must come first.",
     formula=ORDER,
-    hint="In which order does figure 1 of the paper show them?",
+    hint="In which order does figure 1 of the paper show the sublayers?",
     source=PAPER,
     parts=LAYER,
 )
@@ -26,9 +26,9 @@ def cross_attention_before_self(steps: Steps) -> list[Steps]:
 
 @mistake(
     "feed-forward-before-cross",
-    "The feed-forward network comes before cross-attention; it is the last sublayer.",
+    "The feed-forward network comes before cross-attention; it must be the last sublayer.",
     formula=ORDER,
-    hint="In which order does figure 1 of the paper show them?",
+    hint="In which order does figure 1 of the paper show the sublayers?",
     source=PAPER,
     parts=LAYER,
 )
@@ -43,7 +43,7 @@ def feed_forward_before_cross(steps: Steps) -> list[Steps]:
     "Cross-attention, with its residual sum and norm, is missing: the decoder gets no information about the "
     "source.",
     formula=ORDER,
-    hint="How many sublayers has a decoder's layer?",
+    hint="How many sublayers does a decoder layer have?",
     source=PAPER,
     parts=LAYER,
 )
@@ -66,10 +66,10 @@ def cross_attention_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "attentions-parallel",
-    "Self-attention and cross-attention share one sum: x, and what both give, are added at once. They are "
-    "two sublayers, each with its own sum; the query of cross-attention is the result of the first sum.",
+    "Self-attention and cross-attention share one residual sum. They are two sublayers, each with its own "
+    "sum, and the query of cross-attention is the result of the first.",
     formula=ORDER,
-    hint="How many residual sums has a decoder's layer?",
+    hint="How many residual sums does a decoder layer have?",
     source=PAPER,
     parts=LAYER,
 )

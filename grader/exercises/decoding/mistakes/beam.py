@@ -9,13 +9,14 @@ from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Hypothesis, Request, Steps
 
 mistake: Collection[Steps] = Collection(("beam_search",))
+MISTAKES = mistake.mistakes
 KEEP = "of all extensions of all hypotheses of a sentence, keep the `beam` best"
 
 
 @mistake(
     "beam-is-greedy",
-    "It is greedy decoding: only one hypothesis is really followed. That is so too if all hypotheses start as equal "
-    "copies and stay equal.",
+    "The result is that of greedy decoding: only one hypothesis is followed. This also happens if all "
+    "hypotheses start as equal copies and stay equal.",
     formula=KEEP,
     hint="Print the hypotheses after two steps: are they different?",
 )
@@ -25,7 +26,7 @@ def beam_is_greedy(steps: Steps) -> Steps:
 
 @mistake(
     "beam-width-off-by-one",
-    "The beam is one hypothesis too narrow or too wide.",
+    "The beam keeps one hypothesis too few or too many.",
     formula=KEEP,
     hint="How many hypotheses are there after the second step?",
 )
@@ -41,10 +42,10 @@ def beam_width(steps: Steps) -> list[Steps]:
 
 @mistake(
     "hypotheses-do-not-compete",
-    "Every hypothesis is continued by its own likeliest id. The extensions of all must compete: two may come "
-    "from the same one, and another may die out.",
+    "Every hypothesis is extended by its own most probable id. The extensions of all hypotheses must "
+    "compete: two may come from the same hypothesis, and another may be dropped.",
     formula=KEEP,
-    hint="Over how many numbers does topk choose: V, or beam * V?",
+    hint="Among how many scores does topk choose: V, or beam * V?",
 )
 def hypotheses_do_not_compete(steps: Steps) -> Steps:
     def prune(request: Request, hypotheses: Beam, count: int) -> Beam:
@@ -70,10 +71,10 @@ def _true_parents(hypotheses: Beam) -> list[tuple[int, ...]]:
 
 @mistake(
     "parent-forgotten",
-    "The chosen ids are appended to the wrong hypotheses: topk over beam * V says which hypothesis an id came from; "
-    "that one must be continued.",
+    "The chosen ids are appended to the wrong hypotheses. The index that topk returns over beam * V scores "
+    "also tells which hypothesis an id extends.",
     formula="parent = index // V, id = index % V",
-    hint="What does the index that topk gives consist of?",
+    hint="How do you get the hypothesis and the id from an index in beam * V?",
 )
 def parent_forgotten(steps: Steps) -> Steps:
     def mixed(beam: Beam, chosen: Beam) -> Beam:
@@ -100,10 +101,10 @@ def _padded(ids: tuple[int, ...], length: int) -> tuple[int, ...]:
 
 @mistake(
     "scores-not-summed",
-    "The hypotheses are compared by the log-probability of their last id alone; what counts is the sum over all their "
+    "Hypotheses are compared by the log-probability of their last id alone; compare the sum over all their "
     "ids.",
     formula="score = sum of log p(y_t | y_<t)",
-    hint="What is added to what, at each step?",
+    hint="What is the score of a hypothesis after each step?",
 )
 def scores_not_summed(steps: Steps) -> Steps:
     def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
@@ -119,8 +120,8 @@ def whole(_request: Request, ids: Sequence[int]) -> list[int]:
 
 @mistake(
     "finished-hypotheses-extended",
-    "A hypothesis that has ended with EOS is extended like the others, or its score keeps changing. It keeps "
-    "its ids and its score.",
+    "A hypothesis that has ended with EOS is extended like the others, or its score keeps changing. It "
+    "must keep its ids and its score.",
     formula="a finished hypothesis keeps its place and its score",
     hint="What may follow EOS, and with which probability?",
 )
@@ -139,8 +140,8 @@ def finished_extended(steps: Steps) -> list[Steps]:
 
 @mistake(
     "finished-hypotheses-lost",
-    "A finished hypothesis drops out of the beam: it is forgotten, or its score keeps falling (by the "
-    "log-probability of PAD). The result never ends, or later than it should.",
+    "A finished hypothesis drops out of the beam: it is lost, or its score keeps falling (by the "
+    "log-probability of PAD). The result then ends too late, or never.",
     formula="a finished hypothesis keeps its place in the beam",
     hint="Where do you store a hypothesis that has ended?",
 )
@@ -164,8 +165,8 @@ def finished_lost(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stops-at-first-finished",
-    "A sentence's search stops as soon as one hypothesis has ended. A longer one may still beat it: the "
-    "search continues until all are finished, or to max_len.",
+    "The search for a sentence stops as soon as one hypothesis has ended, although a longer one may get a "
+    "better score. It must continue until all have ended, or to max_len.",
     formula="stop when all hypotheses have ended, or at max_len",
     hint="any or all?",
 )
@@ -190,9 +191,9 @@ def stops_at_first_finished(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stops-when-best-finished",
-    "The search stops when the hypothesis in front has ended, although others in the beam have not.",
+    "The search stops when the best hypothesis has ended, although others in the beam have not.",
     formula="stop when all hypotheses have ended, or at max_len",
-    hint="Can the length penalty bring another hypothesis to the front later?",
+    hint="Can the length penalty make another hypothesis the best one later?",
 )
 def stops_when_best_finished(steps: Steps) -> Steps:
     def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
@@ -203,8 +204,8 @@ def stops_when_best_finished(steps: Steps) -> Steps:
 
 @mistake(
     "sentences-mixed",
-    "Hypotheses are paired with the memory or the source of another sentence, or compete with those of another "
-    "sentence. repeat(beam, ...) gives 1 2 3 1 2 3, repeat_interleave gives 1 1 2 2 3 3.",
+    "Hypotheses use the memory or source of another sentence, or compete with its hypotheses. repeat(beam, "
+    "...) gives 1 2 3 1 2 3, repeat_interleave gives 1 1 2 2 3 3.",
     formula="[B, S, D] -> [B * beam, S, D]: row b * beam + k belongs to sentence b",
     hint="Which sentence does row 1 of [B * beam, ...] belong to?",
     source="lsdefine/attention-is-all-you-need-keras#36",
@@ -227,6 +228,3 @@ def sentences_mixed(steps: Steps) -> list[Steps]:
         replace(steps, owners=tiled_from_the_start),
         replace(steps, survive=survive),
     ]
-
-
-MISTAKES = tuple(mistake.mistakes)

@@ -12,14 +12,15 @@ from grader.api import Collection
 from grader.exercises.decoding.reference import Request, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection()
+MISTAKES = mistake.mistakes
 RESULT = "result: the generated ids without SOS, with EOS, then PAD"
 
 
 @mistake(
     "sos-in-result",
-    "The result starts with SOS. It was the start of the input and was not generated, so it is left out.",
+    "The result starts with SOS, which is the decoder's first input and not generated. Leave it out.",
     formula=RESULT,
-    hint="Which of the columns did the model not choose?",
+    hint="Which column was not chosen by the model?",
 )
 def sos_in_result(steps: Steps) -> list[Steps]:
     def give(request: Request, rows: Rows) -> object:
@@ -33,9 +34,9 @@ def sos_in_result(steps: Steps) -> list[Steps]:
 
 @mistake(
     "eos-cut-off",
-    "EOS is missing from the result: it is thrown away, or covered with PAD. A row ends with its EOS.",
+    "EOS is missing from the result: it is removed, or replaced by PAD. A row must end with its EOS.",
     formula=RESULT,
-    hint="In which order are 'this row has ended' set and PAD filled in?",
+    hint="In which order do you mark a row as ended and fill in PAD?",
 )
 def eos_cut_off(steps: Steps) -> Steps:
     def give(request: Request, rows: Rows) -> object:
@@ -46,9 +47,9 @@ def eos_cut_off(steps: Steps) -> Steps:
 
 @mistake(
     "eos-in-place-of-pad",
-    "What follows a row's EOS is filled with EOS again; it should be PAD.",
+    "After its EOS, a row is filled with EOS; it must be filled with PAD.",
     formula=RESULT,
-    hint="With which id is the shorter row filled up?",
+    hint="Which id fills a row that has ended?",
 )
 def eos_in_place_of_pad(steps: Steps) -> Steps:
     return replace(steps, give=lambda request, rows: padded(request, rows, request.eos))
@@ -56,9 +57,9 @@ def eos_in_place_of_pad(steps: Steps) -> Steps:
 
 @mistake(
     "max-len-off-by-one",
-    "A row that never ends has one id too many or too few. max_len counts the generated ids; SOS is none of them.",
+    "A row that never ends has one id too many or too few. max_len counts the generated ids, without SOS.",
     formula="at most max_len generated ids",
-    hint="How often does the loop run, and what is in the tensor before it starts?",
+    hint="How often does the loop run, and what does the tensor contain before it starts?",
 )
 def max_len_off_by_one(steps: Steps) -> list[Steps]:
     return [
@@ -69,7 +70,7 @@ def max_len_off_by_one(steps: Steps) -> list[Steps]:
 
 @mistake(
     "special-ids-hard-coded",
-    "The ids of SOS, EOS and PAD are written into the code as 1, 2 and 0; the arguments sos, eos and pad are not used "
+    "The ids of SOS, EOS and PAD are hard-coded as 1, 2 and 0; the arguments sos, eos and pad are not used "
     "everywhere.",
     hint="Search the function for the digits 0, 1 and 2.",
 )
@@ -82,10 +83,10 @@ def special_ids_hard_coded(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logits-of-first-position",
-    "The next id is read from the logits of the first position, or the model is given SOS alone at every "
-    "step. The logits of position t predict the token after t: the last position predicts the next token.",
+    "The next id is chosen from the logits of the first position, or the model gets SOS alone at every "
+    "step. The logits at position t predict the token after t, so use those of the last position.",
     formula="next id from logits[:, -1]",
-    hint="Of the L rows of logits, which one has seen the whole prefix?",
+    hint="Which of the L rows of logits depends on the whole prefix?",
 )
 def logits_of_first_position(steps: Steps) -> Steps:
     return replace(steps, look=lambda logits: logits[:, 0])
@@ -93,8 +94,8 @@ def logits_of_first_position(steps: Steps) -> Steps:
 
 @mistake(
     "low-precision",
-    "Logits or log-probabilities are rounded, to half precision for example: ids that are nearly as likely become "
-    "equal, and the wrong one is taken.",
+    "Logits or log-probabilities are rounded, to half precision for example: ids with almost equal "
+    "probabilities become equal, and the wrong one is chosen.",
     hint="Search for half, bfloat16, float16, autocast and round.",
 )
 def low_precision(steps: Steps) -> list[Steps]:
@@ -115,10 +116,10 @@ def low_precision(steps: Steps) -> list[Steps]:
 
 @mistake(
     "prefix-not-handed-over",
-    "The model is not given all that was generated so far, but the last id alone. Without a cache it "
-    "needs the whole prefix each time.",
+    "The model gets the last id alone, not all ids generated so far. Without a cache it needs the whole "
+    "prefix at each step.",
     formula="decode(SOS y1 ... yt, memory, src)",
-    hint="Print the shape of what decode is given, step by step.",
+    hint="Print the shape of the ids that decode gets at each step.",
 )
 def prefix_not_handed_over(steps: Steps) -> list[Steps]:
     def only(part: slice) -> Steps:
@@ -132,8 +133,8 @@ def prefix_not_handed_over(steps: Steps) -> list[Steps]:
 
 @mistake(
     "source-and-target-swapped",
-    "The model is called with the generated ids as its source and the source as its target: forward is "
-    "model(src, tgt), decode is model.decode(tgt, memory, src).",
+    "The model is called with source and target swapped: forward is model(src, tgt), decode is "
+    "model.decode(tgt, memory, src).",
     formula="logits = model(src, tgt)",
     hint="Compare the order of the arguments with the model's own signature.",
 )
@@ -147,9 +148,9 @@ def source_and_target_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "gradients-recorded",
-    "Gradients are recorded while decoding. Decoding needs no gradients: recording them costs memory and "
-    "time at every step. Use torch.no_grad() for the whole call.",
-    hint="encode runs the model as well.",
+    "Gradients are recorded during decoding, which needs none and pays for them in memory and time. Use "
+    "torch.no_grad() for the whole call.",
+    hint="encode runs the model too.",
 )
 def gradients_recorded(steps: Steps) -> Steps:
     return replace(steps, recording=nullcontext)
@@ -157,9 +158,9 @@ def gradients_recorded(steps: Steps) -> Steps:
 
 @mistake(
     "mode-left-changed",
-    "The model is in train mode afterwards, although it was in eval mode before: further decoding or "
+    "The model is in train mode after the call, although it was in eval mode before: later decoding or "
     "evaluation runs with dropout.",
-    hint="Note model.training before, and restore that.",
+    hint="Store model.training before, and restore it afterwards.",
     source="ipolharvard/ethos-ares#20",
 )
 def mode_left_changed(steps: Steps) -> Steps:
@@ -168,10 +169,10 @@ def mode_left_changed(steps: Steps) -> Steps:
 
 @mistake(
     "one-sentence-only",
-    "It works for a batch of one sentence only: somewhere a tensor of B values is used as if it were a single one "
+    "The code works for a batch of one sentence only: a tensor of B values is used as a single value "
     "(.item(), int(...), or `if` on it).",
     formula="src [B, S] -> ids [B, <= max_len]",
-    hint="Which line can only deal with one number?",
+    hint="Which line works for a single value only?",
 )
 def one_sentence_only(steps: Steps) -> Steps:
     def give(request: Request, rows: Rows) -> object:
@@ -184,8 +185,8 @@ def one_sentence_only(steps: Steps) -> Steps:
 
 @mistake(
     "first-sentence-only",
-    "Only the first sentence of the batch is decoded: the result has one row, or every row is that of the first "
-    "sentence.",
+    "Only the first sentence of the batch is decoded: the result has one row, or every row is that of the "
+    "first sentence.",
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="Which index do you use for the batch?",
 )
@@ -202,7 +203,7 @@ def first_sentence_only(steps: Steps) -> list[Steps]:
     "list-returned",
     "A Python list is returned; return one tensor of ids [B, <= max_len].",
     formula="src [B, S] -> ids [B, <= max_len]",
-    hint="Rows of different lengths are filled up with PAD; then they fit into one tensor.",
+    hint="Fill rows of different lengths with PAD to make one tensor.",
 )
 def list_returned(steps: Steps) -> list[Steps]:
     return [
@@ -213,7 +214,7 @@ def list_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "result-transposed",
-    "The result is [L, B]: the steps are stacked along the first dimension. The batch comes first.",
+    "The result is [L, B]: the steps are stacked along the first dimension, which must be the batch.",
     formula="src [B, S] -> ids [B, <= max_len]",
     hint="torch.stack(ids, dim=?)",
     source="batch_first confusion: DaoyuanLi2816/Molecule-Generator#22",
@@ -238,7 +239,7 @@ def ids_not_int64(steps: Steps) -> list[Steps]:
 
 @mistake(
     "source-changed",
-    "src is changed in place; it belongs to the caller.",
+    "src is modified in place; the caller still uses it.",
     hint="Operators such as += and methods that end in _ work in place, and so do assignments to src[...].",
 )
 def source_changed(steps: Steps) -> list[Steps]:
@@ -262,6 +263,3 @@ def device_hard_coded(steps: Steps) -> list[Steps]:
         return steps.ask(request, torch.tensor(tokens.tolist()), memory, src)
 
     return [replace(steps, give=give), replace(steps, ask=ask)]
-
-
-MISTAKES = tuple(mistake.mistakes)

@@ -13,6 +13,7 @@ from grader.exercises.decoding.mistakes.common import RESULT
 from grader.exercises.decoding.reference import Request, Rows, Steps
 
 mistake: Collection[Steps] = Collection(("greedy_decode",))
+MISTAKES = mistake.mistakes
 
 
 def whole(_request: Request, ids: Sequence[int]) -> list[int]:
@@ -23,9 +24,9 @@ def whole(_request: Request, ids: Sequence[int]) -> list[int]:
 @mistake(
     "eos-not-obeyed",
     "EOS is ignored: every row continues to max_len, with ids after its EOS (or until all rows happen to "
-    "produce EOS in the same step).",
+    "generate EOS in the same step).",
     formula=RESULT,
-    hint="What must be remembered about a row that has brought EOS?",
+    hint="What do you store about a row that has generated EOS?",
 )
 def eos_not_obeyed(steps: Steps) -> list[Steps]:
     def together(request: Request, tokens: Tensor) -> bool:
@@ -39,8 +40,8 @@ def eos_not_obeyed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "ids-after-eos",
-    "The batch stops when all rows have ended, but a row that ended before the others continues until then: "
-    "its EOS is followed by ids, where PAD should be.",
+    "The batch stops when all rows have ended, but a row that ended earlier is continued until then: its "
+    "EOS is followed by ids instead of PAD.",
     formula=RESULT,
     hint="What is appended to a row that has ended while others continue?",
 )
@@ -50,10 +51,10 @@ def ids_after_eos(steps: Steps) -> Steps:
 
 @mistake(
     "ended-flag-forgotten",
-    "A row counts as ended for one step only: the flag is computed from the newest ids only, and the row "
-    "continues after a single PAD. Once ended, a row stays ended.",
+    "A row counts as ended for one step only: whether it has ended is computed from the newest ids alone, "
+    "so it continues after a single PAD. Once ended, a row stays ended.",
     formula="ended = ended | (chosen == eos)",
-    hint="What happens to the flag in the step after EOS?",
+    hint="What does your code know, in the second step after EOS, about that row?",
 )
 def ended_flag_forgotten(steps: Steps) -> Steps:
     def fill(request: Request, tokens: Tensor, chosen: Tensor) -> Tensor:
@@ -67,10 +68,10 @@ def ended_flag_forgotten(steps: Steps) -> Steps:
 
 @mistake(
     "stops-with-first-row",
-    "Decoding stops for the whole batch as soon as one row (any, or the first) brings EOS: rows that have not ended by "
-    "then are cut off, and a row that ended earlier may go on behind its EOS.",
+    "Decoding stops for the whole batch as soon as one row (any, or the first) generates EOS: rows that "
+    "have not ended are cut off, and a row that ended earlier may continue after its EOS.",
     formula="stop when every row has ended, or at max_len",
-    hint="any or all? And which rows are looked at?",
+    hint="any or all? And which rows are checked?",
 )
 def stops_with_first_row(steps: Steps) -> list[Steps]:
     overs: tuple[Callable[[Request, Tensor], bool], ...] = (
@@ -83,9 +84,9 @@ def stops_with_first_row(steps: Steps) -> list[Steps]:
 
 @mistake(
     "argmin-in-place-of-argmax",
-    "The least likely id is taken (argmin); the likeliest is the one with the largest logit.",
+    "The least probable id is chosen (argmin); the most probable one has the largest logit.",
     formula="next id = argmax over V of logits[:, -1]",
-    hint="Is a larger logit more or less likely?",
+    hint="Does a larger logit mean more or less probable?",
 )
 def argmin(steps: Steps) -> Steps:
     return replace(steps, pick=lambda logits: logits.argmin(-1))
@@ -93,8 +94,8 @@ def argmin(steps: Steps) -> Steps:
 
 @mistake(
     "sampled-in-place-of-argmax",
-    "The next id is drawn by chance (multinomial): equal calls give different results. Greedy decoding takes the "
-    "likeliest.",
+    "The next id is sampled (multinomial), so equal calls give different results. Greedy decoding chooses "
+    "the most probable id.",
     formula="next id = argmax over V of logits[:, -1]",
     hint="Call it twice.",
     source="karpathy/minGPT#10",
@@ -105,9 +106,10 @@ def sampled(steps: Steps) -> Steps:
 
 @mistake(
     "second-best-taken",
-    "Not the likeliest id is taken but the next one (topk or sort with the wrong index).",
+    "The second most probable id is chosen instead of the most probable one (topk or sort with the wrong "
+    "index).",
     formula="next id = argmax over V of logits[:, -1]",
-    hint="At which place of the sorted logits is the largest?",
+    hint="At which index of the sorted logits is the largest?",
 )
 def second_best(steps: Steps) -> Steps:
     return replace(steps, pick=lambda logits: logits.topk(2).indices[:, 1])
@@ -115,9 +117,9 @@ def second_best(steps: Steps) -> Steps:
 
 @mistake(
     "pad-excluded-wrongly",
-    "An id is found in logits from which the first columns were cut off, so that every id is too small.",
+    "The first columns of the logits are removed before the argmax, so every id is too small.",
     formula="next id = argmax over V of logits[:, -1]",
-    hint="If column 0 is cut off, which id does index 0 refer to?",
+    hint="If column 0 is removed, which id is at index 0?",
 )
 def pad_excluded(steps: Steps) -> list[Steps]:
     return [
@@ -128,10 +130,10 @@ def pad_excluded(steps: Steps) -> list[Steps]:
 
 @mistake(
     "one-pass-only",
-    "The model is run once, over the source in place of the prefix, and the likeliest id of every position is taken. "
-    "Decoding goes step by step: each id is chosen after those before it.",
+    "The model is run once, on the source instead of the prefix, and the most probable id of every "
+    "position is taken. Decoding must go step by step: each id depends on those before it.",
     formula="y_t = argmax of decode(SOS y_1 ... y_{t-1}, memory, src)[:, -1]",
-    hint="What does the model know of the first id when it gives the second?",
+    hint="What does the model know about the first id when it chooses the second?",
 )
 def one_pass_only(steps: Steps) -> list[Steps]:
     def give(
@@ -152,6 +154,3 @@ def one_pass_only(steps: Steps) -> list[Steps]:
         for start in (False, True)
         for cut in (steps.cut, whole)
     ]
-
-
-MISTAKES = tuple(mistake.mistakes)

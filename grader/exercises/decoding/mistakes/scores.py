@@ -10,16 +10,17 @@ from grader.api import Collection
 from grader.exercises.decoding.reference import Beam, Request, Steps, penalty
 
 mistake: Collection[Steps] = Collection(("beam_search",))
+MISTAKES = mistake.mistakes
 SCORE = "score = sum of log p(y_t | y_<t) / ((5 + n) / 6)^length_penalty"
 PAPER = "Wu et al. 2016, section 7"
 
 
 @mistake(
     "logits-summed",
-    "The logits themselves are added up. They are no log-probabilities until log_softmax has been applied, and differ "
-    "by an unknown amount from prefix to prefix.",
+    "The logits are summed instead of log-probabilities. Logits are not normalized (log_softmax does "
+    "that), so sums of different prefixes cannot be compared.",
     formula=SCORE,
-    hint="Do the exponentials of what you add up sum to 1?",
+    hint="Do the exponentials of what you sum add up to 1 in each step?",
     source=PAPER,
 )
 def logits_summed(steps: Steps) -> Steps:
@@ -28,9 +29,9 @@ def logits_summed(steps: Steps) -> Steps:
 
 @mistake(
     "probabilities-summed",
-    "Probabilities are added up; what is added up are their logarithms.",
+    "Probabilities are summed; their logarithms must be.",
     formula=SCORE,
-    hint="Is the probability of two ids in a row the sum of theirs?",
+    hint="Is the probability of two ids in sequence the sum of their probabilities?",
     source=PAPER,
 )
 def probabilities_summed(steps: Steps) -> Steps:
@@ -39,8 +40,9 @@ def probabilities_summed(steps: Steps) -> Steps:
 
 @mistake(
     "probabilities-multiplied",
-    "The probabilities are multiplied and their product is divided by the length penalty. That is another order than "
-    "that of the logarithms: a log-probability is negative, so that dividing it favours long results.",
+    "The product of the probabilities is divided by the length penalty, not the sum of their logarithms. "
+    "The order differs: a log-probability is negative, so the penalty makes long results better; it makes "
+    "a probability smaller.",
     formula=SCORE,
     hint="What does dividing by a number above 1 do to 0.2, and what to -1.6?",
     source=PAPER,
@@ -51,7 +53,7 @@ def probabilities_multiplied(steps: Steps) -> Steps:
 
 @mistake(
     "length-penalty-missing",
-    "The sum is not divided by the length penalty, so that short results win: every further id makes a sum of "
+    "The sum is not divided by the length penalty, so short results win: every further id makes a sum of "
     "log-probabilities smaller.",
     formula=SCORE,
     hint="Where is length_penalty used?",
@@ -64,9 +66,9 @@ def length_penalty_missing(steps: Steps) -> Steps:
 @mistake(
     "length-penalty-multiplied",
     "The sum is multiplied by the length penalty (or divided by it with the opposite exponent), which "
-    "favours short results even more.",
+    "favors short results even more.",
     formula=SCORE,
-    hint="Is a longer result to gain or to lose?",
+    hint="Should the penalty make a longer result better or worse?",
     source=PAPER,
 )
 def length_penalty_multiplied(steps: Steps) -> Steps:
@@ -75,7 +77,7 @@ def length_penalty_multiplied(steps: Steps) -> Steps:
 
 @mistake(
     "length-penalty-fixed",
-    "The argument length_penalty is not used: it is fixed in the code (0.6 or 1).",
+    "The argument length_penalty is ignored: a fixed value is used (0.6 or 1).",
     formula=SCORE,
     hint="What changes with length_penalty=2?",
     source=PAPER,
@@ -89,9 +91,9 @@ def length_penalty_fixed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "length-counted-wrong",
-    "n in the length penalty is off by one: it counts the generated ids, EOS included and SOS not.",
+    "n in the length penalty is off by one: it is the number of generated ids, with EOS and without SOS.",
     formula=SCORE,
-    hint="What is n for the result 'EOS' alone?",
+    hint="What is n for a result of EOS alone?",
     source=PAPER,
 )
 def length_counted_wrong(steps: Steps) -> list[Steps]:
@@ -103,10 +105,10 @@ def length_counted_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "other-length-penalty",
-    "The length penalty has another formula: n^length_penalty, n * length_penalty, or one that does not fit "
+    "The length penalty has another formula, such as n^length_penalty or n * length_penalty; it must be "
     "((5 + n) / 6)^length_penalty.",
     formula=SCORE,
-    hint="What is the penalty of n=1, whatever the exponent?",
+    hint="What is the penalty for n=1, whatever the exponent?",
     source=PAPER,
 )
 def other_length_penalty(steps: Steps) -> list[Steps]:
@@ -135,7 +137,8 @@ def worst_returned(steps: Steps) -> list[Steps]:
 
 @mistake(
     "worst-kept",
-    "At every step the hypotheses with the lowest sums are kept (sorted the wrong way, or topk with largest=False).",
+    "At every step the hypotheses with the lowest sums are kept (sorted in the wrong order, or topk with "
+    "largest=False).",
     formula="keep the `beam` best",
     hint="Log-probabilities are negative: is the best the largest or the smallest?",
     source="karpathy/minGPT#10",
@@ -158,6 +161,3 @@ def all_hypotheses_returned(steps: Steps) -> list[Steps]:
         replace(steps, present=lambda request, ids: ids[:, None].expand(-1, request.beam, -1).clone()),
         replace(steps, present=lambda request, ids: ids.repeat_interleave(request.beam, 0)),
     ]
-
-
-MISTAKES = tuple(mistake.mistakes)

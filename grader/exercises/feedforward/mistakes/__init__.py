@@ -9,18 +9,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.api import Collection, Mistake, Wanted
+from grader.api import Collection, Wanted
 from grader.exercises.feedforward.reference import Call, Steps, drop, linear
 
 mistake: Collection[Steps] = Collection()
+MISTAKES = mistake.mistakes
 FORMULA = "FFN(x) = max(0, x W1 + b1) W2 + b2"
 PAPER = "Attention Is All You Need, section 3.3"
 
 
 @mistake(
     "activation-missing",
-    "There is no ReLU between the two layers. Two linear layers in a row are one linear layer: the network can then "
-    "learn nothing that a single matrix could not.",
+    "There is no ReLU between the two layers. Two linear layers in sequence are equal to one, so the "
+    "network cannot learn more than a single matrix.",
     formula=FORMULA,
     hint="What does max(0, ...) do, and where is it in the formula?",
     source=PAPER,
@@ -31,9 +32,10 @@ def activation_missing(steps: Steps) -> Steps:
 
 @mistake(
     "activation-after-second-layer",
-    "The ReLU comes after the second layer, so that no output is ever negative; it belongs between the two.",
+    "The ReLU comes after the second layer, so no output is ever negative; it belongs between the two "
+    "layers.",
     formula=FORMULA,
-    hint="Follow one number through both layers: when is it cut off at 0?",
+    hint="After which layer are negative values set to 0?",
     source=PAPER,
 )
 def activation_after_second_layer(steps: Steps) -> Steps:
@@ -44,7 +46,7 @@ def activation_after_second_layer(steps: Steps) -> Steps:
 
 @mistake(
     "activation-twice",
-    "A ReLU comes after each of the two layers; the second one cuts off everything negative in the output.",
+    "A ReLU comes after each of the two layers; the second one sets all negative outputs to 0.",
     formula=FORMULA,
     hint="How many activations are in the formula?",
     source=PAPER,
@@ -55,7 +57,7 @@ def activation_twice(steps: Steps) -> Steps:
 
 @mistake(
     "activation-on-input",
-    "The ReLU is applied to the input, before the first layer; it belongs after it.",
+    "The ReLU is applied to the input, before the first layer; it belongs after the first layer.",
     formula=FORMULA,
     hint="What is inside max(0, ...)?",
 )
@@ -77,8 +79,8 @@ ACTIVATIONS: tuple[Callable[[Tensor], Tensor], ...] = (
 
 @mistake(
     "other-activation",
-    "Another activation than ReLU is used (GELU, SiLU, tanh, ...). Some models do so; this exercise, like the paper, "
-    "asks for max(0, x).",
+    "Another activation than ReLU is used (GELU, SiLU, tanh, ...). Some models do so; this exercise, like "
+    "the paper, asks for max(0, x).",
     formula=FORMULA,
     hint="What is the activation of -1, and of 2?",
     source=PAPER,
@@ -97,8 +99,8 @@ def leaking(steps: Steps, slope: float) -> Steps:
 
 @mistake(
     "activation-leaky",
-    "The ReLU leaks: below 0 it returns a small multiple of x (a leaky ReLU). This exercise, like the paper, "
-    "asks for max(0, x).",
+    "The activation is a leaky ReLU: below 0 it returns a small multiple of x. This exercise, like the "
+    "paper, asks for max(0, x).",
     formula=FORMULA,
     hint="What is the activation of -100?",
     source=PAPER,
@@ -109,7 +111,7 @@ def activation_leaky(steps: Steps) -> list[Steps]:
 
 @mistake(
     "bias-missing",
-    "A layer has no bias. Both have one here: W1 with b1 (d_ff numbers) and W2 with b2 (d_model numbers).",
+    "A layer has no bias. Both need one: b1 of size d_ff and b2 of size d_model.",
     formula=FORMULA,
     hint="Count the parameters of each layer.",
     source=PAPER,
@@ -133,8 +135,8 @@ def bias_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-inside",
-    "The input is added to the output. The residual connection is made around the feed-forward network, by the layer; "
-    "in here it would be added twice.",
+    "The input is added to the output. The residual connection belongs in the layer around the "
+    "feed-forward network, which would add the input again.",
     formula=FORMULA,
     hint="Is there a + x in the formula?",
     source="Attention Is All You Need, section 3.1",
@@ -145,7 +147,8 @@ def residual_inside(steps: Steps) -> Steps:
 
 @mistake(
     "norm-inside",
-    "The output (or the input) is normalised. The layer norm belongs around the feed-forward network, not in it.",
+    "The output (or the input) is normalized. Layer normalization belongs in the layer around the "
+    "feed-forward network.",
     formula=FORMULA,
     hint="Is there a norm in the formula?",
 )
@@ -161,7 +164,8 @@ def norm_inside(steps: Steps) -> list[Steps]:
 
 @mistake(
     "hidden-width-wrong",
-    "The hidden layer is not d_ff wide: the two sizes are not used as they were given.",
+    "The hidden layer does not have d_ff features: the arguments d_model and d_ff are not used as they "
+    "should be.",
     formula="W1: d_model -> d_ff, W2: d_ff -> d_model",
     hint="Print the shapes of your parameters.",
     source=PAPER,
@@ -180,10 +184,10 @@ def hidden_width_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-in-eval",
-    "Numbers are dropped in eval mode too: F.dropout without training=self.training (its default is True), or a "
-    "dropout layer that is made in forward.",
+    "Dropout is active in eval mode too: F.dropout is called without training=self.training (its default "
+    "is True), or a dropout layer is created in forward.",
     formula=FORMULA,
-    hint="Call it twice in eval mode: the results must be equal.",
+    hint="Call the module twice in eval mode: the results must be equal.",
     source="karpathy/nanoGPT#240",
 )
 def dropout_in_eval(steps: Steps) -> list[Steps]:
@@ -199,9 +203,9 @@ def dropout_in_eval(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-missing",
-    "Nothing is dropped in train mode, although dropout is not 0.",
+    "Dropout is not applied in train mode, although `dropout` is not 0.",
     formula="max(0, x W1 + b1), then dropout, then W2",
-    hint="Is the dropout layer that __init__ makes used in forward?",
+    hint="Is the dropout layer that __init__ creates used in forward?",
 )
 def dropout_missing(steps: Steps) -> Steps:
     return replace(steps, drop=lambda _call, x: x)
@@ -209,9 +213,9 @@ def dropout_missing(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-output",
-    "Dropout falls on the output; here it falls on the hidden layer, after the ReLU.",
+    "Dropout is applied to the output; apply it to the hidden layer, after the ReLU.",
     formula="max(0, x W1 + b1), then dropout, then W2",
-    hint="After which line is the dropout?",
+    hint="After which line is dropout applied?",
 )
 def dropout_on_output(steps: Steps) -> Steps:
     return replace(
@@ -221,9 +225,9 @@ def dropout_on_output(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-input",
-    "Dropout falls on the input; here it falls on the hidden layer, after the ReLU.",
+    "Dropout is applied to the input; apply it to the hidden layer, after the ReLU.",
     formula="max(0, x W1 + b1), then dropout, then W2",
-    hint="After which line is the dropout?",
+    hint="After which line is dropout applied?",
 )
 def dropout_on_input(steps: Steps) -> Steps:
     return replace(steps, drop=lambda _call, x: x, up=lambda call, x: steps.up(call, drop(call, x)))
@@ -231,8 +235,8 @@ def dropout_on_input(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-probability-inverted",
-    "`dropout` is taken as the probability to keep a number; it is the probability to drop it.",
-    hint="With dropout=0.1, how many of ten numbers survive?",
+    "`dropout` is used as the probability to keep an element; it is the probability to drop it.",
+    hint="With dropout=0.1, how many of ten elements are kept?",
 )
 def dropout_probability_inverted(steps: Steps) -> Steps:
     return replace(
@@ -242,8 +246,8 @@ def dropout_probability_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-not-scaled",
-    "The numbers that survive the dropout are not scaled by 1 / (1 - dropout).",
-    hint="What keeps the mean of a number the same, with and without dropout?",
+    "The elements that dropout keeps are not scaled by 1 / (1 - dropout).",
+    hint="How does the mean stay the same with and without dropout?",
     source="Srivastava et al. 2014",
 )
 def dropout_not_scaled(steps: Steps) -> Steps:
@@ -255,7 +259,7 @@ def dropout_not_scaled(steps: Steps) -> Steps:
 
 @mistake(
     "input-changed-in-place",
-    "The input is modified in place: the caller's tensor, which the residual connection needs, has changed.",
+    "The input is modified in place: the caller's tensor, which the residual connection needs, changes.",
     hint="relu_ and F.relu(..., inplace=True) work in place, and so do operators such as *=.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:
@@ -276,7 +280,7 @@ def input_changed_in_place(steps: Steps) -> list[Steps]:
 
 @mistake(
     "output-detached",
-    "The gradient is cut: no parameter (or no input) receives one, so that nothing is learned.",
+    "The gradient is blocked: parameters (or the input) receive none, so they cannot learn.",
     hint="Look for detach(), .data, torch.no_grad() and torch.tensor(...) in forward.",
 )
 def output_detached(steps: Steps) -> list[Steps]:
@@ -289,9 +293,9 @@ def output_detached(steps: Steps) -> list[Steps]:
 
 @mistake(
     "one-layer-only",
-    "Only one of the two layers is used, or the hidden layer itself is returned.",
+    "Only one of the two layers is used, or the hidden layer is returned.",
     formula=FORMULA,
-    hint="Print the shape behind each line.",
+    hint="Print the shape after each line.",
     source=PAPER,
 )
 def one_layer_only(steps: Steps) -> Steps:
@@ -304,6 +308,3 @@ def device_hard_coded(steps: Steps) -> Steps:
         return torch.maximum(torch.zeros(x.size(-1), dtype=x.dtype), steps.activate(call, x))
 
     return replace(steps, activate=activate)
-
-
-MISTAKES: tuple[Mistake[Steps], ...] = tuple(mistake.mistakes)

@@ -16,8 +16,8 @@ from grader.exercises.kv_cache.reference import Steps
 
 @mistake(
     "causal-mask-of-one-row",
-    "A causal mask of one row is laid from the top left: the new position then sees the first key only. A "
-    "single query at the end needs no mask, since the cache contains no future positions.",
+    "A causal mask with a single row is aligned at the top left, so the new position sees the first key "
+    "only. The query is the last position: it may attend to the whole cache, and needs no mask.",
     formula=STEP,
     hint="Print torch.ones(1, 4).tril().",
     source="pytorch/pytorch#103082, #108108; pytorch/executorch#22426",
@@ -44,7 +44,7 @@ def scale_missing(steps: Steps) -> Steps:
 @mistake(
     "scale-wrong",
     "The scores are divided by something other than sqrt(d_k), where d_k is the size of one head: by "
-    "sqrt(d_model), by d_k itself, or by the root of the cache's length; or they are multiplied.",
+    "sqrt(d_model), by d_k, or by the square root of the cache's length; or they are multiplied.",
     formula=STEP,
     hint="d_k = d_model / num_heads. Print your divisor.",
     source=f"{PAPER}; aladdinpersson/Machine-Learning-Collection#30; thegregyang/NTK4A#3",
@@ -65,10 +65,10 @@ def scale_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-over-other-dimension",
-    "The softmax runs over another dimension than the keys. Over the queries, of which there is one, every weight is "
-    "1, and the values are just added up.",
+    "The softmax runs over another dimension than the keys. Over the queries, of which there is one, every "
+    "weight is 1, and the values are only summed.",
     formula=STEP,
-    hint="Do the weights of a query add up to 1?",
+    hint="Do the weights of a query sum to 1?",
     source="labmlai/annotated_deep_learning_paper_implementations#146; PetrochukM/PyTorch-NLP#2",
 )
 def softmax_over_other(steps: Steps) -> list[Steps]:
@@ -80,9 +80,9 @@ def softmax_over_other(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-missing",
-    "There is no softmax: the weights are the scores themselves, or another function of them.",
+    "There is no softmax: the scores, or another function of them, are used as weights.",
     formula=STEP,
-    hint="Do the weights of a query add up to 1?",
+    hint="Do the weights of a query sum to 1?",
 )
 def softmax_missing(steps: Steps) -> list[Steps]:
     changes: tuple[Callable[[Tensor], Tensor], ...] = (
@@ -95,7 +95,8 @@ def softmax_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-overflows",
-    "The softmax is written out as exp(x) / sum(exp(x)), which overflows for large scores.",
+    "The softmax is computed as exp(x) / sum(exp(x)), which overflows for large scores. Subtract the "
+    "maximum first.",
     formula="exp(x - max(x)) / sum(exp(x - max(x)))",
     hint="What is exp(1000)?",
 )
@@ -105,7 +106,7 @@ def softmax_overflows(steps: Steps) -> Steps:
 
 @mistake(
     "keys-mixed-not-values",
-    "The weights are applied to the keys; apply them to the values, which have their own projection.",
+    "The weights are multiplied by the keys; multiply them by the values, which have their own projection.",
     formula=STEP,
     hint="What do the weights multiply?",
     source="ethen8181/machine-learning#13",
@@ -121,7 +122,7 @@ def keys_mixed(steps: Steps) -> Steps:
 
 @mistake(
     "one-head",
-    "There is one head only: d_model is not split into num_heads parts.",
+    "There is a single head: d_model is not split into num_heads parts.",
     formula=HEADS,
     hint="Where is num_heads used?",
     source="Attention Is All You Need, section 3.2.2",
@@ -132,7 +133,7 @@ def one_head(steps: Steps) -> Steps:
 
 @mistake(
     "heads-interleaved",
-    "Columns are assigned to the heads alternately. Head h takes the columns h*d .. (h+1)*d.",
+    "The heads are split so that their columns alternate. Head h must get the columns h*d .. (h+1)*d.",
     formula=HEADS,
     hint="view(B, T, num_heads, d), or view(B, T, d, num_heads)?",
 )
@@ -163,10 +164,10 @@ def heads_averaged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cached-heads-reshaped",
-    "All keys so far are split into heads by a view without a transpose: with more than one position, the numbers of "
-    "different positions end up in one head.",
+    "The cached keys are split into heads by a view without a transpose: with more than one position, "
+    "features of different positions end up in one head.",
     formula="[B, T, D] -> view(B, T, H, d) -> transpose(1, 2)",
-    hint="In which order are the numbers of [B, T, D] in memory?",
+    hint="In which order are the elements of [B, T, D] in memory?",
     source="reczoo/FuxiCTR#30; hyunwoongko/transformer#15",
 )
 def cached_heads_reshaped(steps: Steps) -> Steps:
@@ -182,7 +183,8 @@ def cached_heads_reshaped(steps: Steps) -> Steps:
 
 @mistake(
     "residual-inside",
-    "x is added to the output. The residual connection is made around attention, by the layer.",
+    "x is added to the output. The residual connection belongs in the layer around attention, which would "
+    "add x again.",
     formula=STEP,
     hint="Is there a + x in the formula?",
 )

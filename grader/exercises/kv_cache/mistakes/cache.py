@@ -28,7 +28,7 @@ def cache_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "only-last-step-cached",
-    "The returned cache contains only the newest key and value: all older ones are lost.",
+    "The returned cache contains only the newest key and value; all earlier ones are lost.",
     formula=JOIN,
     hint="How long should the cache be after three steps?",
 )
@@ -48,7 +48,7 @@ def only_first_cached(steps: Steps) -> Steps:
 
 @mistake(
     "cache-window",
-    "Only the last few positions stay in the cache; full causal attention sees all of them.",
+    "Only the last few positions stay in the cache; full causal attention needs all of them.",
     formula=JOIN,
     hint="How long is the cache after many steps?",
 )
@@ -64,8 +64,7 @@ def cache_window(steps: Steps) -> list[Steps]:
 
 @mistake(
     "keys-and-values-confused",
-    "Keys and values are confused in the cache: keys are stored as values, or values as keys, or the two are "
-    "swapped.",
+    "Keys and values are mixed up in the cache: keys are stored as values, values as keys, or both.",
     formula=JOIN,
     hint="Follow k and v into the cache and out of it again.",
     source="yflyzhang/AnnotatedTransformer#1",
@@ -82,7 +81,8 @@ def keys_and_values_confused(steps: Steps) -> list[Steps]:
 
 @mistake(
     "new-token-not-seen",
-    "The new position does not attend to itself: its own key and value are missing from this step's keys and values.",
+    "The new position does not attend to itself: its own key and value are not part of this step's keys "
+    "and values.",
     formula=STEP,
     hint="In causal attention, may a position attend to itself?",
 )
@@ -105,7 +105,7 @@ def new_token_not_seen(steps: Steps) -> list[Steps]:
 
 @mistake(
     "keys-and-values-in-other-order",
-    "New keys are added at one end and new values at the other: a weight is then applied to the value of "
+    "New keys are added at one end and new values at the other, so a weight is applied to the value of "
     "another position.",
     formula=JOIN,
     hint="At which end is the new position, in both?",
@@ -129,8 +129,8 @@ def other_order(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-wrong-dimension",
-    "From the second step on, shapes do not fit. Most often old and new keys are joined along another dimension than "
-    "the length, or only one of keys and values is taken from the cache.",
+    "The shapes do not fit from the second step on. Most often old and new keys are concatenated along "
+    "another dimension than the length, or only keys or only values are taken from the cache.",
     formula=JOIN,
     hint="Print the shapes of K and V in the second step, before and after torch.cat.",
     source="PrimeIntellect-ai/prime-rl#2681",
@@ -152,7 +152,8 @@ def cache_wrong_dimension(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-averaged",
-    "Old and new keys are averaged or summed; they must be concatenated, one per position.",
+    "Old and new keys are averaged or summed; they must be concatenated, so that each position keeps its "
+    "own.",
     formula=JOIN,
     hint="How long should the cache be after three steps?",
 )
@@ -165,8 +166,8 @@ def cache_averaged(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-in-module",
-    "Keys and values are stored in the module. A second sequence, or one that is decoded alternately, then "
-    "attends to those of the first. Store all state in the cache.",
+    "Keys and values are stored in the module, so a second sequence attends to those of the first. Store "
+    "all state in the cache that forward returns.",
     formula="forward(x, cache) -> (out, cache)",
     hint="Search for attributes that forward sets on self.",
 )
@@ -194,7 +195,7 @@ def cache_in_module(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cache-not-returned",
-    "forward does not return the cache. Return both: out, cache.",
+    "forward does not return the cache. It must return both: out, cache.",
     formula="forward(x, cache) -> (out, cache)",
     hint="How many values does your code return?",
 )
@@ -210,7 +211,7 @@ def cache_not_returned(steps: Steps) -> list[Steps]:
     "results-swapped",
     "The two results are in the wrong order: first out, then the cache.",
     formula="forward(x, cache) -> (out, cache)",
-    hint="Look at your return.",
+    hint="Look at your return statement.",
 )
 def results_swapped(steps: Steps) -> Steps:
     return replace(steps, finish=lambda _call, out, cache: (cache, out))
@@ -218,10 +219,10 @@ def results_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "cache-projected-again",
-    "Keys and values that are already projected go through W_K and W_V again at each step. The cache "
-    "contains either projected keys and values or the inputs before projection; do not confuse the two.",
+    "Cached keys and values go through W_K and W_V again at each step. Either cache projected keys and "
+    "values and use them directly, or cache inputs and project them.",
     formula=JOIN,
-    hint="How many times does the first position's key meet W_K?",
+    hint="How many times is the first position's key multiplied by W_K?",
 )
 def cache_projected_again(steps: Steps) -> Steps:
     def extend(inner: Steps, call: Call, cache: Any, k: Tensor, v: Tensor) -> Pair:
@@ -238,7 +239,8 @@ def cache_projected_again(steps: Steps) -> Steps:
 
 @mistake(
     "cache-not-projected",
-    "The cache contains inputs that never go through W_K and W_V: old positions are used without projection.",
+    "The cache contains inputs that never go through W_K and W_V, so earlier positions are used without "
+    "projection.",
     formula=JOIN,
     hint="What is in the cache: x, or k and v?",
 )

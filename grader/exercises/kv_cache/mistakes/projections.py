@@ -29,7 +29,7 @@ def output_projection_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-missing",
-    "One of query, key and value is used without its projection.",
+    "Query, key or value is used without its projection.",
     formula=HEADS,
     hint="List your module's named_parameters() with their shapes.",
     source=f"{PAPER}.2",
@@ -82,7 +82,7 @@ def projections_swapped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projections-frozen",
-    "Parameters have requires_grad=False: they never learn.",
+    "Parameters have requires_grad=False, so they never learn.",
     hint="Search for requires_grad, detach and buffers.",
 )
 def projections_frozen(steps: Steps) -> Steps:
@@ -91,8 +91,8 @@ def projections_frozen(steps: Steps) -> Steps:
 
 @mistake(
     "no-gradient",
-    "The current step gives no gradient: it is detached, or runs under torch.no_grad(). Only what comes from the cache "
-    "may be cut off.",
+    "No gradient flows through the current step: it is detached, or runs under torch.no_grad(). Only "
+    "tensors from the cache may be detached.",
     hint="Search for detach, .data and no_grad.",
 )
 def no_gradient(steps: Steps) -> list[Steps]:
@@ -108,7 +108,8 @@ def no_gradient(steps: Steps) -> list[Steps]:
 
 @mistake(
     "division-unchecked",
-    "A d_model that num_heads does not divide is accepted silently, or rejected with an error other than ValueError.",
+    "A d_model that is not divisible by num_heads is accepted, or rejected with an error other than "
+    "ValueError.",
     formula="d_k = d_model / num_heads",
     hint="What is 6 // 4?",
 )
@@ -121,9 +122,10 @@ def division_unchecked(steps: Steps) -> list[Steps]:
 
 @mistake(
     "output-not-one-step",
-    "The output is not [B, 1, D]: the length is missing, or every step gives all positions again.",
+    "The output is not [B, 1, D]: the length dimension is missing, or every step returns all positions "
+    "again.",
     formula="out [B, 1, D]",
-    hint="Print the output's shape after three steps.",
+    hint="Print the shape of the output after three steps.",
 )
 def output_not_one_step(steps: Steps) -> list[Steps]:
     def squeezed(call: Call, out: Tensor, cache: Any) -> Any:

@@ -20,9 +20,9 @@ def _p(call: Call, x: Tensor) -> Tensor:
 
 @mistake(
     "dropout-missing",
-    "A sublayer's output is not dropped in train mode, although dropout is not 0.",
+    "Dropout is not applied to a sublayer's output in train mode, although `dropout` is not 0.",
     formula=BOTH,
-    hint="Behind how many sublayers does the formula have a drop( )?",
+    hint="How many sublayers have a drop( ) in the formula?",
     source=DROPOUT,
     parts=LAYERS,
 )
@@ -52,9 +52,9 @@ def dropout_on_sum(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-input",
-    "Dropout falls on a sublayer's input; it falls on its output.",
+    "Dropout is applied to a sublayer's input; apply it to its output.",
     formula=BOTH,
-    hint="What is in the brackets of drop( )?",
+    hint="What is inside the parentheses of drop( )?",
     source=DROPOUT,
     parts=LAYERS,
 )
@@ -68,9 +68,10 @@ def dropout_on_input(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-result",
-    "Dropout falls on what a norm, or the whole layer, gives; it falls on each sublayer's output, before x is added.",
+    "Dropout is applied to the result of a norm, or of the whole layer; apply it to each sublayer's "
+    "output, before x is added.",
     formula=BOTH,
-    hint="What is in the brackets of drop( )?",
+    hint="What is inside the parentheses of drop( )?",
     source=DROPOUT,
     parts=LAYERS,
 )
@@ -88,8 +89,9 @@ def dropout_on_result(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-in-eval",
-    "Numbers are dropped in eval mode too: F.dropout without training=self.training, or a dropout made in forward.",
-    hint="Call it twice in eval mode: the results must be equal.",
+    "Dropout is active in eval mode too: F.dropout is called without training=self.training, or a dropout "
+    "layer is created in forward.",
+    hint="Call the module twice in eval mode: the results must be equal.",
     source="karpathy/nanoGPT#240",
     parts=LAYERS,
 )
@@ -99,8 +101,8 @@ def dropout_in_eval(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-probability-inverted",
-    "`dropout` is taken as the probability to keep a number; it is the probability to drop it.",
-    hint="With dropout=0.1, how many of ten numbers survive?",
+    "`dropout` is used as the probability to keep an element; it is the probability to drop it.",
+    hint="With dropout=0.1, how many of ten elements are kept?",
     parts=LAYERS,
 )
 def dropout_probability_inverted(steps: Steps) -> Steps:
@@ -112,8 +114,8 @@ def dropout_probability_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-not-scaled",
-    "The numbers that survive the dropout are not scaled by 1 / (1 - dropout).",
-    hint="What keeps the mean of a number the same, with and without dropout?",
+    "The elements that dropout keeps are not scaled by 1 / (1 - dropout).",
+    hint="How does the mean stay the same with and without dropout?",
     source="Srivastava et al. 2014",
     parts=LAYERS,
 )
@@ -126,7 +128,7 @@ def dropout_not_scaled(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-hard-coded",
-    "The layer uses a fixed dropout probability and not the argument `dropout` (default 0).",
+    "The layer uses a fixed dropout probability instead of the argument `dropout` (default 0).",
     hint="Is there a number in nn.Dropout( )?",
     parts=LAYERS,
 )
@@ -139,9 +141,9 @@ def dropout_hard_coded(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-twice",
-    "A sublayer's output is dropped twice, one after the other.",
+    "Dropout is applied twice to a sublayer's output.",
     formula=BOTH,
-    hint="Count the dropouts that one number of f(x) goes through.",
+    hint="How many dropouts are applied to f(x)?",
     parts=LAYERS,
 )
 def dropout_twice(steps: Steps) -> list[Steps]:
@@ -167,7 +169,7 @@ def dropout_of_whole_vectors(steps: Steps) -> Steps:
 
 @mistake(
     "stack-drops",
-    "The stack applies dropout of its own in train mode. Dropout belongs to the layers; the stack has none.",
+    "The stack applies dropout itself in train mode. Dropout belongs in the layers only.",
     hint="Is there a dropout in the stack's __init__ or forward?",
     source=DROPOUT,
     parts=STACKS,

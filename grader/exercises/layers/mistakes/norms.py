@@ -17,7 +17,7 @@ FORMULA = "LayerNorm(x) = gain * (x - mean) / sqrt(var + 1e-5) + bias"
     "norm-shared",
     "One norm is used for several sublayers; each sublayer needs its own.",
     formula=BOTH,
-    hint="How many norms does __init__ make?",
+    hint="How many norms does __init__ create?",
     source="ml-explore/mlx#1636",
     parts=LAYERS,
 )
@@ -51,7 +51,8 @@ def wrong_norm_used(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-too-many",
-    "The layer has one norm more than it has sublayers; a last norm belongs to the stack, not to each layer.",
+    "The layer has one norm more than it has sublayers. A final norm belongs in the stack, not in each "
+    "layer.",
     formula=BOTH,
     hint="Count sublayers and norms.",
     source=XIONG,
@@ -68,9 +69,9 @@ def norm_too_many(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-without-affine",
-    "The norms have no trained gain and bias.",
+    "The norms have no trainable gain and bias.",
     formula=FORMULA,
-    hint="How many parameters has the layer without those of its parts?",
+    hint="How many parameters does the layer have besides those of its sublayers?",
     source=BA,
     parts=EVERYWHERE,
 )
@@ -81,9 +82,9 @@ def norm_without_affine(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-starts-wrong",
-    "A norm's gain does not start at 1, or its bias not at 0.",
+    "A norm's gain is not initialized to 1, or its bias not to 0.",
     formula=FORMULA,
-    hint="A fresh norm changes nothing after the division.",
+    hint="What must gain and bias be so that a new norm only normalizes?",
     source=BA,
     parts=EVERYWHERE,
 )
@@ -94,7 +95,8 @@ def norm_starts_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-eps",
-    "The norms' eps is not 1e-5, or is not inside the root: almost constant rows get other results.",
+    "The norms' eps is not 1e-5, or is not inside the square root, so rows with almost equal elements get "
+    "other results.",
     formula=FORMULA,
     hint="Where is eps in the formula, and how large is it?",
     source="hyunwoongko/transformer#7",
@@ -114,9 +116,10 @@ def norm_eps(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-unbiased",
-    "The norms divide the variance by D - 1, as torch's var and std do by themselves; here it is divided by D.",
+    "The norms divide the variance by D - 1, which is the default of torch.var and torch.std; it must be "
+    "divided by D.",
     formula=FORMULA,
-    hint="Read the default of `unbiased` (or `correction`) of torch.var and torch.std.",
+    hint="What is the default of `unbiased` (or `correction`) of torch.var and torch.std?",
     source="harvardnlp/annotated-transformer#119",
     parts=EVERYWHERE,
 )
@@ -130,9 +133,9 @@ def norm_unbiased(steps: Steps) -> Steps:
 
 @mistake(
     "norm-is-rms",
-    "The norms do not take the mean away (RMSNorm); this exercise, like the paper, uses layer norm.",
+    "The norms do not subtract the mean (RMSNorm); this exercise, like the paper, uses layer normalization.",
     formula=FORMULA,
-    hint="What is the mean of a normed row?",
+    hint="What is the mean of a normalized row?",
     source=f"{PAPER}",
     parts=EVERYWHERE,
 )
@@ -145,8 +148,8 @@ def norm_is_rms(steps: Steps) -> Steps:
 
 @mistake(
     "norm-wrong-dimension",
-    "The norms take mean and variance over the sequence, or over everything; it is over the numbers of one position, "
-    "the last dimension.",
+    "The norms take mean and variance over the sequence, or over all elements; each position must be "
+    "normalized over its own features, the last dimension.",
     formula=FORMULA,
     hint="Over which dim are mean and variance taken?",
     source=BA,

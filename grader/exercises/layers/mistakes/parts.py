@@ -14,8 +14,8 @@ from grader.exercises.layers.reference import Call, Steps
 
 @mistake(
     "part-copied",
-    "Copies of the parts are used. Use the parts that are passed in: the caller may share, load or train "
-    "them.",
+    "Copies of the modules that are passed in are used. Use the modules themselves: the caller may share, "
+    "load or train them.",
     hint="Is there a deepcopy in __init__?",
     source="harvardnlp/annotated-transformer#9; pytorch/pytorch#86274",
     parts=LAYERS,
@@ -33,9 +33,9 @@ def part_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "part-not-registered",
-    "Parts are stored where torch does not find them (a plain list, tuple or dict): their parameters are not "
-    "among those of the layer, and no optimizer trains them.",
-    hint="Does list(layer.parameters()) contain those of the parts?",
+    "Modules are stored in a plain list, tuple or dict, where PyTorch does not register them: their "
+    "parameters are not among the layer's, so no optimizer trains them.",
+    hint="Does list(layer.parameters()) contain those of the sublayers?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=LAYERS,
 )
@@ -54,9 +54,9 @@ def part_not_registered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-reset",
-    "Parts that are passed in, or layers that make_layer returned, are initialized again. Their weights must "
-    "be kept.",
-    hint="Whose parameters does a loop over self.parameters() in __init__ meet?",
+    "The weights of modules that are passed in, or of layers that make_layer returned, are initialized "
+    "again; they must be kept.",
+    hint="Whose parameters does a loop over self.parameters() in __init__ contain?",
     parts=EVERYWHERE,
 )
 def parts_reset(steps: Steps) -> list[Steps]:
@@ -70,7 +70,7 @@ def parts_reset(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-not-passed",
-    "The mask never reaches self-attention: positions that must not be attended to are.",
+    "The mask is not passed to self-attention, so it attends to positions that it must not see.",
     formula="self_attention(q, k, v, mask)",
     hint="Follow the mask from forward's arguments to the attention.",
     source="DaoyuanLi2816/Molecule-Generator#22",
@@ -92,7 +92,8 @@ def _turned(steps: Steps, turn: Callable[[Tensor], Tensor]) -> Steps:
 
 @mistake(
     "mask-inverted",
-    "Self-attention gets an inverted mask. True means: may be attended to. It is passed on as it is.",
+    "Self-attention gets an inverted mask. True means that a key may be attended to. Pass the mask on "
+    "unchanged.",
     formula="self_attention(q, k, v, mask)",
     hint="Is there a ~ or a `== 0` around the mask?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
@@ -104,10 +105,10 @@ def mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-converted",
-    "Self-attention gets the mask as numbers 1 and 0, or in another shape. Pass it on unchanged, whatever "
-    "its form.",
+    "Self-attention gets the mask as the numbers 1 and 0, or in another shape. Pass it on unchanged, "
+    "whatever its form.",
     formula="self_attention(q, k, v, mask)",
-    hint="What does your layer do to the mask on its way?",
+    hint="What does your layer do to the mask before it passes it on?",
     source="pytorch/pytorch#29546",
     parts=LAYERS,
 )
@@ -124,8 +125,8 @@ def mask_converted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "feed-forward-before-attention",
-    "The feed-forward network comes before self-attention; it is the last sublayer.",
-    hint="In which order does figure 1 of the paper show them?",
+    "The feed-forward network comes before self-attention; it must be the last sublayer.",
+    hint="In which order does figure 1 of the paper show the sublayers?",
     source=PAPER,
     parts=LAYERS,
 )
@@ -151,7 +152,7 @@ def _skipping(steps: Steps, name: str) -> list[Steps]:
 
 @mistake(
     "self-attention-missing",
-    "Self-attention, with its residual sum and norm, is left out.",
+    "The self-attention sublayer is missing, with its residual sum and norm.",
     formula=BOTH,
     hint="Is the result of every sublayer used in the next line?",
     source=PAPER,
@@ -163,7 +164,7 @@ def self_attention_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "feed-forward-missing",
-    "The feed-forward network, with its residual sum and norm, is left out.",
+    "The feed-forward sublayer is missing, with its residual sum and norm.",
     formula=BOTH,
     hint="Is the result of every sublayer used in the next line?",
     source=PAPER,
@@ -175,7 +176,7 @@ def feed_forward_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "layer-gradient-cut",
-    "The gradient is cut in the layer: earlier layers cannot learn.",
+    "The layer blocks the gradient, so earlier layers cannot learn.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
     parts=LAYERS,
 )
@@ -189,7 +190,7 @@ def layer_gradient_cut(steps: Steps) -> list[Steps]:
 
 @mistake(
     "returns-more-than-x",
-    "A tuple is returned. The next layer and the model expect the tensor x alone.",
+    "forward returns a tuple. The next layer and the model expect the tensor x alone.",
     hint="What does your return statement return?",
     parts=EVERYWHERE,
 )
@@ -202,8 +203,8 @@ def returns_more_than_x(steps: Steps) -> list[Steps]:
 
 @mistake(
     "layer-input-changed",
-    "x is modified in place (x += ...): the caller's tensor has changed.",
-    hint="x += y changes x itself; x = x + y makes a new tensor.",
+    "x is modified in place (x += ...), which changes the caller's tensor.",
+    hint="x += y modifies x itself; x = x + y creates a new tensor.",
     parts=LAYERS,
 )
 def layer_input_changed(steps: Steps) -> list[Steps]:

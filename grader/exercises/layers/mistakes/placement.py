@@ -16,7 +16,8 @@ def _f(s: Steps, call: Call, name: str, x: Tensor) -> Tensor:
 
 @mistake(
     "always-post-norm",
-    'norm="pre" gives post-norm: the sum is normed. In pre-norm the sublayer\'s input is normed, and the sum is not.',
+    'norm="pre" behaves like post-norm: the residual sum is normalized. In pre-norm, only the sublayer\'s '
+    "input is normalized.",
     formula=PRE,
     hint='What does your code do differently for norm="pre"?',
     source=f"{XIONG}; harvardnlp/annotated-transformer#92",
@@ -28,8 +29,8 @@ def always_post_norm(steps: Steps) -> Steps:
 
 @mistake(
     "always-pre-norm",
-    'norm="post" behaves like pre-norm: the sublayer\'s input is normalized. In post-norm, the sum is '
-    "normalized.",
+    'norm="post" behaves like pre-norm: the sublayer\'s input is normalized. In post-norm, the residual sum '
+    "is normalized.",
     formula=POST,
     hint='What does your code do differently for norm="post"?',
     source=f"{PAPER}; hkproj/pytorch-transformer#14",
@@ -41,9 +42,9 @@ def always_pre_norm(steps: Steps) -> Steps:
 
 @mistake(
     "pre-and-post-exchanged",
-    'norm="pre" gives post-norm, and norm="post" pre-norm.',
+    'Pre-norm and post-norm are swapped: norm="pre" gives post-norm, and norm="post" pre-norm.',
     formula=BOTH,
-    hint="What comes directly after the norm in pre-norm?",
+    hint="In pre-norm, what comes directly after the norm?",
     source=PLACES,
     parts=LAYERS,
 )
@@ -53,7 +54,7 @@ def pre_and_post_exchanged(steps: Steps) -> Steps:
 
 @mistake(
     "default-is-pre-norm",
-    "Without an argument `norm`, the layer is a pre-norm one; the default is post-norm, as in the paper.",
+    "Without the argument `norm`, the layer uses pre-norm; the default must be post-norm, as in the paper.",
     formula='norm="post"',
     hint="Compare the signature with the template's.",
     parts=LAYERS,
@@ -64,7 +65,7 @@ def default_is_pre_norm(steps: Steps) -> Steps:
 
 @mistake(
     "residual-missing",
-    "A sublayer's input is not added to its output: a residual connection is missing.",
+    "A residual connection is missing: a sublayer's input is not added to its output.",
     formula=BOTH,
     hint="How does x itself bypass each sublayer?",
     source=PAPER,
@@ -93,10 +94,10 @@ def residual_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-from-normed",
-    "In pre-norm the normed x is added to a sublayer's output. The residual stream itself is not normalized: "
-    "only the sublayer gets norm(x).",
+    "In pre-norm, norm(x) is added to a sublayer's output instead of x. The residual stream is never "
+    "normalized: only the sublayer gets norm(x).",
     formula=PRE,
-    hint="x = norm(x) loses what x was.",
+    hint="After x = norm(x), the original x is lost.",
     source="Howuhh/faster-trajectory-transformer#3; datawhalechina/happy-llm#21",
     parts=LAYERS,
 )
@@ -115,8 +116,8 @@ def residual_from_normed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-from-layer-input",
-    "What is added to a later sublayer's output is the layer's input; it is that sublayer's own input, to which "
-    "attention has been added already.",
+    "A later residual sum adds the layer's input; it must add that sublayer's own input, which already "
+    "contains the attention's output.",
     formula=BOTH,
     hint="Which x is in the second sum?",
     source="strutive07/transformer-tensorflow2.0#14; OpenNMT/OpenNMT-py#1689",
@@ -144,9 +145,9 @@ def residual_from_layer_input(steps: Steps) -> list[Steps]:
 
 @mistake(
     "sublayers-parallel",
-    "All sublayers get the layer's input, side by side; each is to get what the one before it gave.",
+    "All sublayers get the layer's input; each must get the result of the sublayer before it.",
     formula=BOTH,
-    hint="What goes into the feed-forward network?",
+    hint="What is the input of the feed-forward network?",
     parts=LAYERS,
 )
 def sublayers_parallel(steps: Steps) -> list[Steps]:
@@ -161,9 +162,9 @@ def sublayers_parallel(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-on-branch",
-    "The norm is applied to a sublayer's output before x is added; x itself is not normalized.",
+    "The norm is applied to a sublayer's output before x is added, so x itself is never normalized.",
     formula=BOTH,
-    hint="Which brackets does the norm's argument have in the formula?",
+    hint="In the formula, what is the argument of norm( )?",
     source=PLACES,
     parts=LAYERS,
 )
@@ -176,9 +177,10 @@ def norm_on_branch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-before-sum",
-    "In post-norm, x is normed and the sublayer's output is added afterwards; the sum of both is to be normed.",
+    "In post-norm, x is normalized before the sublayer's output is added; the sum of both must be "
+    "normalized.",
     formula=POST,
-    hint="What is inside the brackets of norm( )?",
+    hint="In the formula, what is inside the parentheses of norm( )?",
     source=PLACES,
     parts=LAYERS,
 )
@@ -195,7 +197,7 @@ def norm_before_sum(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-missing",
-    "A sublayer has no norm: one is not made, or not called.",
+    "A sublayer has no norm: it is not created, or not called.",
     formula=BOTH,
     hint="Count the norms in forward.",
     source=PAPER,
@@ -230,9 +232,10 @@ def norm_twice(steps: Steps) -> list[Steps]:
 
 @mistake(
     "attention-half-normed",
-    "In pre-norm, query, key and value of self-attention are not the same: some of them are x without its norm.",
+    "In pre-norm, query, key and value of self-attention differ: some are norm(x), and some are x. All "
+    "three must be norm(x).",
     formula="pre: y = norm(x); x = x + drop(self_attention(y, y, y, mask))",
-    hint="How many of the three arguments are normed?",
+    hint="How many of the three arguments are normalized?",
     source="tier4/Diffusion-Planner#239; NVIDIA/TransformerEngine#392",
     parts=LAYERS,
 )
@@ -254,7 +257,7 @@ def attention_half_normed(steps: Steps) -> list[Steps]:
     "sublayer-output-lost",
     "The output of a sublayer is not used: x is added to itself, or nothing is added to it.",
     formula=BOTH,
-    hint="Where does the result of each call of a part go?",
+    hint="Where is the result of each sublayer used?",
     source="kyegomez/BitNet#32",
     parts=LAYERS,
 )

@@ -14,8 +14,8 @@ from grader.exercises.layers.reference import Call, Steps
 
 @mistake(
     "argument-names",
-    "An argument has another name than in the template, so that a call by keyword does not find it.",
-    hint="Compare both signatures, of __init__ and of forward, with the template's, word by word.",
+    "An argument is named differently than in the template, so a call with keyword arguments fails.",
+    hint="Compare the signatures of __init__ and forward with the template.",
     source="MarkFzp/act-plus-plus#3; Snowad14/Raw-Novel-Translation#1",
     parts=EVERYWHERE,
 )
@@ -36,10 +36,10 @@ def argument_names(steps: Steps) -> list[Steps]:
 
 @mistake(
     "called-twice",
-    "A part, or a layer of the stack, is called more often than once in a pass, and all results but one are thrown "
-    "away. That takes its time again, and a part that drops numbers gives another result each time.",
+    "A sublayer, or a layer of the stack, is called more than once in a forward pass, and only one result "
+    "is used. That costs time, and with dropout each call gives another result.",
     formula=BOTH,
-    hint="How often is each part called in the branch of forward that runs?",
+    hint="How often is each module called in the branch of forward that runs?",
     parts=EVERYWHERE,
 )
 def called_twice(steps: Steps) -> list[Steps]:
@@ -66,7 +66,7 @@ def called_twice(steps: Steps) -> list[Steps]:
 @mistake(
     "result-in-float32",
     "The result is float32 whatever the dtype of the input: it was converted for a computation, and not "
-    "back.",
+    "converted back.",
     formula="x [..., D] -> [..., D], of the same dtype",
     hint="After x.float(), which dtype has what you return?",
     source="mlfoundations/open_clip#850",

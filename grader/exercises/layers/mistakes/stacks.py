@@ -19,9 +19,9 @@ ENDING = "post: out = x; pre: out = norm(x)"
 
 @mistake(
     "layers-not-registered",
-    "The layers are stored in a plain list. torch does not find them there: they have no parameters for an "
-    "optimizer, and .to(device) leaves them behind.",
-    hint="What does list(stack.parameters()) show? Which kind of list does torch know?",
+    "The layers are stored in a plain list, where PyTorch does not register them: the optimizer gets no "
+    "parameters, and .to(device) does not move them.",
+    hint="What does list(stack.parameters()) show? Which container registers modules?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=STACKS,
 )
@@ -39,8 +39,8 @@ def _gathered(steps: Steps, layers: Callable[[Make, int], list[nn.Module]]) -> S
 
 @mistake(
     "one-layer-repeated",
-    "make_layer is called once and its layer is used num_layers times, so that all layers share their "
-    "weights. Call it once per layer.",
+    "make_layer is called once and its layer is used num_layers times, so all layers share their weights. "
+    "Call it once per layer.",
     formula="num_layers calls of make_layer()",
     hint="[make_layer()] * 6 contains one object six times.",
     source="IDEA-Research/DAB-DETR#17",
@@ -52,8 +52,8 @@ def one_layer_repeated(steps: Steps) -> Steps:
 
 @mistake(
     "layers-copied",
-    "Layers are copied (deepcopy). make_layer returns a new layer at each call; use these layers. Copies of "
-    "one layer all start with the same weights.",
+    "Layers are copied (deepcopy), so all start with the same weights. make_layer returns a new layer at "
+    "each call; use these layers.",
     formula="num_layers calls of make_layer()",
     hint="Is there a deepcopy?",
     source="harvardnlp/annotated-transformer#9; pytorch/torchtune#2270",
@@ -77,9 +77,9 @@ def layers_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "layers-not-kept",
-    "The layers are made and not kept, or never called: x comes out of the stack as it went in, normed at most.",
+    "The layers are not stored, or never called: the stack returns its input, at most normalized.",
     formula=LOOP,
-    hint="What is in the list of layers when forward goes through it?",
+    hint="What does the list of layers contain when forward loops over it?",
     parts=STACKS,
 )
 def layers_not_kept(steps: Steps) -> Steps:
@@ -95,7 +95,7 @@ def layers_not_kept(steps: Steps) -> Steps:
     "layer-count",
     "The stack does not have num_layers layers.",
     formula="num_layers calls of make_layer()",
-    hint="range(n) has n numbers; range(1, n) has one less.",
+    hint="range(n) gives n numbers; range(1, n) gives one less.",
     parts=STACKS,
 )
 def layer_count(steps: Steps) -> list[Steps]:
@@ -112,10 +112,10 @@ def _through(steps: Steps, through: Callable[[Sequence[nn.Module], Tensor, Seque
 
 @mistake(
     "loop-forgets",
-    "Every layer gets the stack's input, so that only the last layer counts; each is to get what the one before it "
-    "gave.",
+    "Every layer gets the stack's input, so only the last layer has an effect; each must get the result of "
+    "the layer before it.",
     formula=LOOP,
-    hint="What is the variable that goes into the layer, and what the one that takes its result?",
+    hint="Which variable is passed to the layer, and which one stores its result?",
     parts=STACKS,
 )
 def loop_forgets(steps: Steps) -> Steps:
@@ -143,7 +143,7 @@ def returns_inside_loop(steps: Steps) -> Steps:
     "layers-in-reverse",
     "The layers are applied in reverse order.",
     formula=LOOP,
-    hint="Which layer does the input meet first?",
+    hint="Which layer gets the input first?",
     parts=STACKS,
 )
 def layers_in_reverse(steps: Steps) -> Steps:
@@ -152,7 +152,7 @@ def layers_in_reverse(steps: Steps) -> Steps:
 
 @mistake(
     "residual-around-layers",
-    "Each layer's input is added to its output again; the residual sums are already inside the layers.",
+    "The stack adds each layer's input to its output; the layers already contain their residual sums.",
     formula=LOOP,
     hint="Is there a + x in the loop?",
     parts=STACKS,
@@ -168,9 +168,9 @@ def residual_around_layers(steps: Steps) -> Steps:
 
 @mistake(
     "stack-mask-not-passed",
-    "Self-attention's mask does not reach the layers, or not all of them.",
+    "The mask of self-attention is not passed to the layers, or not to all of them.",
     formula=LOOP,
-    hint="Is the mask among the arguments of every layer's call?",
+    hint="Is the mask passed in the call of every layer?",
     source="DaoyuanLi2816/Molecule-Generator#22",
     parts=STACKS,
 )
@@ -188,9 +188,9 @@ def stack_mask_not_passed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "final-norm-missing",
-    "A pre-norm stack does not end in a norm. The sum of all its layers has not been normalized.",
+    "A pre-norm stack has no final norm, so the sum of all its layers is not normalized.",
     formula=ENDING,
-    hint="In pre-norm, which norm does the last layer's output meet?",
+    hint="In pre-norm, which norm is applied to the last layer's output?",
     source=XIONG,
     parts=STACKS,
 )
@@ -203,8 +203,8 @@ def final_norm_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "final-norm-too-many",
-    "A post-norm stack ends in a norm; its last layer has normed the result already. Only a pre-norm stack has one "
-    "more.",
+    "A post-norm stack has a final norm; its last layer has already normalized the result. Only a pre-norm "
+    "stack needs one.",
     formula=ENDING,
     hint="What is the last thing that a post-norm layer does?",
     source="pytorch/pytorch#50086; hkproj/pytorch-transformer#32",
@@ -216,7 +216,7 @@ def final_norm_too_many(steps: Steps) -> Steps:
 
 @mistake(
     "final-norm-exchanged",
-    "The post-norm stack ends with a norm, and the pre-norm stack does not; these must be swapped.",
+    "The post-norm stack has a final norm, and the pre-norm stack has none; it must be the other way round.",
     formula=ENDING,
     hint="Which of the two ends with a sum that is not normalized?",
     source=XIONG,
@@ -228,7 +228,7 @@ def final_norm_exchanged(steps: Steps) -> Steps:
 
 @mistake(
     "stack-default-is-pre",
-    "Without an argument `norm`, the stack is a pre-norm one, with a last norm; the default is post-norm.",
+    "Without the argument `norm`, the stack uses pre-norm, with a final norm; the default must be post-norm.",
     formula='norm="post"',
     hint="Compare the signature with the template's.",
     parts=STACKS,
@@ -239,7 +239,7 @@ def stack_default_is_pre(steps: Steps) -> Steps:
 
 @mistake(
     "final-norm-before-layers",
-    "The stack's norm is applied before the first layer; it comes after the last one.",
+    "The final norm is applied before the first layer; it comes after the last one.",
     formula=ENDING,
     hint="What does the stack return?",
     parts=STACKS,
@@ -254,9 +254,9 @@ def final_norm_before_layers(steps: Steps) -> Steps:
 
 @mistake(
     "final-norm-of-input",
-    "The last norm is applied to the stack's input: what the layers gave is lost.",
+    "The final norm is applied to the stack's input, so the output of the layers is lost.",
     formula=ENDING,
-    hint="Which variable goes into the last norm?",
+    hint="Which variable is passed to the final norm?",
     parts=STACKS,
 )
 def final_norm_of_input(steps: Steps) -> Steps:
@@ -267,7 +267,7 @@ def final_norm_of_input(steps: Steps) -> Steps:
     "final-norm-in-loop",
     "The final norm is applied after every layer; apply it once, after the last one.",
     formula=ENDING,
-    hint="How far is the line with the last norm indented?",
+    hint="How far is the line with the final norm indented?",
     source=XIONG,
     parts=STACKS,
 )
@@ -278,7 +278,7 @@ def final_norm_in_loop(steps: Steps) -> list[Steps]:
 
 @mistake(
     "layers-made-in-forward",
-    "The layers are made anew in every call of forward: none is registered, and none ever learns.",
+    "The layers are created in every call of forward: none is registered, and none ever learns.",
     formula="num_layers calls of make_layer()",
     hint="Where is make_layer called, in __init__ or in forward?",
     parts=STACKS,
@@ -297,8 +297,7 @@ def layers_made_in_forward(steps: Steps) -> Steps:
 
 @mistake(
     "stack-mask-inverted",
-    "The layers get an inverted mask for self-attention. True means: may be attended to. It is passed on as "
-    "it is.",
+    "The layers get an inverted mask. True means that a key may be attended to. Pass the mask on unchanged.",
     formula=LOOP,
     hint="Is there a ~ or a `== 0` around the mask?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
@@ -317,7 +316,7 @@ def stack_mask_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "stack-gradient-cut",
-    "The gradient is cut in the stack: the layers cannot learn.",
+    "The stack blocks the gradient, so the layers cannot learn.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
     parts=STACKS,
 )

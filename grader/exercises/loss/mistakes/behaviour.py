@@ -20,8 +20,8 @@ def finished(steps: Steps, *ways: Callable[[Tensor, Tensor], Any]) -> list[Steps
 
 @mistake(
     "loss-without-gradient",
-    "The loss has no gradient: it is a Python number, or cut off from the logits. A model cannot learn from "
-    "it.",
+    "The loss has no gradient: it is a Python number, or detached from the logits. A model cannot learn "
+    "from it.",
     formula=MEAN,
     hint="Look for item(), detach(), .data, torch.tensor(...) and torch.no_grad().",
 )
@@ -33,7 +33,7 @@ def loss_without_gradient(steps: Steps) -> list[Steps]:
     "loss-of-another-dtype",
     "The loss is float32 whatever the dtype of the logits.",
     formula="a scalar in the dtype of the logits",
-    hint="What dtype has the result for logits in float64, or in bfloat16?",
+    hint="What dtype does the result have for logits in float64, or in bfloat16?",
 )
 def loss_of_another_dtype(steps: Steps) -> list[Steps]:
     return finished(
@@ -46,8 +46,8 @@ def loss_of_another_dtype(steps: Steps) -> list[Steps]:
 
 @mistake(
     "needs-contiguous",
-    "`view` fails on logits (or a target) that are not contiguous in memory, such as a transposed tensor. `reshape` "
-    "and `flatten` copy where they must.",
+    "`view` fails on logits (or a target) that are not contiguous in memory, such as a transposed tensor. "
+    "`reshape` and `flatten` copy where they must.",
     formula="logits may be non-contiguous in memory",
     hint="Try logits.transpose(0, 1), with the target transposed too.",
     source="PyTorch, torch.Tensor.view",

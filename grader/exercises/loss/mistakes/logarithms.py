@@ -18,8 +18,8 @@ def with_logs(steps: Steps, *ways: Callable[[Tensor], Tensor]) -> list[Steps]:
 
 @mistake(
     "softmax-before-cross-entropy",
-    "A softmax is applied before cross_entropy, which applies one itself. After two of them the loss has a "
-    "floor: it cannot get small, however sure and right the model is.",
+    "A softmax is applied before cross_entropy, which applies one itself. The loss then cannot get near 0, "
+    "however good the model is.",
     formula=TOKEN,
     hint="cross_entropy takes raw logits. What does it do with them first?",
     source="bkitano/llama-from-scratch#5",
@@ -30,10 +30,10 @@ def softmax_before_cross_entropy(steps: Steps) -> list[Steps]:
 
 @mistake(
     "softmax-missing",
-    "The logits themselves (or the probabilities) are taken for logarithms: nll_loss on what is no log_softmax. Such "
-    "a loss goes below 0 without end.",
+    "Logits (or probabilities) are used as log-probabilities: nll_loss needs the result of log_softmax. "
+    "Such a loss is unbounded below.",
     formula=TOKEN,
-    hint="Which of nll_loss and cross_entropy takes the logarithm of a softmax itself?",
+    hint="Which of nll_loss and cross_entropy applies log_softmax itself?",
     source="PyTorch, torch.nn.functional.nll_loss",
 )
 def softmax_missing(steps: Steps) -> list[Steps]:
@@ -44,7 +44,7 @@ def softmax_missing(steps: Steps) -> list[Steps]:
     "softmax-over-another-dimension",
     "The softmax runs over the positions (or the sentences), not over the vocabulary.",
     formula="softmax over the last dimension of [B, L, V]",
-    hint="Which numbers must add up to 1?",
+    hint="Which values must sum to 1?",
     source="jadore801120/attention-is-all-you-need-pytorch#19",
 )
 def softmax_over_another_dimension(steps: Steps) -> list[Steps]:
@@ -53,9 +53,9 @@ def softmax_over_another_dimension(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logarithm-overflows",
-    "Softmax and logarithm are taken in two steps: exp of a large logit is infinite, and so is the log of a "
-    "probability that was rounded to 0. With logits of +-2000 the loss is infinite or NaN; in one step "
-    "(log_softmax) it is not.",
+    "Softmax and logarithm are computed in two steps: exp of a large logit is infinite, and so is the log "
+    "of a probability that was rounded to 0. For logits of +-2000 the loss is infinite or NaN; log_softmax "
+    "avoids that.",
     formula=TOKEN,
     hint="What is exp(2000), and what is log(0)?",
     source="harvardnlp/annotated-transformer#39",
@@ -71,8 +71,9 @@ def logarithm_overflows(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logarithm-of-shifted-share",
-    "A small number is added before the logarithm (or the share is clamped), so that log(0) does not come up. That "
-    "caps the loss where the model is most wrong, and takes the gradient away; log_softmax needs no such help.",
+    "A small number is added to the probability before the logarithm (or it is clamped) to avoid log(0). "
+    "That limits the loss where the model is most wrong, and removes the gradient there; use log_softmax "
+    "instead.",
     formula=TOKEN,
     hint="What is the loss of a token with logit -2000, when another has +2000?",
 )
@@ -89,9 +90,10 @@ def logarithm_of_shifted_share(steps: Steps) -> list[Steps]:
 
 @mistake(
     "sign-missing",
-    "The sign is wrong: the loss is negative. Training makes it smaller, and would make the right tokens less likely.",
+    "The sign is wrong: the loss is negative. Training minimizes it, and would make the right tokens less "
+    "probable.",
     formula=TOKEN,
-    hint="Is the logarithm of a share positive or negative?",
+    hint="Is the logarithm of a probability positive or negative?",
 )
 def sign_missing(steps: Steps) -> Steps:
     return replace(steps, finish=lambda logits, loss: steps.finish(logits, -loss))
@@ -99,9 +101,9 @@ def sign_missing(steps: Steps) -> Steps:
 
 @mistake(
     "other-logarithm",
-    "The logarithm is not the natural one (log2, log10), or the perplexity, exp of the loss, is returned.",
+    "The logarithm is not the natural one (log2, log10), or the perplexity, exp(loss), is returned.",
     formula=TOKEN,
-    hint="What is the loss of a token if all V ids are equally likely? It should be log(V).",
+    hint="If all V ids are equally probable, the loss of a token should be log(V). What is yours?",
 )
 def other_logarithm(steps: Steps) -> list[Steps]:
     return [

@@ -27,10 +27,10 @@ def counting(steps: Steps, *ways: Callable[[Call], Tensor]) -> list[Steps]:
 
 @mistake(
     "pad-counted",
-    "Padding is counted in the loss like any token. The model is then trained to predict PAD, and the mean "
+    "Padding is counted in the loss like any token, so the model is trained to predict PAD, and the mean "
     "says little about real tokens. (By default, cross_entropy ignores -100, not 0.)",
     formula=MEAN,
-    hint="Add PADs to a sentence: may its loss change? See ignore_index.",
+    hint="If PAD is appended to a sentence, should its loss change? See ignore_index.",
     source="lukas-blecher/LaTeX-OCR#305, huggingface/transformers#2759",
 )
 def pad_counted(steps: Steps) -> list[Steps]:
@@ -54,10 +54,10 @@ def pad_argument_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "real-tokens-left-out",
-    "Tokens that are not PAD are left out too: EOS, SOS, or all ids below `pad`. A model that is not trained "
+    "Tokens other than PAD are ignored too: EOS, SOS, or all ids below `pad`. A model that is not trained "
     "to predict EOS does not know when to stop.",
     formula=MEAN,
-    hint="Which targets are ignored? Only one id.",
+    hint="Which targets are ignored? Only one id should be.",
 )
 def real_tokens_left_out(steps: Steps) -> list[Steps]:
     return counting(
@@ -73,7 +73,7 @@ def real_tokens_left_out(steps: Steps) -> list[Steps]:
     "only-pad-counted",
     "The mask is inverted: padding is counted, and tokens are not.",
     formula=MEAN,
-    hint="Is it == or != ?",
+    hint="Is the comparison == or != ?",
 )
 def only_pad_counted(steps: Steps) -> list[Steps]:
     return counting(steps, lambda call: call.target == call.pad)
@@ -81,9 +81,10 @@ def only_pad_counted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "divided-by-all-places",
-    "The sum leaves PAD out, but is divided by all places, PAD among them: the more padding, the smaller the loss.",
+    "The sum ignores PAD, but is divided by the number of all positions, PAD included: the more padding, "
+    "the smaller the loss.",
     formula=MEAN,
-    hint="By how many numbers do you divide? mean() also counts the zeros at PAD.",
+    hint="What do you divide by? mean() also counts the zeros at PAD.",
     source="huggingface/transformers#7546",
 )
 def divided_by_all_places(steps: Steps) -> list[Steps]:
@@ -92,10 +93,10 @@ def divided_by_all_places(steps: Steps) -> list[Steps]:
 
 @mistake(
     "pad-in-sum-only",
-    "The losses of padding are in the sum, which is divided by the number of tokens that are not PAD: the more "
-    "padding, the larger the loss. PAD must be left out of both.",
+    "The losses of padding are part of the sum, which is divided by the number of tokens that are not PAD: "
+    "the more padding, the larger the loss. Ignore PAD in both.",
     formula=MEAN,
-    hint="Add PADs to a sentence: may its loss change? What is summed, and what is counted?",
+    hint="If PAD is appended to a sentence, should its loss change? What is summed, and what is counted?",
 )
 def pad_in_sum_only(steps: Steps) -> list[Steps]:
     return reduced(steps, lambda _call, each, keep: each.sum() / keep.sum())
@@ -103,10 +104,10 @@ def pad_in_sum_only(steps: Steps) -> list[Steps]:
 
 @mistake(
     "divided-by-sentences",
-    "The sum is divided by the number of sentences (or of columns), not by the number of tokens: long sentences make "
-    "it larger.",
+    "The sum is divided by the number of sentences (or of columns), not by the number of tokens, so long "
+    "sentences make it larger.",
     formula=MEAN,
-    hint="By how many numbers do you divide?",
+    hint="What do you divide by?",
     source="harvardnlp/annotated-transformer#109",
 )
 def divided_by_sentences(steps: Steps) -> list[Steps]:
@@ -147,10 +148,10 @@ def not_reduced(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mean-of-sentence-means",
-    "The mean is taken sentence by sentence (or column by column) and then over those. That gives another number "
-    "where sentences differ in length: a short sentence's token weighs more.",
+    "The mean is taken for each sentence (or column) and then over those means. If sentences differ in "
+    "length, a token of a short sentence gets more weight.",
     formula=MEAN,
-    hint="Two sentences of 1 and 3 tokens: what share of the mean has each token?",
+    hint="In a batch of two sentences of 1 and 3 tokens, what weight does each token get?",
     source="huggingface/transformers, gradient accumulation",
 )
 def mean_of_sentence_means(steps: Steps) -> list[Steps]:
@@ -166,10 +167,10 @@ def mean_of_sentence_means(steps: Steps) -> list[Steps]:
 
 @mistake(
     "last-place-only",
-    "Only one place of each sentence is judged (the last, or the first). The model predicts a token at every "
-    "position.",
+    "Only one position of each sentence is used (the last, or the first). The model predicts a token at "
+    "every position.",
     formula=MEAN,
-    hint="How many logits does the loss look at?",
+    hint="How many positions does the loss use?",
 )
 def last_place_only(steps: Steps) -> list[Steps]:
     return [
@@ -180,10 +181,10 @@ def last_place_only(steps: Steps) -> list[Steps]:
 
 @mistake(
     "divided-by-vocabulary-too",
-    "The sum is divided by V as well: a mean over all numbers, where the numbers of one token must be added up "
+    "The sum is also divided by V: the mean is taken over the vocabulary too, where a sum belongs "
     "(KLDivLoss with reduction 'mean').",
     formula=MEAN,
-    hint="Over which dimensions is your mean?",
+    hint="Over which dimensions is the mean taken?",
     source="PyTorch, torch.nn.KLDivLoss",
 )
 def divided_by_vocabulary_too(steps: Steps) -> Steps:

@@ -24,10 +24,10 @@ def first(target: Tensor, id: int) -> Tensor:
 
 @mistake(
     "not-shifted",
-    "The tokens stay where they are (with SOS written over the first, perhaps). A decoder that sees the "
-    "token it should predict learns to copy it: the loss goes to 0, and it cannot generate text.",
+    "The tokens are not shifted (the first may be replaced by SOS). A decoder that sees the token it "
+    "should predict learns to copy it: the loss goes to 0, and it cannot generate text.",
     formula=SHIFT,
-    hint="What is the decoder shown at position 0?",
+    hint="What is the decoder's input at position 0?",
     source="Project-MONAI/GenerativeModels#314",
 )
 def not_shifted(steps: Steps) -> list[Steps]:
@@ -39,7 +39,7 @@ def not_shifted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "shifted-left",
-    "The target is moved to the left: each position sees the token after the one that it should predict.",
+    "The target is shifted to the left: each position sees the token after the one that it should predict.",
     formula=SHIFT,
     hint="Which token may position 1 see: the one before token 1, or the one after it?",
     source="Kyubyong/transformer#94",
@@ -57,7 +57,7 @@ def shifted_left(steps: Steps) -> list[Steps]:
 
 @mistake(
     "shifted-twice",
-    "The target is moved two places to the right; one is enough.",
+    "The target is shifted two positions to the right; one is right.",
     formula=SHIFT,
     hint="Where is the first token of the target?",
     source="bentrevett/pytorch-seq2seq#178",
@@ -68,7 +68,7 @@ def shifted_twice(steps: Steps) -> Steps:
 
 @mistake(
     "last-token-wraps",
-    "The last token comes round to the front (roll), where SOS belongs.",
+    "The last token moves to the front (roll), where SOS belongs.",
     formula=SHIFT,
     hint="What is in the first column?",
 )
@@ -92,8 +92,8 @@ def sos_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-longer-than-target",
-    "The decoder's input is one token longer than the target: drop the last column, since no token follows "
-    "it.",
+    "The decoder's input is one token longer than the target: the last column must be dropped, since no "
+    "token follows it.",
     formula=SHIFT,
     hint="Compare the shapes of the input and the output.",
 )
@@ -128,10 +128,10 @@ def sos_argument_ignored(steps: Steps) -> Steps:
 
 @mistake(
     "last-real-token-dropped",
-    "EOS (or the last token that is not PAD) is taken out of the decoder's input. Drop only the last column; "
-    "everything else stays unchanged, also EOS and PAD.",
+    "EOS (or the last token that is not PAD) is removed from the decoder's input. Drop only the last "
+    "column; all other ids stay, including EOS and PAD.",
     formula=SHIFT,
-    hint="Write out the result for [[4, 3, 2, 0]].",
+    hint="Write down the result for [[4, 3, 2, 0]].",
 )
 def last_real_token_dropped(steps: Steps) -> list[Steps]:
     def without_eos(target: Tensor, sos: int) -> Tensor:
@@ -146,7 +146,8 @@ def last_real_token_dropped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "shifted-along-batch",
-    "The rows are moved, not the columns: sentences move down by one, where tokens must move right by one.",
+    "The rows are shifted instead of the columns: sentences move to the next row, where tokens must move "
+    "one position to the right.",
     formula=SHIFT,
     hint="Which dimension of [B, L] is the length?",
 )
@@ -160,9 +161,9 @@ def shifted_along_batch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "wraps-over-sentences",
-    "The ids are moved as one long row: the last token of a sentence becomes the first of the next.",
+    "The ids are shifted as one long row, so the last token of a sentence becomes the first of the next.",
     formula=SHIFT,
-    hint="Give it two sentences. What is in the first column of the second?",
+    hint="Try a batch of two sentences. What is in the first column of the second?",
 )
 def wraps_over_sentences(steps: Steps) -> list[Steps]:
     def rolled(target: Tensor, sos: int) -> Tensor:
@@ -175,10 +176,10 @@ def wraps_over_sentences(steps: Steps) -> list[Steps]:
 
 @mistake(
     "ids-of-another-dtype",
-    "The dtype of the ids differs from that of the target: embeddings take integers only, and the dtype must "
-    "not change.",
+    "The dtype of the ids differs from that of the target; it must stay the same, since embeddings need "
+    "integers.",
     formula="same dtype and device as the target",
-    hint="What dtype has torch.ones, and what comes of joining it with int64?",
+    hint="What dtype does torch.ones have, and what is the result of concatenating it with int64?",
 )
 def ids_of_another_dtype(steps: Steps) -> list[Steps]:
     return shifts(
@@ -191,8 +192,8 @@ def ids_of_another_dtype(steps: Steps) -> list[Steps]:
 
 @mistake(
     "loss-shifts-again",
-    "The loss itself leaves out a column and compares neighbours. It compares logits and target as they are: "
-    "position i's logits are for token i, since the input has been shifted already.",
+    "The loss shifts again: it drops a column and compares neighbors. The decoder's input is shifted "
+    "already, so the logits at position i belong to token i.",
     formula="logits [B, L, V] against target [B, L], position by position",
     hint="How many tokens are compared, and how many are there?",
     source="huggingface/transformers, models that shift inside the loss",
@@ -209,10 +210,10 @@ def loss_shifts_again(steps: Steps) -> list[Steps]:
 
 @mistake(
     "places-mixed-up",
-    "Logits and target are not laid out in the same order any more: a reshape makes the sizes fit and mixes ids with "
-    "places (view to [B, V, L], or a transpose of one of the two only).",
+    "Logits and target are not in the same order: a reshape makes the sizes fit but mixes positions and "
+    "vocabulary (view to [B, V, L], or a transpose of only one of the two).",
     formula="logits [B * L, V] and target [B * L], or logits.transpose(1, 2) [B, V, L] and target [B, L]",
-    hint="view and reshape keep the order of the numbers in memory; transpose exchanges dimensions.",
+    hint="view and reshape keep the order of the elements in memory; transpose swaps dimensions.",
     source="PyTorch, torch.nn.functional.cross_entropy",
 )
 def places_mixed_up(steps: Steps) -> list[Steps]:

@@ -32,7 +32,7 @@ def smoothing_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "smoothing-fixed",
-    "The argument is ignored: a fixed smoothing (0.1) is used.",
+    "The argument `smoothing` is ignored: a fixed value (0.1) is used.",
     formula=SMOOTH,
     hint="What is the default of the argument?",
     source=PAPER,
@@ -43,9 +43,9 @@ def smoothing_fixed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "smoothing-inverted",
-    "1 - e and e are exchanged: the right id gets the small share.",
+    "1 - e and e are swapped: the right id gets the small probability.",
     formula=SMOOTH,
-    hint="What is wanted of the right id when smoothing is 0.1?",
+    hint="Which probability should the right id have if smoothing is 0.1?",
 )
 def smoothing_inverted(steps: Steps) -> list[Steps]:
     return smoothed(
@@ -59,10 +59,10 @@ def smoothing_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "smoothing-shares-differ",
-    "The doubt e is shared out otherwise than over all V ids: over the V - 1 that are wrong, over those that are not "
-    "PAD, or over V - 2. cross_entropy shares it over all, the right one and PAD among them.",
+    "The smoothing e is not distributed over all V ids: only over the V - 1 wrong ones, or over those that "
+    "are not PAD, or over V - 2. cross_entropy distributes it over all, including the right id and PAD.",
     formula=SMOOTH,
-    hint="How many ids get e / V? What does the right one get in all?",
+    hint="How many ids get e / V? Which probability does the right id get in all?",
     source="harvardnlp/annotated-transformer#38",
 )
 def smoothing_shares_differ(steps: Steps) -> list[Steps]:
@@ -91,10 +91,10 @@ def smoothing_shares_differ(steps: Steps) -> list[Steps]:
 
 @mistake(
     "smoothing-added-on-top",
-    "The shares do not add up to 1: the right id keeps its whole share and the doubt is added on top, or the doubt is "
-    "given to every id in full, or to none.",
+    "The target probabilities do not sum to 1: the right id keeps probability 1 and the smoothing is "
+    "added, or every id gets e instead of e / V, or none gets it.",
     formula=SMOOTH,
-    hint="Add up the shares of all ids.",
+    hint="What is the sum of the target probabilities of all ids?",
 )
 def smoothing_added_on_top(steps: Steps) -> list[Steps]:
     return smoothed(
@@ -108,7 +108,7 @@ def smoothing_added_on_top(steps: Steps) -> list[Steps]:
 @mistake(
     "divergence-for-cross-entropy",
     "The KL divergence (KLDivLoss) is returned. It is smaller than the cross-entropy by the entropy of the "
-    "target distribution. With smoothing 0 both are equal.",
+    "target distribution; without smoothing both are equal.",
     formula=SMOOTH,
     hint="What is the loss of a model that predicts exactly the target distribution?",
     source="PyTorch, torch.nn.KLDivLoss",

@@ -41,9 +41,9 @@ def additive_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "additive-zeros-and-ones",
-    "The mask is only converted to the numbers 0 and 1. Added to the scores, 1 and 0 hide nothing.",
+    "The mask is only converted to the numbers 0 and 1. Adding these to the scores masks nothing.",
     formula=ADDITIVE,
-    hint="exp(score + 1) is not 0. What must be added for the weight to be 0?",
+    hint="exp(score + 1) is not 0. What must be added so that the weight is 0?",
     source="pytorch/pytorch#29546",
 )
 def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
@@ -56,10 +56,10 @@ def additive_zeros_and_ones(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-large-negative",
-    "A large negative number is used in place of -inf. A model can learn scores that are larger still, and "
-    "in a dtype of few bits the number may not exist; with -inf the weight is exactly 0.",
+    "A large negative number is used instead of -inf. A score may be even lower, and a small dtype may "
+    "not represent the number; with -inf the weight is exactly 0.",
     formula=ADDITIVE,
-    hint="float('-inf') is a number like others here.",
+    hint="float('-inf') is a valid number for masked_fill.",
     source="karpathy/minGPT#75, NVIDIA/apex#1052",
 )
 def additive_large_negative(steps: Steps) -> list[Steps]:
@@ -69,7 +69,7 @@ def additive_large_negative(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-tiny-number",
-    "A tiny number (1e-9) is used in place of -inf: the minus sign is misplaced. Added to a score it changes "
+    "A tiny number (1e-9) is used instead of -inf: the minus sign is in the wrong place. Adding it changes "
     "nothing.",
     formula=ADDITIVE,
     hint="Did you write -1e9 or 1e-9? Does the exercise ask for either?",
@@ -82,9 +82,9 @@ def additive_tiny_number(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-plus-infinity",
-    "+inf is used in place of -inf: hidden keys would get all the weight.",
+    "+inf is used instead of -inf, so masked keys would get all the weight.",
     formula=ADDITIVE,
-    hint="Look at the sign.",
+    hint="Check the sign.",
 )
 def additive_plus_infinity(steps: Steps) -> Steps:
     return with_additive(steps, filled(0.0, math.inf))
@@ -92,7 +92,8 @@ def additive_plus_infinity(steps: Steps) -> Steps:
 
 @mistake(
     "additive-one-for-allowed",
-    "1 is used in place of 0. The form is added to the scores, so what is allowed must be left as it is: 0.",
+    "1 is used instead of 0 for allowed keys. The mask is added to the scores, so it must not change them: "
+    "0.",
     formula=ADDITIVE,
     hint="Which number, when added, changes nothing?",
 )
@@ -104,7 +105,7 @@ def additive_one_for_allowed(steps: Steps) -> Steps:
     "additive-nan",
     "The mask is multiplied by -inf, which gives NaN: 0 times infinity is not a number.",
     formula=ADDITIVE,
-    hint="Fill or choose (masked_fill, where); do not multiply.",
+    hint="Use masked_fill or torch.where; do not multiply.",
     source="IEEE 754: 0 * inf is NaN",
 )
 def additive_nan(steps: Steps) -> list[Steps]:
@@ -116,8 +117,8 @@ def additive_nan(steps: Steps) -> list[Steps]:
 
 @mistake(
     "additive-dtype-ignored",
-    "The argument `dtype` is not used: the result is always float32. A mask is added to scores, and must have "
-    "their dtype.",
+    "The argument `dtype` is not used: the result is always float32. A mask is added to scores, so it "
+    "needs their dtype.",
     formula="to_additive(mask, dtype) has that dtype",
     hint="Is `dtype` used anywhere in the function?",
     source="NVIDIA/apex#1105",
@@ -133,7 +134,7 @@ def additive_dtype_ignored(steps: Steps) -> list[Steps]:
     "additive-sentences-mixed-up",
     "The mask of the first sentence (or head) is used for all.",
     formula="to_additive keeps the shape of the mask",
-    hint="Compare the shapes, and the sentences, of the input and the output.",
+    hint="Compare input and output: the shape, and each sentence.",
 )
 def additive_sentences_mixed_up(steps: Steps) -> list[Steps]:
     return [in_additive(steps, lambda m: m[:1].expand_as(m)), in_additive(steps, lambda m: m[:1])]

@@ -34,10 +34,10 @@ def both(steps: Steps, change: Callable[[Tensor], Any]) -> list[Steps]:
 
 @mistake(
     "causal-missing",
-    "The future is not hidden: each position may attend to the ones after it. A decoder that sees the token "
-    "it should predict learns to copy it, and cannot generate text.",
+    "Later positions are not masked: each position may attend to those after it. A decoder that sees the "
+    "token it should predict learns to copy it, and cannot generate text.",
     formula=CAUSAL,
-    hint="What may the first query look at?",
+    hint="Which keys may the first query attend to?",
     source="jadore801120/attention-is-all-you-need-pytorch#19",
 )
 def causal_missing(steps: Steps) -> list[Steps]:
@@ -46,10 +46,10 @@ def causal_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-flipped",
-    "The wrong triangle is used: each position may attend to itself and the future, and the past is hidden "
-    "(triu in place of tril).",
+    "The wrong triangle is used (triu instead of tril): each position may attend to itself and later "
+    "positions, and earlier ones are masked.",
     formula=CAUSAL,
-    hint="Row 0 is the first query, and it sees one key only. How many keys are open in your row 0?",
+    hint="Row 0 is the first query, which attends to one key only. How many keys are allowed in your row 0?",
     source="pytorch/pytorch#28272",
 )
 def causal_flipped(steps: Steps) -> list[Steps]:
@@ -61,7 +61,7 @@ def causal_flipped(steps: Steps) -> list[Steps]:
     "The causal mask is inverted: it is True where attention is forbidden. Here True means 'may be attended "
     "to'.",
     formula=CAUSAL,
-    hint="A mask made with triu(diagonal=1) marks the future. What does True mean here?",
+    hint="A mask made with triu(diagonal=1) marks later positions. What does True mean here?",
     source="pytorch/pytorch#120668",
 )
 def causal_inverted(steps: Steps) -> list[Steps]:
@@ -70,8 +70,8 @@ def causal_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-hides-itself",
-    "A position may not attend to itself: the diagonal is hidden, and the first query has no key left. Only "
-    "what comes later is forbidden.",
+    "The diagonal is masked: a position may not attend to itself, and the first query has no key left. "
+    "Only later positions must be masked.",
     formula=CAUSAL,
     hint="Is it j < i or j <= i? Look at the `diagonal` argument.",
     source="pytorch/tutorials#2250",
@@ -82,10 +82,10 @@ def causal_hides_itself(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-shows-next",
-    "A position may look one step into the future: the triangle reaches one diagonal too far. That one token is the "
-    "very one that is to be predicted.",
+    "The triangle reaches one diagonal too far: each position may attend to the next one, which is the "
+    "token it should predict.",
     formula=CAUSAL,
-    hint="What may the first query look at? Look at the `diagonal` argument.",
+    hint="Which keys may the first query attend to? Look at the `diagonal` argument.",
     source="pytorch/tutorials#2250",
 )
 def causal_shows_next(steps: Steps) -> list[Steps]:
@@ -95,9 +95,9 @@ def causal_shows_next(steps: Steps) -> list[Steps]:
 @mistake(
     "causal-diagonal-only",
     "A position may attend to itself only (or to itself and the one before it): earlier positions are "
-    "hidden.",
+    "masked.",
     formula=CAUSAL,
-    hint="How many keys may the last query look at?",
+    hint="How many keys may the last query attend to?",
 )
 def causal_diagonal_only(steps: Steps) -> list[Steps]:
     return [way for back in (0, -1) for way in both(steps, lambda m, back=back: m.triu(back))]  # type: ignore[misc]
@@ -105,10 +105,10 @@ def causal_diagonal_only(steps: Steps) -> list[Steps]:
 
 @mistake(
     "causal-size-wrong",
-    "The causal mask is not as large as the sequence is long: its size is fixed, one too large or too small, or "
-    "taken from another dimension (the batch).",
+    "The causal mask does not have the size of the sequence: its size is fixed, one too large or too "
+    "small, or that of another dimension (the batch).",
     formula="causal_mask(size) [1, 1, size, size], with size = T",
-    hint="Print the mask's shape, and that of the tokens.",
+    hint="Print the shapes of the mask and of the tokens.",
     source="mlverse/torch#1473",
 )
 def causal_size_wrong(steps: Steps) -> list[Steps]:
@@ -121,7 +121,7 @@ def causal_size_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "device-hard-coded",
-    "The mask is made on the CPU whatever device is requested, and a model on a GPU cannot use it.",
+    "The mask is created on the CPU whatever device is requested, so a model on a GPU cannot use it.",
     formula="torch.ones(..., device=device)",
     hint="A new tensor is created on the CPU unless you pass `device`.",
     source="mlverse/torch#1473",

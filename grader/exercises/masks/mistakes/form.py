@@ -23,11 +23,10 @@ from grader.exercises.masks.reference import Steps
 
 @mistake(
     "mask-dimensions-wrong",
-    "The mask has too few or too many dimensions, or sizes that it should not have. Scores are [B, H, Tq, "
-    "Tk], and a mask must broadcast against them: its size is 1 in each dimension along which it is the "
-    "same.",
+    "The mask has too few or too many dimensions, or the wrong sizes. It must broadcast with scores [B, H, "
+    "Tq, Tk]: its size is 1 in each dimension along which it is the same.",
     formula="padding_mask [B, 1, 1, T], causal_mask [1, 1, T, T], decoder_mask [B, 1, T, T]",
-    hint="Write the mask's shape under [B, H, Tq, Tk], both flush right.",
+    hint="Write the mask's shape below [B, H, Tq, Tk], aligned on the right.",
     source="PyTorch, broadcasting semantics",
 )
 def mask_dimensions_wrong(steps: Steps) -> list[Steps]:
@@ -55,9 +54,8 @@ def mask_dimensions_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "mask-not-bool",
-    "The mask comes as numbers. Floats 0 and 1 would be read as an additive mask that hides nothing; "
-    "integers are rejected; 0 and -inf are the additive form, which only `to_additive` returns. The others "
-    "give bool masks.",
+    "The mask is not bool. Attention would read 0 and 1 as an additive mask that masks nothing; 0 and -inf "
+    "is the additive form, which only `to_additive` returns.",
     formula="dtype torch.bool",
     hint="Print mask.dtype. Which line turns True and False into numbers?",
     source="pytorch/pytorch#29546",
@@ -74,8 +72,8 @@ def mask_not_bool(steps: Steps) -> list[Steps]:
 
 @mistake(
     "none-for-no-padding",
-    "Without padding, None is returned in place of a mask. The caller combines masks, which fails with None: "
-    "a mask of all True is correct.",
+    "Without padding, None is returned instead of a mask. Callers combine masks, which fails with None: "
+    "return a mask of all True.",
     formula="padding_mask [B, 1, 1, T], always",
     hint="What is returned for [[5, 8]]?",
 )
@@ -92,10 +90,10 @@ def none_for_no_padding(steps: Steps) -> Steps:
 
 @mistake(
     "row-without-keys-opened",
-    "Rows without an allowed key are changed to have one. They must stay as they are: for a sentence of PAD "
-    "only, or PAD at position 0, nothing may be attended to, and attention copes with such rows.",
-    formula="padded queries keep their row; a row may have nothing that is allowed",
-    hint="What is the result for tokens [[0, 5, 8]], row 0?",
+    "Rows without an allowed key are changed to allow one. They must stay as they are: a sentence of PAD "
+    "only, or PAD at position 0, gives such rows, and attention handles them.",
+    formula="padded queries keep their row; a row may have no allowed key",
+    hint="What is row 0 of the result for tokens [[0, 5, 8]]?",
     source="pytorch/pytorch#103963",
 )
 def row_without_keys_opened(steps: Steps) -> list[Steps]:
@@ -123,8 +121,8 @@ def row_without_keys_opened(steps: Steps) -> list[Steps]:
 
 @mistake(
     "argument-changed-in-place",
-    "The tokens (or the mask) that are passed in are modified in place. The caller still uses them, and the "
-    "original batch is lost.",
+    "The tokens (or the mask) are modified in place. The caller still uses them, and the original batch is "
+    "lost.",
     hint="Methods that end in _ (masked_fill_, logical_not_) and assignments such as tokens[...] = ... work in place.",
 )
 def argument_changed_in_place(steps: Steps) -> list[Steps]:

@@ -31,8 +31,8 @@ def only_in_decoder(steps: Steps, changed: Callable[[Tensor, int], Any]) -> Step
 
 @mistake(
     "padding-inverted",
-    "The padding mask is inverted: it is True at padding. Here True means 'may be attended to', so the model would "
-    "attend to padding only.",
+    "The padding mask is inverted: it is True at padding. Here True means 'may be attended to', so the "
+    "model would attend to padding only.",
     formula=PADDING,
     hint="Other libraries use the opposite convention. What does True mean here?",
     source="rasbt/LLMs-from-scratch#1061",
@@ -58,8 +58,8 @@ def pad_argument_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "pad-as-threshold",
-    "Ids below `pad` are hidden too: the comparison is 'greater than'. That works as long as PAD is the smallest id; "
-    "ids below it are ordinary tokens.",
+    "Ids below `pad` are masked too: the comparison is 'greater than'. That works only if PAD is the "
+    "smallest id; ids below it are ordinary tokens.",
     formula=PADDING,
     hint="Is a token with a smaller id than PAD padding?",
 )
@@ -69,10 +69,10 @@ def pad_as_threshold(steps: Steps) -> Steps:
 
 @mistake(
     "special-tokens-hidden",
-    "SOS or EOS (ids 1 and 2) are hidden as if they were padding. They are tokens like others: the decoder "
-    "starts from SOS, and EOS marks the end of a sentence.",
+    "SOS or EOS (ids 1 and 2) are masked like padding. They are ordinary tokens: the decoder starts from "
+    "SOS, and EOS marks the end of a sentence.",
     formula=PADDING,
-    hint="Which ids must be hidden from all queries? Only one.",
+    hint="Which ids must be masked? Only one.",
 )
 def special_tokens_hidden(steps: Steps) -> list[Steps]:
     return [
@@ -85,11 +85,10 @@ def special_tokens_hidden(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-only-at-end",
-    "PAD is assumed to be at the end only: the mask is computed from the number of tokens, or hides "
-    "everything after the first PAD (or reaches up to the last token). PAD may also be on the left or in the "
-    "middle.",
+    "PAD is assumed to be at the end only: the mask is computed from the number of tokens, or masks "
+    "everything after the first PAD (or allows everything up to the last token). PAD may be anywhere.",
     formula=PADDING,
-    hint="Try [[0, 5, 8]]: which position is hidden?",
+    hint="Try [[0, 5, 8]]: which position is masked?",
     source="bentrevett/pytorch-seq2seq#96",
 )
 def padding_only_at_end(steps: Steps) -> list[Steps]:
@@ -107,7 +106,7 @@ def padding_only_at_end(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-off-by-one",
-    "The padding mask is off by one: it hides the last token, or leaves the first PAD open.",
+    "The padding mask is off by one: it masks the last token, or allows the first PAD.",
     formula=PADDING,
     hint="Is it < or <= in the comparison of positions with a length?",
 )
@@ -125,10 +124,10 @@ def padding_off_by_one(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-on-query-axis",
-    "The padding is along the queries (the third dimension), not along the keys (the last). That hides the "
-    "rows of the padded queries, and all other queries still attend to the padded keys.",
+    "The padding mask is along the queries (the third dimension), not along the keys (the last). It masks "
+    "the rows of the padded queries, and all other queries still attend to the padded keys.",
     formula="padding_mask [B, 1, 1, T]: the last dimension is the keys",
-    hint="Which dimension of [B, H, Tq, Tk] is looked at?",
+    hint="Which dimension of [B, H, Tq, Tk] is the keys?",
     source="bentrevett/pytorch-seq2seq#96",
 )
 def padding_on_query_axis(steps: Steps) -> list[Steps]:
@@ -140,10 +139,10 @@ def padding_on_query_axis(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padded-queries-hidden",
-    "The rows of padded queries are emptied. Only keys are masked for padding: a PAD that is a query keeps its row, "
+    "The rows of padded queries are masked. Padding masks only keys: a PAD that is a query keeps its row, "
     "and its output is ignored later.",
     formula="decoder_mask [B, 1, T, T]: causal AND key padding",
-    hint="For tokens [[5, 8, 0]], what may the third query look at?",
+    hint="For tokens [[5, 8, 0]], which keys may the third query attend to?",
     source="hyunwoongko/transformer#40",
 )
 def padded_queries_hidden(steps: Steps) -> list[Steps]:
@@ -158,7 +157,7 @@ def padded_queries_hidden(steps: Steps) -> list[Steps]:
     "One sentence's padding is used for the whole batch. Sentences differ in length, so each needs its own "
     "mask.",
     formula="padding_mask [B, 1, 1, T]",
-    hint="Give it a batch of two sentences of different length. Are there two different masks?",
+    hint="Try two sentences of different length. Does each get its own mask?",
 )
 def sentences_mixed_up(steps: Steps) -> list[Steps]:
     ways: tuple[Callable[[Tensor], Tensor], ...] = (
@@ -174,9 +173,9 @@ def sentences_mixed_up(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-missing",
-    "Padding is not masked at all: every key may be looked at, PAD too.",
+    "Padding is not masked at all: every key may be attended to, including PAD.",
     formula=f"{PADDING}; {DECODER}",
-    hint="If only the number of PADs after a sentence changes, may its meaning change?",
+    hint="If PAD is appended to a sentence, should the result for its tokens change?",
     source="DaoyuanLi2816/Molecule-Generator#22",
 )
 def padding_missing(steps: Steps) -> list[Steps]:

@@ -23,8 +23,8 @@ def _over(steps: Steps, axes: Callable[[Tensor], tuple[int, ...]]) -> Steps:
 
 @mistake(
     "norm-over-positions",
-    "Mean and variance are taken over the positions of a sentence (dimension 1); each position's own d_model "
-    "numbers (the last dimension) must be normalized.",
+    "Mean and variance are taken over the positions of a sentence (dimension 1). Each position's own "
+    "d_model features (the last dimension) must be normalized.",
     formula="mean and var over dim=-1",
     hint="Change one position of x: which positions of the result may change?",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -36,8 +36,8 @@ def norm_over_positions(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-over-batch",
-    "Mean and variance are taken over the sentences of the batch, so that one sentence's result depends on "
-    "its neighbours. Each position's own d_model numbers (the last dimension) must be normalized.",
+    "Mean and variance are taken over the sentences of the batch, so a sentence's result depends on the "
+    "others. Each position's own d_model features (the last dimension) must be normalized.",
     formula="mean and var over dim=-1",
     hint="Is the result for one sentence alone the same as within a batch?",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -49,10 +49,10 @@ def norm_over_batch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-over-everything",
-    "One mean and one variance are taken over a whole sentence, or the whole batch; every position has its own, over "
-    "its d_model numbers (the last dimension).",
+    "One mean and one variance are taken over a whole sentence, or the whole batch. Each position needs "
+    "its own, over its d_model features (the last dimension).",
     formula="mean and var over dim=-1",
-    hint="x.mean() without a dimension takes all numbers there are.",
+    hint="x.mean() without a dimension is the mean of all elements.",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -66,7 +66,7 @@ def norm_over_everything(steps: Steps) -> list[Steps]:
 
 @mistake(
     "axis-counted-from-the-front",
-    "The last dimension is addressed as dim=2. The last dimension is dim=-1, however many come before it.",
+    "The last dimension is addressed as dim=2, which is the last one only for three dimensions. Use dim=-1.",
     formula="mean and var over dim=-1",
     hint="What if x has two dimensions, or four?",
     parts=NORM,
@@ -77,8 +77,8 @@ def axis_counted_from_the_front(steps: Steps) -> Steps:
 
 @mistake(
     "keepdim-missing",
-    "The mean (or the variance) loses its last dimension, so that the subtraction lines it up with other dimensions "
-    "of x: it fails, or norms with the numbers of other positions.",
+    "The mean (or the variance) loses its last dimension, so it broadcasts against other dimensions of x: "
+    "that fails, or uses the mean of other positions.",
     formula="mean [..., 1], var [..., 1]",
     hint="Print the shape of the mean. How does [B, T] broadcast against [B, T, D]?",
     parts=NORM,
@@ -99,9 +99,10 @@ def keepdim_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "variance-unbiased",
-    "The variance is divided by D - 1, as torch's var and std do by themselves; here it is divided by D.",
+    "The variance is divided by D - 1, which is the default of torch.var and torch.std; it must be divided "
+    "by D.",
     formula="var = mean((x - mean)^2)",
-    hint="Read the default of `unbiased` (or `correction`) of torch.var and torch.std.",
+    hint="What is the default of `unbiased` (or `correction`) of torch.var and torch.std?",
     source="harvardnlp/annotated-transformer#119, #122; allenai/allennlp#953",
     parts=NORM,
 )
@@ -125,8 +126,8 @@ def variance_summed(steps: Steps) -> Steps:
 
 @mistake(
     "variance-by-difference",
-    "The variance is computed as mean(x^2) - mean(x)^2. For large numbers that lie close together the two are nearly "
-    "equal, and what is left of their difference is rounding noise, or negative.",
+    "The variance is computed as mean(x^2) - mean(x)^2. For large values that are close together both "
+    "terms are almost equal, and their difference is mostly rounding error, or negative.",
     formula="var = mean((x - mean)^2)",
     hint="Try x near 10000.",
     parts=NORM,
@@ -137,7 +138,8 @@ def variance_by_difference(steps: Steps) -> Steps:
 
 @mistake(
     "absolute-deviation",
-    "The deviations are measured by their absolute values; the norm divides by the root of the mean square.",
+    "The mean absolute deviation is used; the norm must divide by the standard deviation, the root of the "
+    "mean square.",
     formula="sqrt(mean((x - mean)^2) + eps)",
     hint="Where is the square, and where the root?",
     parts=NORM,
@@ -148,7 +150,7 @@ def absolute_deviation(steps: Steps) -> Steps:
 
 @mistake(
     "mean-not-subtracted",
-    "The mean is not taken away from x before the division.",
+    "The mean is not subtracted from x before the division.",
     formula=FORMULA,
     hint="What is the mean of your x_hat?",
     source=BA,
@@ -160,10 +162,10 @@ def mean_not_subtracted(steps: Steps) -> Steps:
 
 @mistake(
     "rms-norm",
-    "x is divided by the root of its mean square: the mean is never taken away. That is RMSNorm (Zhang and Sennrich "
-    "2019), which some models use in place of this.",
+    "x is divided by its root mean square, and the mean is never subtracted. That is RMSNorm (Zhang and "
+    "Sennrich 2019), which some models use instead of layer normalization.",
     formula=FORMULA,
-    hint="What is the variance of numbers that are all 5?",
+    hint="What is the variance of a row in which all elements are 5?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -179,8 +181,8 @@ def rms_norm(steps: Steps) -> list[Steps]:
 
 @mistake(
     "eps-outside-root",
-    "eps is added to the standard deviation, outside the root. For rows that hardly vary the result is another, and "
-    "the gradient of a root at 0 is not finite.",
+    "eps is added to the standard deviation, outside the square root. Rows with little variance get other "
+    "results, and the gradient of the root at 0 is not finite.",
     formula="sqrt(var + eps), not sqrt(var) + eps",
     hint="What does your formula give for eps=0.5?",
     source="hyunwoongko/transformer#7; hkproj/pytorch-transformer#31",
@@ -192,7 +194,7 @@ def eps_outside_root(steps: Steps) -> Steps:
 
 @mistake(
     "eps-missing",
-    "eps is not used: a row of equal numbers has variance 0, and is divided by 0.",
+    "eps is not used: a row of equal elements has variance 0, and is divided by 0.",
     formula=FORMULA,
     hint="Try x = torch.ones(1, 4).",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -204,9 +206,9 @@ def eps_missing(steps: Steps) -> Steps:
 
 @mistake(
     "eps-ignored",
-    "The argument `eps` has no effect: another number is written into the code.",
+    "The argument `eps` is ignored: a fixed number is used.",
     formula=FORMULA,
-    hint="Where is the eps that __init__ was given used?",
+    hint="Where is the eps that is passed to __init__ used?",
     parts=NORM,
 )
 def eps_ignored(steps: Steps) -> list[Steps]:
@@ -215,7 +217,7 @@ def eps_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "eps-default",
-    "The default of `eps` is not 1e-5. For rows that hardly vary the result is another.",
+    "The default of `eps` is not 1e-5, so rows with little variance get other results.",
     formula="LayerNorm(d_model, eps=1e-5)",
     hint="Compare the signature with the template's.",
     parts=NORM,
@@ -229,9 +231,9 @@ def eps_default(steps: Steps) -> list[Steps]:
 
 @mistake(
     "root-missing",
-    "x is divided by the variance (or its square); it is to be divided by the root of it.",
+    "x is divided by the variance (or its square); it must be divided by its square root.",
     formula=FORMULA,
-    hint="If x is doubled, x_hat must stay as it is.",
+    hint="If x is doubled, x_hat must not change.",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -244,9 +246,9 @@ def root_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "multiplied-by-deviation",
-    "x is multiplied by the root of the variance; it is to be divided by it.",
+    "x is multiplied by the square root of the variance; it must be divided by it.",
     formula=FORMULA,
-    hint="torch.rsqrt is 1 / sqrt: is it needed here, or is it there and divided by?",
+    hint="torch.rsqrt is 1 / sqrt: multiply by rsqrt, or divide by sqrt.",
     parts=NORM,
 )
 def multiplied_by_deviation(steps: Steps) -> Steps:
@@ -266,7 +268,7 @@ def not_divided(steps: Steps) -> Steps:
 
 @mistake(
     "residual-in-norm",
-    "The input is added to the result. The residual sum is made around the sublayer, not in the norm.",
+    "The input is added to the result. The residual sum belongs around the sublayer, not in the norm.",
     formula=FORMULA,
     hint="Is there a + x in the formula?",
     parts=NORM,
@@ -277,8 +279,8 @@ def residual_in_norm(steps: Steps) -> Steps:
 
 @mistake(
     "norm-gradient-cut",
-    "The gradient is cut: mean and variance are taken as constants (detach, .data, no_grad), or the whole result is. "
-    "The values are right, and training goes wrong.",
+    "The gradient is blocked: mean and variance are treated as constants (detach, .data, no_grad), or the "
+    "whole result is detached. The forward pass is right, and training goes wrong.",
     hint="Look for detach(), .data, .item() and torch.no_grad() in forward.",
     parts=NORM,
 )
@@ -294,7 +296,7 @@ def norm_gradient_cut(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-input-changed",
-    "The input is changed in place: the residual sum needs the caller's x as it was.",
+    "The input is modified in place; the residual sum needs the caller's x unchanged.",
     hint="x -= ..., x /= ... and methods that end in _ work in place.",
     parts=NORM,
 )
@@ -310,7 +312,7 @@ def norm_input_changed(steps: Steps) -> list[Steps]:
 @mistake(
     "norm-in-float32",
     "The result is float32 whatever the dtype of the input: it was converted for the computation, and not "
-    "back.",
+    "converted back.",
     hint="After x.float(), which dtype has what you return?",
     parts=NORM,
 )

@@ -20,8 +20,8 @@ def _without(steps: Steps, *names: str) -> Steps:
 
 @mistake(
     "affine-missing",
-    "Gain and bias are not among the trained parameters: they are not made at all, or made as plain tensors or "
-    "buffers, which no optimizer sees.",
+    "Gain and bias are not trainable parameters: they are missing, or plain tensors or buffers, which no "
+    "optimizer updates.",
     formula=FORMULA,
     hint="What does list(LayerNorm(4).parameters()) show?",
     source="Layer Normalization (Ba et al. 2016), section 3",
@@ -33,9 +33,10 @@ def affine_missing(steps: Steps) -> Steps:
 
 @mistake(
     "gain-missing",
-    "There is no trainable gain, or it is not used: after the division, each feature is multiplied by its gain.",
+    "There is no trainable gain, or it is not used: after the division, each feature must be multiplied by "
+    "its gain.",
     formula=FORMULA,
-    hint="Which of the formula's letters are trained, and how many elements does each have?",
+    hint="Which terms of the formula are trainable, and how many elements does each have?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -45,9 +46,9 @@ def gain_missing(steps: Steps) -> Steps:
 
 @mistake(
     "bias-missing",
-    "There is no trainable bias, or it is not used: at the end, each feature gets its bias added.",
+    "There is no trainable bias, or it is not used: at the end, each feature's bias must be added.",
     formula=FORMULA,
-    hint="Which of the formula's letters are trained, and how many elements does each have?",
+    hint="Which terms of the formula are trainable, and how many elements does each have?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -57,9 +58,10 @@ def bias_missing(steps: Steps) -> Steps:
 
 @mistake(
     "affine-scalar",
-    "Gain or bias is a single number; each is a vector with one number for each of the d_model columns.",
+    "Gain or bias is a single number; each must be a vector with one element for each of the d_model "
+    "features.",
     formula="gain [D], bias [D]",
-    hint="Count the numbers in your parameters.",
+    hint="How many elements do your parameters have?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -78,7 +80,7 @@ def affine_scalar(steps: Steps) -> list[Steps]:
 
 @mistake(
     "affine-frozen",
-    "Gain and bias are there but do not train (requires_grad is False).",
+    "Gain and bias are not trained (requires_grad is False).",
     formula=FORMULA,
     hint="nn.Parameter is trainable by default.",
     parts=NORM,
@@ -107,10 +109,10 @@ def _starting(steps: Steps, gain: float | None, shift: float | None) -> Steps:
 
 @mistake(
     "gain-and-bias-swapped",
-    "Gain and bias have changed places: the gain starts at 0 and the bias at 1, or the one is used as the "
+    "Gain and bias are swapped: the gain is initialized to 0 and the bias to 1, or one is used as the "
     "other. A new norm then returns 1 everywhere, whatever the input.",
     formula=FORMULA,
-    hint="Which of the two must start at 1, so that a fresh norm changes nothing after the division?",
+    hint="Which of the two must be 1 at the start, so that a new norm only normalizes?",
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
@@ -123,9 +125,9 @@ def gain_and_bias_swapped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "affine-starts-wrong",
-    "Gain or bias does not start where it should: the gain at 1, the bias at 0, in every column.",
+    "Gain or bias is initialized wrongly: every element of the gain must be 1, and of the bias 0.",
     formula="gain = 1, 1, 1, ...; bias = 0, 0, 0, ...",
-    hint="torch.ones, torch.zeros, torch.randn, torch.empty: which belongs where?",
+    hint="torch.ones, torch.zeros, torch.randn, torch.empty: which initializes which?",
     source=BA,
     parts=NORM,
 )
@@ -135,7 +137,7 @@ def affine_starts_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "bias-scaled-too",
-    "The bias is added before the gain multiplies, so that it is scaled by the gain.",
+    "The bias is added before the multiplication by the gain, so the gain scales it too.",
     formula=FORMULA,
     hint="Which comes last, gain or bias?",
     parts=NORM,
@@ -146,9 +148,9 @@ def bias_scaled_too(steps: Steps) -> Steps:
 
 @mistake(
     "gain-added",
-    "The gain is added to 1 or to the result; it multiplies x_hat, as it is.",
+    "The gain is added to 1 or to the result; x_hat must be multiplied by it.",
     formula=FORMULA,
-    hint="With a gain of 2, by how much does the result grow?",
+    hint="With a gain of 2, by which factor should the result grow?",
     parts=NORM,
 )
 def gain_added(steps: Steps) -> list[Steps]:

@@ -25,10 +25,10 @@ def _placed(steps: Steps, pre: Place | None = None, post: Place | None = None) -
 
 @mistake(
     "post-norm-for-pre",
-    "PreNorm norms the sum, behind the sublayer. That is post-norm; in pre-norm the sublayer's input is normed, and "
-    "the sum is not.",
+    "PreNorm normalizes the residual sum, after the sublayer. That is post-norm; in pre-norm, only the "
+    "sublayer's input is normalized.",
     formula=PRE,
-    hint="Does x itself go through the norm before it is added?",
+    hint="Is x itself normalized before it is added?",
     source=f"{XIONG}; harvardnlp/annotated-transformer#92",
     parts=PRE_ONLY,
 )
@@ -38,9 +38,10 @@ def post_norm_for_pre(steps: Steps) -> Steps:
 
 @mistake(
     "pre-norm-for-post",
-    "PostNorm norms the sublayer's input, and not the sum. That is pre-norm; in post-norm the sum is normed.",
+    "PostNorm normalizes the sublayer's input, and not the residual sum. That is pre-norm; in post-norm, "
+    "the sum is normalized.",
     formula=POST,
-    hint="What is the last thing that happens in post-norm?",
+    hint="What is the last step in post-norm?",
     source=f"{PAPER}; hkproj/pytorch-transformer#14",
     parts=POST_ONLY,
 )
@@ -50,7 +51,7 @@ def pre_norm_for_post(steps: Steps) -> Steps:
 
 @mistake(
     "residual-missing",
-    "x is not added to what the sublayer gives: there is no residual connection.",
+    "There is no residual connection: x is not added to the sublayer's output.",
     formula=BOTH_FORMULAS,
     hint="How does x itself bypass the sublayer?",
     source=PAPER,
@@ -63,10 +64,10 @@ def residual_missing(steps: Steps) -> Steps:
 
 @mistake(
     "residual-from-normed",
-    "The normed x is added to the sublayer's output. In pre-norm the residual stream itself is not "
+    "norm(x) is added to the sublayer's output instead of x. In pre-norm the residual stream is never "
     "normalized: only the sublayer gets norm(x).",
     formula=PRE,
-    hint="x = norm(x) loses what x was.",
+    hint="After x = norm(x), the original x is lost.",
     source="Howuhh/faster-trajectory-transformer#3; datawhalechina/happy-llm#21",
     parts=PRE_ONLY,
 )
@@ -82,7 +83,7 @@ def residual_from_normed(steps: Steps) -> Steps:
     "norm-not-used",
     "The norm that is passed in is not called, or its result is not used.",
     formula=BOTH_FORMULAS,
-    hint="norm(x) gives the result back; x stays as it is.",
+    hint="norm(x) returns its result; x stays unchanged.",
 )
 def norm_not_used(steps: Steps) -> list[Steps]:
     def plain(s: Steps, call: Call, x: Tensor) -> Tensor:
@@ -97,9 +98,9 @@ def norm_not_used(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-on-branch",
-    "The norm is applied to the sublayer's output before x is added; x itself is not normalized.",
+    "The norm is applied to the sublayer's output before x is added, so x itself is never normalized.",
     formula=BOTH_FORMULAS,
-    hint="Which brackets does the norm's argument have in the formula?",
+    hint="In the formula, what is the argument of norm( )?",
     source="harvardnlp/annotated-transformer#92",
 )
 def norm_on_branch(steps: Steps) -> list[Steps]:
@@ -114,7 +115,8 @@ def norm_on_branch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "norm-twice",
-    "The norm is applied twice, to the sublayer's input and to the sum; each placement has one norm.",
+    "The norm is applied twice, to the sublayer's input and to the sum; pre-norm and post-norm use it once "
+    "each.",
     formula=BOTH_FORMULAS,
     hint="Count the norms in the formula.",
     source="harvardnlp/annotated-transformer#92",
@@ -128,9 +130,9 @@ def norm_twice(steps: Steps) -> Steps:
 
 @mistake(
     "norm-before-sum",
-    "PostNorm norms x alone and then adds the sublayer's output; the sum of both is to be normed.",
+    "PostNorm normalizes x and then adds the sublayer's output; the sum of both must be normalized.",
     formula=POST,
-    hint="What is inside the brackets of norm( )?",
+    hint="In the formula, what is inside the parentheses of norm( )?",
     parts=POST_ONLY,
 )
 def norm_before_sum(steps: Steps) -> list[Steps]:
@@ -146,8 +148,8 @@ def norm_before_sum(steps: Steps) -> list[Steps]:
 
 @mistake(
     "residual-of-output",
-    "The sublayer's output is added to itself, or x is replaced before it is added: the sum contains the "
-    "branch twice and not x.",
+    "The sublayer's output is added to itself, because x is overwritten before it is added. The sum must "
+    "contain x.",
     formula=BOTH_FORMULAS,
     hint="After x = f(x), what is x + f(x)?",
     source="kyegomez/BitNet#32",
@@ -168,7 +170,7 @@ def residual_of_output(steps: Steps) -> list[Steps]:
     "residual-doubled",
     "x is added twice to the sublayer's output.",
     formula=BOTH_FORMULAS,
-    hint="How often is x itself in the formula?",
+    hint="How often is x added in the formula?",
 )
 def residual_doubled(steps: Steps) -> Steps:
     return _placed(

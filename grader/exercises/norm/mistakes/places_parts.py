@@ -17,7 +17,8 @@ from grader.exercises.norm.reference import Call, Steps
 
 @mistake(
     "arguments-not-passed",
-    "What forward is given besides x does not reach the sublayer: an attention would never see its mask.",
+    "The other arguments of forward are not passed to the sublayer, so an attention would never get its "
+    "mask.",
     formula="sublayer(input, *args, **kwargs)",
     hint="Follow the mask of `layer(x, mask)`, and of `layer(x, mask=mask)`.",
     parts=PLACES,
@@ -33,8 +34,8 @@ def arguments_not_passed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "part-copied",
-    "A copy of the norm or of the sublayer is used. Use the objects that are passed in; otherwise their "
-    "training and sharing is lost.",
+    "A copy of the norm or of the sublayer is used. Use the modules that are passed in: the caller may "
+    "share, load or train them.",
     hint="Is there a deepcopy in __init__?",
     source="harvardnlp/annotated-transformer#9",
     parts=PLACES,
@@ -51,9 +52,9 @@ def part_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "part-not-registered",
-    "The norm or the sublayer is stored where torch does not find it (a plain list, tuple or dict): its "
-    "parameters are not among those of the module, and no optimizer trains them.",
-    hint="Does list(layer.parameters()) contain those of the parts?",
+    "The norm or the sublayer is stored in a plain list, tuple or dict, where PyTorch does not register "
+    "it: its parameters are not among the module's, so no optimizer trains them.",
+    hint="Does list(layer.parameters()) contain those of the norm and the sublayer?",
     source="acids-ircam/ddsp_pytorch#37",
     parts=PLACES,
 )
@@ -76,9 +77,9 @@ def _dropping(steps: Steps, drop: Callable[[Call, Tensor], Tensor]) -> Steps:
 
 @mistake(
     "dropout-missing",
-    "Nothing is dropped in train mode, although dropout is not 0.",
+    "Dropout is not applied in train mode, although `dropout` is not 0.",
     formula=BOTH_FORMULAS,
-    hint="Is the dropout that __init__ is given used in forward?",
+    hint="Is the dropout that is passed to __init__ used in forward?",
     source="Attention Is All You Need, section 5.4",
     parts=PLACES,
 )
@@ -107,9 +108,9 @@ def dropout_on_sum(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-on-input",
-    "Dropout falls on the sublayer's input; it falls on its output.",
+    "Dropout is applied to the sublayer's input; apply it to its output.",
     formula=BOTH_FORMULAS,
-    hint="What is in the brackets of drop( )?",
+    hint="What is inside the parentheses of drop( )?",
     source="Attention Is All You Need, section 5.4",
     parts=PLACES,
 )
@@ -128,9 +129,9 @@ def dropout_on_input(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-on-result",
-    "Dropout falls on the result of the norm, behind the sum; it falls on the sublayer's output.",
+    "Dropout is applied to the result of the norm, after the sum; apply it to the sublayer's output.",
     formula="norm(x + drop(f(x)))",
-    hint="What is in the brackets of drop( )?",
+    hint="What is inside the parentheses of drop( )?",
     source="Attention Is All You Need, section 5.4",
     parts=("PostNorm",),
 )
@@ -143,8 +144,9 @@ def dropout_on_result(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-in-eval",
-    "Numbers are dropped in eval mode too: F.dropout without training=self.training, or a dropout made in forward.",
-    hint="Call it twice in eval mode: the results must be equal.",
+    "Dropout is active in eval mode too: F.dropout is called without training=self.training, or a dropout "
+    "layer is created in forward.",
+    hint="Call the module twice in eval mode: the results must be equal.",
     source="karpathy/nanoGPT#240",
     parts=PLACES,
 )
@@ -154,8 +156,8 @@ def dropout_in_eval(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-probability-inverted",
-    "`dropout` is taken as the probability to keep a number; it is the probability to drop it.",
-    hint="With dropout=0.1, how many of ten numbers survive?",
+    "`dropout` is used as the probability to keep an element; it is the probability to drop it.",
+    hint="With dropout=0.1, how many of ten elements are kept?",
     parts=PLACES,
 )
 def dropout_probability_inverted(steps: Steps) -> Steps:
@@ -166,9 +168,9 @@ def dropout_probability_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "dropout-not-scaled",
-    "The numbers that survive the dropout are not scaled by 1 / (1 - dropout): the output is smaller in train mode "
-    "than in eval mode.",
-    hint="What keeps the mean of a number the same, with and without dropout?",
+    "The elements that dropout keeps are not scaled by 1 / (1 - dropout), so the output is smaller in "
+    "train mode than in eval mode.",
+    hint="How does the mean stay the same with and without dropout?",
     source="Srivastava et al. 2014",
     parts=PLACES,
 )
@@ -191,7 +193,7 @@ def dropout_of_whole_vectors(steps: Steps) -> Steps:
 
 @mistake(
     "place-gradient-cut",
-    "The gradient is cut in the residual block: the sublayer (or earlier layers) cannot learn.",
+    "The residual block blocks the gradient, so the sublayer (or earlier layers) cannot learn.",
     hint="Look for detach(), .data and torch.no_grad() in forward.",
     parts=PLACES,
 )
@@ -211,8 +213,8 @@ def place_gradient_cut(steps: Steps) -> list[Steps]:
 
 @mistake(
     "place-input-changed",
-    "x is modified in place (x += ...): the caller's tensor has changed.",
-    hint="x += y changes x itself; x = x + y makes a new tensor.",
+    "x is modified in place (x += ...), which changes the caller's tensor.",
+    hint="x += y modifies x itself; x = x + y creates a new tensor.",
     parts=PLACES,
 )
 def place_input_changed(steps: Steps) -> list[Steps]:

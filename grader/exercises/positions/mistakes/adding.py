@@ -24,8 +24,8 @@ def with_sum(steps: Steps, *ways: Callable[[Tensor, Tensor], Tensor]) -> list[St
 
 @mistake(
     "added-along-batch",
-    "The rows run along the batch, not along the sequence: all positions of a sentence get the same row, and another "
-    "sentence gets the next. With x [B, T, D], T is the second dimension.",
+    "The rows are added along the batch, not along the sequence: all positions of a sentence get the same "
+    "row, and the next sentence gets the next row. With x [B, T, D], T is the second dimension.",
     formula=SUM,
     hint="What is x.size(0), and how does [T, 1, D] broadcast against [B, T, D]?",
     source="pytorch/tutorials#1547",
@@ -36,7 +36,8 @@ def added_along_batch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rows-counted-by-batch",
-    "The number of rows is the size of the batch, not the length: x.size(0), where x is [B, T, D].",
+    "The number of rows is x.size(0), the batch size; it must be the length. With x [B, T, D], T is the "
+    "second dimension.",
     formula=SUM,
     hint="Which dimension of x is the length?",
     source="KasperGroesLudvigsen/influenza_transformer#9",
@@ -47,10 +48,10 @@ def rows_counted_by_batch(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rows-misplaced",
-    "The rows have an extra dimension ([T, 1, D]), so they broadcast along the batch and not the positions: "
-    "that raises an error, or gives a wrong shape or wrong values.",
+    "The rows have an extra dimension ([T, 1, D]), so they broadcast along the batch instead of the "
+    "positions. That raises an error, or gives a wrong shape or wrong values.",
     formula="[B, T, D] + [T, D]",
-    hint="Write the two shapes below one another, flush right.",
+    hint="Write the two shapes below each other, aligned on the right.",
     source="PyTorch, broadcasting semantics",
 )
 def rows_misplaced(steps: Steps) -> list[Steps]:
@@ -59,7 +60,7 @@ def rows_misplaced(steps: Steps) -> list[Steps]:
 
 @mistake(
     "one-position-for-all",
-    "Every position gets the same row: an index where a slice belongs ([T] for [:T]).",
+    "Every position gets the same row: the table is indexed with [T] instead of sliced with [:T].",
     formula=SUM,
     hint="What is the shape of table[T], and what of table[:T]?",
     source="DiffPoseTalk/DiffPoseTalk#20",
@@ -77,7 +78,7 @@ def one_position_for_all(steps: Steps) -> list[Steps]:
 
 @mistake(
     "starts-at-one",
-    "The positions start at 1; the first is 0.",
+    "The positions start at 1; the first position is 0.",
     formula=SUM,
     hint="Which row belongs to the first token?",
 )
@@ -96,8 +97,8 @@ def starts_at_one(steps: Steps) -> list[Steps]:
 
 @mistake(
     "positions-reversed",
-    "The positions count backwards, or from the end of the table: the last token gets row 0, or the last rows "
-    "are taken.",
+    "The positions count backwards, or from the end of the table: the last token gets row 0, or the last "
+    "rows are used.",
     formula=SUM,
     hint="Which row belongs to the first token, whatever the length?",
 )
@@ -112,7 +113,7 @@ def positions_reversed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "concatenated",
-    "x and the positions are concatenated, which makes the result wider. They are added.",
+    "The positions are concatenated with x, which makes the result wider; they must be added.",
     formula=SUM,
     hint="What is the shape of the result?",
     source="Attention Is All You Need, section 3.5: 'the two can be summed'",
@@ -127,7 +128,7 @@ def concatenated(steps: Steps) -> list[Steps]:
 
 @mistake(
     "multiplied-not-added",
-    "x is multiplied by the positions; they are added.",
+    "x is multiplied by the positions; they must be added.",
     formula=SUM,
     hint="What is the result for x = 0?",
 )
@@ -137,9 +138,9 @@ def multiplied_not_added(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-not-added",
-    "The positions are returned without x.",
+    "The positions are returned without x; they must be added to x.",
     formula=SUM,
-    hint="Is x in the last line?",
+    hint="Does the last line use x?",
 )
 def input_not_added(steps: Steps) -> list[Steps]:
     return with_sum(
@@ -155,7 +156,7 @@ def input_not_added(steps: Steps) -> list[Steps]:
     "positions-not-added",
     "x is returned unchanged: the positions are not added to it.",
     formula=SUM,
-    hint="What is the result for x = 0? An operation that is not in place gives a new tensor.",
+    hint="What is the result for x = 0? x.add(rows) without an underscore returns a new tensor.",
 )
 def positions_not_added(steps: Steps) -> list[Steps]:
     return with_sum(steps, lambda x, _rows: x)
@@ -163,8 +164,8 @@ def positions_not_added(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scaled",
-    "x is scaled by sqrt(d_model) (or the positions are). That belongs to the embedding, not in here: x comes "
-    "through as it is.",
+    "x (or the positions) is multiplied by sqrt(d_model). That belongs to the embedding: here x is used "
+    "unchanged.",
     formula=SUM,
     hint="What is the output minus the input?",
     source="Attention Is All You Need, section 3.4",
@@ -182,7 +183,7 @@ def scaled(steps: Steps) -> list[Steps]:
 
 @mistake(
     "subtracted",
-    "The positions are subtracted; they are added.",
+    "The positions are subtracted; they must be added.",
     formula=SUM,
     hint="What is the result for x = 0?",
 )
@@ -192,9 +193,9 @@ def subtracted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-changed-in-place",
-    "x is modified in place: the caller's tensor, which may be needed elsewhere, has changed.",
+    "x is modified in place, which changes the caller's tensor.",
     formula=SUM,
-    hint="x += rows changes x itself; x = x + rows makes a new tensor.",
+    hint="x += rows modifies x itself; x = x + rows creates a new tensor.",
 )
 def input_changed_in_place(steps: Steps) -> list[Steps]:
     return with_sum(steps, lambda x, rows: x.add_(rows))

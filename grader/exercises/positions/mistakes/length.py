@@ -31,10 +31,10 @@ def unchecked(_length: int, _max_len: int) -> None:
 
 @mistake(
     "length-not-checked",
-    "An input longer than max_len is not refused by a ValueError. It fails later with an unrelated error, or "
-    "is accepted and gets wrong positions.",
+    "An input longer than max_len does not raise ValueError. It fails later with an unrelated error, or is "
+    "accepted and gets wrong positions.",
     formula=LENGTH,
-    hint="What happens with T = max_len + 1? There should be an if, and a sentence that names both numbers.",
+    hint="What happens for T = max_len + 1? Check the length, and raise an error with both numbers.",
 )
 def length_not_checked(steps: Steps) -> list[Steps]:
     bare = replace(steps, check=unchecked)
@@ -64,9 +64,9 @@ def refusing(error: Callable[[str], BaseException]) -> Callable[[int, int], None
 
 @mistake(
     "length-other-error",
-    "An input longer than max_len is refused, but not by a ValueError: callers catch that one.",
+    "An input longer than max_len raises an error other than ValueError, which callers expect.",
     formula=LENGTH,
-    hint="assert raises an AssertionError. Which one does the exercise ask for?",
+    hint="assert raises AssertionError. Which exception does the exercise ask for?",
 )
 def length_other_error(steps: Steps) -> list[Steps]:
     errors = (AssertionError, TypeError, Exception)
@@ -75,8 +75,8 @@ def length_other_error(steps: Steps) -> list[Steps]:
 
 @mistake(
     "length-too-strict",
-    "An input of exactly max_len is refused (or has no row for its last position). max_len is the largest length "
-    "that works.",
+    "An input of length max_len is rejected (or has no row for its last position). max_len is the largest "
+    "length that must work.",
     formula="T may be anything from 1 to max_len",
     hint="Is it > or >=?",
 )
@@ -89,9 +89,9 @@ def length_too_strict(steps: Steps) -> list[Steps]:
 
 @mistake(
     "whole-table-added",
-    "The whole table is added, not its first T rows, so that only inputs of length max_len work.",
+    "The whole table is added instead of its first T rows, so only inputs of length max_len work.",
     formula="forward(x) = x + positions[0 .. T-1]",
-    hint="How many rows has what you add, and how many has x?",
+    hint="How many rows do you add, and how many does x have?",
 )
 def whole_table_added(steps: Steps) -> Steps:
     return replace(steps, rows=lambda table, _x: table)
@@ -99,9 +99,9 @@ def whole_table_added(steps: Steps) -> Steps:
 
 @mistake(
     "table-size-wrong",
-    "The table has not max_len rows of d_model numbers: its size is fixed, one too large or too small, or d_model "
-    "and max_len are exchanged.",
-    formula="max_len x d_model trained numbers",
+    "The table does not have max_len rows of d_model columns: its size is fixed, one too large or too "
+    "small, or d_model and max_len are swapped.",
+    formula="max_len x d_model trainable parameters",
     hint="Print the shape of the table for d_model=8, max_len=12.",
 )
 def table_size_wrong(steps: Steps) -> list[Steps]:
@@ -119,10 +119,10 @@ def table_size_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "one-learned-vector",
-    "A single vector is learned, and added at every position: so positions cannot be distinguished. There is "
-    "a row for each.",
-    formula="max_len x d_model trained numbers",
-    hint="How many numbers are trained?",
+    "A single learned vector is added at every position, so positions cannot be distinguished. Each "
+    "position needs its own row.",
+    formula="max_len x d_model trainable parameters",
+    hint="How many trainable parameters are there?",
 )
 def one_learned_vector(steps: Steps) -> Steps:
     return replace(

@@ -29,8 +29,8 @@ def powers(exponent: Frequencies, base: float = 10000.0) -> Frequencies:
 
 @mistake(
     "exponent-doubled",
-    "The exponent is twice what it should be. Where the counter steps by 2 it is the 2i of the formula already; "
-    "doubled, all clocks but the first run too slowly.",
+    "The exponent is twice what it should be. A counter that steps by 2 is already the 2i of the formula; "
+    "multiplied by 2 again, all frequencies but the first are too low.",
     formula=SINE,
     hint="For d_model = 4, what is the exponent of column 2? Print it.",
     source="SamLynnEvans/Transformer#25",
@@ -44,8 +44,8 @@ def exponent_doubled(steps: Steps) -> list[Steps]:
 
 @mistake(
     "exponent-halved",
-    "The exponent is half of what it should be: i / d_model, where the formula has 2i / d_model. The slowest clock "
-    "is then a hundred times too fast. (A base of 100 comes to the same.)",
+    "The exponent is half of what it should be: i / d_model instead of 2i / d_model. (A base of 100 "
+    "instead of 10000 gives the same result.) Most frequencies are then too high.",
     formula=SINE,
     hint="Does your counter count columns or pairs of columns?",
     source=PAPER,
@@ -56,8 +56,8 @@ def exponent_halved(steps: Steps) -> Steps:
 
 @mistake(
     "cosine-exponent-of-its-own",
-    "The cosines have an exponent of their own (that of their column). A sine and the cosine beside it share one "
-    "frequency, or no rotation leads from one position to the next.",
+    "Each cosine uses the exponent of its own column. It must have the same frequency as the sine beside "
+    "it, so that a shift by k positions is a rotation.",
     formula=SINE,
     hint="Column 2i+1 has 2i in its exponent.",
     source="SamLynnEvans/Transformer#25",
@@ -75,10 +75,10 @@ def cosine_exponent_of_its_own(steps: Steps) -> list[Steps]:
 
 @mistake(
     "multiplied-by-power",
-    "The position is multiplied by 10000^(2i/d_model) where it must be divided by it: the clocks run faster from "
-    "column to column, not more slowly.",
+    "The position is multiplied by 10000^(2i/d_model); it must be divided by it. The frequencies then grow "
+    "from column to column instead of falling.",
     formula=SINE,
-    hint="Is the exponent of exp negative, or the power below the line?",
+    hint="Is the exponent of exp negative, or is the power in the denominator?",
     source="harvardnlp/annotated-transformer#131",
 )
 def multiplied_by_power(steps: Steps) -> Steps:
@@ -87,10 +87,10 @@ def multiplied_by_power(steps: Steps) -> Steps:
 
 @mistake(
     "exponent-rounded",
-    "The exponent is rounded: `//` divides whole numbers and drops what is behind the point. And it binds as `/` "
-    "does: -log(10000) / d // 2 is -1 for most widths.",
+    "The exponent is rounded: `//` is integer division. It also applies after the minus sign: -log(10000) "
+    "/ d // 2 is -1 for most widths.",
     formula=SINE,
-    hint="Print the exponents. Are there numbers between 0 and 1 among them?",
+    hint="Print the exponents. Are some of them between 0 and 1?",
     source="zju3dv/LoFTR#41",
 )
 def exponent_rounded(steps: Steps) -> list[Steps]:
@@ -103,9 +103,10 @@ def exponent_rounded(steps: Steps) -> list[Steps]:
 
 @mistake(
     "base-wrong",
-    "The base is not 10000: another number, or a logarithm that is not the natural one (log10, log2), or none.",
+    "The base is not 10000: it is another number, or the logarithm is not the natural one (log10, log2), "
+    "or missing.",
     formula=SINE,
-    hint="exp(a * log(b)) is b^a for the natural logarithm only.",
+    hint="exp(a * log(b)) is b^a only for the natural logarithm.",
     source=PAPER,
 )
 def base_wrong(steps: Steps) -> list[Steps]:
@@ -117,10 +118,10 @@ def base_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "exponent-denominator-wrong",
-    "The exponent is divided by something other than d_model: d_model - 1, d_model - 2, the number of pairs, "
-    "or the width rounded up to an even one.",
+    "The exponent is divided by something other than d_model: d_model - 1, d_model - 2, the number of "
+    "pairs, or d_model rounded up to an even number.",
     formula=SINE,
-    hint="d_model in the formula is the whole width, odd or even.",
+    hint="d_model in the formula is the full width, odd or even.",
     source=PAPER,
 )
 def exponent_denominator_wrong(steps: Steps) -> list[Steps]:
@@ -137,11 +138,11 @@ def exponent_denominator_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "halves-side-by-side",
-    "All sines are in the first half of the columns and all cosines in the second. Here they alternate: "
-    "sine, cosine, sine, cosine. Both can be learned from, but weights and results are those of another "
-    "model.",
+    "All sines are in the first half of the columns and all cosines in the second; they must alternate: "
+    "sine, cosine, sine, cosine. A model can learn from both, but weights of one give wrong results in the "
+    "other.",
     formula=SINE,
-    hint="Which columns are even? What do [:, 0::2] and [:, 1::2] pick?",
+    hint="Which columns are even? What do [:, 0::2] and [:, 1::2] select?",
     source="tensorflow/tensor2tensor#177",
 )
 def halves_side_by_side(steps: Steps) -> Steps:
@@ -150,7 +151,7 @@ def halves_side_by_side(steps: Steps) -> Steps:
 
 @mistake(
     "sine-and-cosine-exchanged",
-    "The cosines are in the even columns and the sines in the odd ones; these must be swapped.",
+    "Sines and cosines are swapped: the even columns must be sines and the odd ones cosines.",
     formula=SINE,
     hint="Position 0 is 0, 1, 0, 1, ...",
     source=PAPER,
@@ -161,8 +162,8 @@ def sine_and_cosine_exchanged(steps: Steps) -> Steps:
 
 @mistake(
     "sines-only",
-    "All columns are sines (or all are cosines). Without the other of the two, no rotation leads from one position "
-    "to the next.",
+    "All columns are sines (or all are cosines). Each sine needs its cosine, so that a shift by k "
+    "positions is a rotation.",
     formula=SINE,
     hint="Position 0 is 0, 1, 0, 1, ...",
     source=PAPER,
@@ -176,7 +177,7 @@ def sines_only(steps: Steps) -> list[Steps]:
 
 @mistake(
     "waves-turn-with-position",
-    "Sine and cosine alternate from position to position; they alternate from column to column.",
+    "Sine and cosine alternate from position to position; they must alternate from column to column.",
     formula=SINE,
     hint="Which index of the table is the position, and which the column?",
     source=PAPER,
@@ -192,9 +193,10 @@ def waves_turn_with_position(steps: Steps) -> Steps:
 
 @mistake(
     "odd-width-fails",
-    "An odd d_model fails: there is one sine column more than cosine columns, so that the cosines do not fit.",
+    "An odd d_model fails: there is one sine column more than there are cosine columns, so the cosines do "
+    "not fit.",
     formula="ceil(d_model / 2) sines, floor(d_model / 2) cosines",
-    hint="How many columns does [:, 1::2] pick of 5?",
+    hint="How many columns of 5 does [:, 1::2] select?",
     source="gc-os-ai/pyaptamer#527",
 )
 def odd_width_fails(steps: Steps) -> list[Steps]:
@@ -221,9 +223,9 @@ def odd_width_fails(steps: Steps) -> list[Steps]:
 
 @mistake(
     "odd-width-last-column",
-    "With an odd d_model the last column is left empty: it is a sine, whose cosine has no place any more.",
+    "With an odd d_model the last column is left empty; it must be a sine, without a cosine beside it.",
     formula="ceil(d_model / 2) sines, floor(d_model / 2) cosines",
-    hint="How many pairs does d_model = 5 begin?",
+    hint="How many sine columns are there for d_model = 5?",
     source=PAPER,
 )
 def odd_width_last_column(steps: Steps) -> Steps:

@@ -12,8 +12,8 @@ from grader.exercises.positions.reference import Steps
 
 @mistake(
     "sinusoids-trained",
-    "The sinusoids are a parameter, so that training changes them. They are calculated, and stay as they are: a "
-    "buffer, or made anew in each call.",
+    "The sinusoids are a parameter, so training changes them. They must stay fixed: use a buffer, or "
+    "compute them in each call.",
     formula=PAPER,
     hint="What does list(module.parameters()) give? See register_buffer.",
     source="ai.stackexchange 41367",
@@ -24,9 +24,9 @@ def sinusoids_trained(steps: Steps) -> Steps:
 
 @mistake(
     "learned-not-trained",
-    "The learned positions are not trained: they are a buffer or a plain tensor, or do not require a gradient. They "
-    "stay random for ever.",
-    formula="max_len x d_model trained numbers",
+    "The learned positions are not trained: they are a buffer or a plain tensor, or do not require a "
+    "gradient, and keep their random initial values.",
+    formula="max_len x d_model trainable parameters",
     hint="What does list(module.parameters()) give? See nn.Parameter.",
     source=PAPER,
 )
@@ -36,9 +36,10 @@ def learned_not_trained(steps: Steps) -> Steps:
 
 @mistake(
     "table-dtype-stays",
-    "The result is always float32, whatever the dtype of the input: the table is an ordinary attribute, which "
-    "module.to(dtype) and module.to(device) do not convert, or is made in forward without the dtype of x.",
-    formula="a component keeps its input's dtype and device",
+    "The result is always float32, whatever the dtype of the input: the table is a plain attribute, which "
+    "module.to(dtype) and module.to(device) do not convert, or is created in forward without the dtype of "
+    "x.",
+    formula="the result has the dtype and device of x",
     hint="See register_buffer.",
     source="mlverse/torch#1473",
 )
@@ -51,9 +52,10 @@ def table_dtype_stays(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-added",
-    "Something is dropped in train mode. Many models have a dropout after the positions; this component has none.",
+    "Dropout is applied in train mode. Many models have a dropout after the positions; this exercise has "
+    "none.",
     formula=SUM,
-    hint="Call it twice in train mode: the results must be equal.",
+    hint="Call the module twice in train mode: the results must be equal.",
     source=PAPER,
 )
 def dropout_added(steps: Steps) -> list[Steps]:
@@ -65,7 +67,7 @@ def dropout_added(steps: Steps) -> list[Steps]:
 
 @mistake(
     "input-detached",
-    "The gradient does not reach x: no layer before the positions can learn.",
+    "No gradient flows back to x, so no layer before the positions can learn.",
     formula=SUM,
     hint="Look for detach(), .data and torch.no_grad().",
 )
@@ -78,7 +80,7 @@ def input_detached(steps: Steps) -> list[Steps]:
 
 @mistake(
     "learned-detached",
-    "The gradient does not reach the learned positions: they stay as they were at the start.",
+    "No gradient flows back to the learned positions, so they keep their initial values.",
     formula=SUM,
     hint="Look for detach(), .data and torch.no_grad().",
 )

@@ -41,7 +41,7 @@ def ready(
     if name == LEARNED:
         return instance, load(client, instance, table_of(seed, max_len, d_model))
     trained = sum(info.value.numel() for info in instance.parameters().values() if info.requires_grad)
-    return instance, {"trained numbers": str(trained)}
+    return instance, {"trainable parameters": str(trained)}
 
 
 def scenarios(seed: int) -> Sequence[Scenario]:

@@ -12,6 +12,7 @@ from grader.api import Collection
 from grader.exercises.training.reference import SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))
+MISTAKES = mistake.mistakes
 
 
 @mistake.fixed_device()
@@ -27,6 +28,3 @@ def device_hard_coded(steps: Steps) -> list[Steps]:
 
     ways: tuple[Callable[[Tensor], Tensor], ...] = (first, whole)
     return [replace(steps, shift=way) for way in ways]
-
-
-MISTAKES = tuple(mistake.mistakes)

@@ -12,6 +12,7 @@ from grader.api import Collection
 from grader.exercises.training.reference import Steps
 
 mistake: Collection[Steps] = Collection(("noam",))
+MISTAKES = mistake.mistakes
 FORMULA = "rate = d_model^-0.5 min(step^-0.5, step warmup^-1.5)"
 PAPER = "Attention Is All You Need, section 5.3"
 Rate = Callable[[float, float, float], float]
@@ -24,7 +25,7 @@ def rates(steps: Steps, *formulas: Rate) -> list[Steps]:
 
 @mistake(
     "step-off-by-one",
-    "The step is counted from 0, or one too far: steps start at 1 here. A rate for step 0 is 0 or a division by zero.",
+    "The step is off by one: steps start at 1. Step 0 gives a rate of 0 or a division by zero.",
     formula=FORMULA,
     hint="What is the rate of the very first step?",
     source="tugstugi/pytorch-saltnet#7; EleutherAI/gpt-neox#1379",
@@ -41,7 +42,7 @@ def step_off_by_one(steps: Steps) -> list[Steps]:
 
 @mistake(
     "max-in-place-of-min",
-    "The larger of the two is taken: the rate begins high, falls, and then rises for ever. The smaller one is meant.",
+    "max is used instead of min: the rate starts high, falls, and then rises without bound.",
     formula=FORMULA,
     hint="Print the rate of steps 1, warmup and 10 * warmup.",
     source="huggingface/transformers#34754 (warmup inverted)",
@@ -52,9 +53,9 @@ def max_in_place_of_min(steps: Steps) -> list[Steps]:
 
 @mistake(
     "width-factor-wrong",
-    "The factor for d_model is wrong: it is 1 / sqrt(d_model), so that wider models learn more slowly.",
+    "The factor for d_model is wrong: it must be 1 / sqrt(d_model), so that wider models get a lower rate.",
     formula=FORMULA,
-    hint="What is the rate at d_model=1, and at d_model=4?",
+    hint="What is the rate for d_model=1, and for d_model=4?",
     source=PAPER,
 )
 def width_factor_wrong(steps: Steps) -> list[Steps]:
@@ -69,9 +70,9 @@ def width_factor_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "warm-up-missing",
-    "There is no warm-up: the rate falls from the first step on. It should grow evenly up to step `warmup`.",
+    "There is no warm-up: the rate falls from the first step on. It must grow linearly up to step `warmup`.",
     formula=FORMULA,
-    hint="Is the rate of step 2 above or below that of step 1?",
+    hint="Is the rate of step 2 higher or lower than that of step 1?",
     source=PAPER,
 )
 def warm_up_missing(steps: Steps) -> list[Steps]:
@@ -80,7 +81,7 @@ def warm_up_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "warm-up-slope-wrong",
-    "The warm-up has the wrong slope: warmup^-1.5 makes the two curves meet at step `warmup`.",
+    "The warm-up has the wrong slope: with warmup^-1.5, warm-up and decay are equal at step `warmup`.",
     formula=FORMULA,
     hint="At step = warmup both arguments of min are equal. Are yours?",
     source=PAPER,
@@ -94,9 +95,9 @@ def warm_up_slope_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "decay-wrong",
-    "After the warm-up the rate does not fall with the square root of the step.",
+    "After the warm-up the rate must fall with the inverse square root of the step; it does not.",
     formula=FORMULA,
-    hint="Compare the rates of steps 4 * warmup and warmup: one is half of the other.",
+    hint="The rate at step 4 * warmup should be half of that at step warmup. What is yours?",
     source=PAPER,
 )
 def decay_wrong(steps: Steps) -> list[Steps]:
@@ -123,7 +124,7 @@ def sizes_swapped(steps: Steps) -> list[Steps]:
 @mistake(
     "rate-not-a-float",
     "The rate is returned as a tensor with a dimension, in a list or as text; return one number.",
-    hint="math.sqrt and ** do without torch.",
+    hint="Use math.sqrt or **; no torch is needed.",
 )
 def rate_not_a_float(steps: Steps) -> list[Steps]:
     forms: tuple[Callable[[float], Any], ...] = (
@@ -137,6 +138,3 @@ def rate_not_a_float(steps: Steps) -> list[Steps]:
         return replace(steps, rate=lambda step, d, w: form(steps.rate(step, d, w)))
 
     return [returning(form) for form in forms]
-
-
-MISTAKES = tuple(mistake.mistakes)

@@ -15,6 +15,7 @@ from grader.api import Collection
 from grader.exercises.training.reference import EOS, PAD, SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))
+MISTAKES = mistake.mistakes
 SHIFT = "logits = model(src, shift_right(tgt)); loss = cross-entropy(logits, tgt)"
 LOSS = "mean over the tokens of tgt that are not PAD"
 ORDER = "zero_grad, loss, backward, step"
@@ -23,8 +24,8 @@ Loss = Callable[[], Tensor]
 
 @mistake(
     "target-not-shifted",
-    "The decoder is given tgt itself: at each position it sees the id that it should predict, and learns to "
-    "copy.",
+    "The decoder's input is tgt itself: at each position the decoder sees the id that it should predict, "
+    "and learns to copy it.",
     formula=SHIFT,
     hint="What is at position 0 of the decoder's input?",
     source="Project-MONAI/GenerativeModels#314; Kyubyong/transformer#94; bentrevett/pytorch-seq2seq#178",
@@ -35,8 +36,8 @@ def target_not_shifted(steps: Steps) -> Steps:
 
 @mistake(
     "target-cut-in-place-of-shifted",
-    "The decoder is given tgt[:, :-1] and compared with tgt[:, 1:]. That fits targets that begin with SOS; these do "
-    "not, so that the first letter is never learned.",
+    "The decoder gets tgt[:, :-1], and the loss compares with tgt[:, 1:]. That fits targets that begin "
+    "with SOS; these do not, so the first letter is never learned.",
     formula=SHIFT,
     hint="Which id is at tgt[:, 0], and who predicts it?",
 )
@@ -68,7 +69,7 @@ def shifted_wrongly(steps: Steps) -> list[Steps]:
 
 @mistake(
     "source-and-target-swapped",
-    "The model is called with the decoder's input first: model(tgt, src). It is model(src, tgt).",
+    "The model is called as model(tgt, src); it must be model(src, tgt).",
     formula=SHIFT,
     hint="In which order does forward take its arguments?",
 )
@@ -86,7 +87,7 @@ def entropy(logits: Tensor, tgt: Tensor, **how: Any) -> Tensor:
 
 @mistake(
     "padding-in-the-loss",
-    "PAD counts in the loss like any other id: the model is taught to predict padding.",
+    "PAD counts in the loss like any other id, so the model is trained to predict padding.",
     formula=LOSS,
     hint="What is the default of ignore_index, and what is PAD here?",
     source="lukas-blecher/LaTeX-OCR#305, #443; huggingface/transformers#2759, #11616; 01-ai/Yi#110",
@@ -100,7 +101,7 @@ def padding_in_the_loss(steps: Steps) -> Steps:
     "The loss is not the mean over the tokens: it is a sum, or a sum divided by the number of sentences or of all "
     "positions.",
     formula=LOSS,
-    hint="By which number do you divide, and how many tokens are there?",
+    hint="What do you divide by, and how many tokens are there?",
     source="harvardnlp/annotated-transformer#38, #39, #109",
 )
 def loss_divided_wrongly(steps: Steps) -> list[Steps]:
@@ -117,7 +118,8 @@ def loss_divided_wrongly(steps: Steps) -> list[Steps]:
 
 @mistake(
     "logits-reshaped-wrongly",
-    "The logits [B, L, V] are viewed as [B, V, L]: view cuts them up anew, it does not exchange dimensions.",
+    "The logits [B, L, V] are viewed as [B, V, L]: view keeps the order of the elements, it does not swap "
+    "dimensions.",
     formula="cross_entropy takes [B * L, V] and [B * L], or [B, V, L] and [B, L]",
     hint="view, reshape or transpose?",
 )
@@ -131,7 +133,8 @@ def logits_reshaped_wrongly(steps: Steps) -> Steps:
 
 @mistake(
     "softmax-twice",
-    "softmax is applied to the logits before F.cross_entropy, which applies it itself: the loss cannot come near 0.",
+    "softmax is applied to the logits before F.cross_entropy, which applies it itself, so the loss cannot "
+    "get near 0.",
     formula="cross_entropy(logits, tgt) takes raw logits",
     hint="What does F.cross_entropy expect?",
     source="bkitano/llama-from-scratch#5; bowang-lab/Transformer-GCN-QA#32",
@@ -142,7 +145,7 @@ def softmax_twice(steps: Steps) -> Steps:
 
 @mistake(
     "label-smoothing-added",
-    "The loss is smoothed; use plain cross-entropy.",
+    "Label smoothing is used; use plain cross-entropy.",
     formula=LOSS,
     hint="Which smoothing does the exercise name?",
 )
@@ -154,7 +157,7 @@ def label_smoothing_added(steps: Steps) -> Steps:
 
 @mistake(
     "zero-grad-missing",
-    "Gradients left from before are added to the new ones: zero_grad is missing, or comes only after the step.",
+    "Old gradients are added to the new ones: zero_grad is missing, or is called only after the step.",
     formula=ORDER,
     hint="backward() adds to .grad. What is in there before?",
 )
@@ -175,8 +178,8 @@ def zero_grad_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "nothing-learned",
-    "The parameters are as they were: step() or backward() is missing, zero_grad() comes between them, or step() comes "
-    "first.",
+    "The parameters do not change: step() or backward() is missing, zero_grad() is called between them, or "
+    "step() comes first.",
     formula=ORDER,
     hint="What is in .grad when step() is called?",
 )
@@ -244,7 +247,7 @@ def loss_not_a_float(steps: Steps) -> list[Steps]:
 
 @mistake(
     "gradients-clipped",
-    "The gradients are clipped before the step; this step makes no use of clipping.",
+    "The gradients are clipped before the step; this exercise uses no clipping.",
     formula=ORDER,
     hint="What lies between backward() and step()?",
     source="pytorch/examples#846",
@@ -286,7 +289,7 @@ def train_mode_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "left-in-eval-mode",
-    "The model is in eval mode after the step; it is to stay in train mode.",
+    "The model is in eval mode after the step; it must stay in train mode.",
     formula="model.train()",
     hint="Which line changes the mode back?",
 )
@@ -296,7 +299,7 @@ def left_in_eval_mode(steps: Steps) -> Steps:
 
 @mistake(
     "rate-changed",
-    "The learning rate of the optimizer is changed by the step; it is the caller's business.",
+    "The step changes the learning rate of the optimizer; only the caller should.",
     hint="Who sets param_groups[0]['lr']?",
 )
 def rate_changed(steps: Steps) -> Steps:
@@ -309,8 +312,8 @@ def rate_changed(steps: Steps) -> Steps:
 
 @mistake(
     "target-changed",
-    "src or tgt is changed in place; both belong to the caller, who uses them again.",
-    hint="Assignments to tgt[...] change the caller's tensor.",
+    "src or tgt is modified in place; the caller uses both again.",
+    hint="Assignments to tgt[...] modify the caller's tensor.",
 )
 def target_changed(steps: Steps) -> list[Steps]:
     def shift(tgt: Tensor) -> Tensor:
@@ -327,6 +330,3 @@ def target_changed(steps: Steps) -> list[Steps]:
 
     ignoring = replace(steps, shift=shift, loss=lambda logits, tgt: entropy(logits, tgt))
     return [ignoring, replace(steps, shift=spoil)]
-
-
-MISTAKES = tuple(mistake.mistakes)

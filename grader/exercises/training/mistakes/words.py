@@ -11,12 +11,13 @@ from grader.api import Collection
 from grader.exercises.training.reference import EOS, FIRST_LETTER, PAD, SOS, Rows, Steps, padded
 
 mistake: Collection[Steps] = Collection(("reverse_words",))
+MISTAKES = mistake.mistakes
 SHAPE = "src: letters, PAD ...; tgt: letters reversed, EOS, PAD ..."
 
 
 @mistake(
     "padding-reversed",
-    "The padded row is reversed, so that PAD comes first in the target. Reverse the letters, then pad.",
+    "The padded row is reversed, so PAD comes first in the target. Reverse the letters, then pad.",
     formula=SHAPE,
     hint="Which comes first, reversing or padding?",
 )
@@ -35,9 +36,9 @@ def padding_reversed(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padded-on-the-left",
-    "PAD is before the letters; it must follow them.",
+    "PAD comes before the letters; it must follow them.",
     formula=SHAPE,
-    hint="On which side is a short word filled up?",
+    hint="On which side is a short word padded?",
 )
 def padded_on_the_left(steps: Steps) -> list[Steps]:
     def left(rows: Rows) -> Tensor:
@@ -72,7 +73,7 @@ def eos_missing(steps: Steps) -> Steps:
 
 @mistake(
     "eos-after-padding",
-    "EOS comes after the padding, in the last column of every row; it belongs right behind the letters.",
+    "EOS comes after the padding, in the last column of every row; it must come directly after the letters.",
     formula=SHAPE,
     hint="Which comes first, EOS or padding?",
 )
@@ -87,8 +88,8 @@ def eos_after_padding(steps: Steps) -> Steps:
 
 @mistake(
     "sos-in-target",
-    "The target begins with SOS. What the decoder is to give begins with the first letter; shift_right puts SOS in "
-    "front of the decoder's input.",
+    "The target begins with SOS; it must begin with the first letter that the decoder should predict. "
+    "shift_right adds SOS to the decoder's input.",
     formula=SHAPE,
     hint="Does the model have to predict SOS?",
 )
@@ -101,7 +102,7 @@ def sos_in_target(steps: Steps) -> list[Steps]:
 
 @mistake(
     "not-reversed",
-    "The letters of the target are in the order of the word; they should be backwards.",
+    "The letters of the target are in the order of the word; they must be reversed.",
     formula=SHAPE,
     hint="Spell 'abc' backwards, and compare with your target.",
 )
@@ -111,7 +112,7 @@ def not_reversed(steps: Steps) -> Steps:
 
 @mistake(
     "source-reversed",
-    "The source is reversed; it should be the word as it is.",
+    "The source is reversed; it must be the word itself.",
     formula=SHAPE,
     hint="reverse() reverses a list in place: where else is that list used?",
 )
@@ -126,7 +127,7 @@ def source_reversed(steps: Steps) -> list[Steps]:
     "source-with-special-ids",
     "The source contains SOS or EOS; it must consist of letters and PAD only.",
     formula=SHAPE,
-    hint="Which of the two rows needs an end?",
+    hint="Which of the two rows needs EOS?",
 )
 def source_with_special_ids(steps: Steps) -> list[Steps]:
     return [
@@ -140,7 +141,7 @@ def source_with_special_ids(steps: Steps) -> list[Steps]:
     "letter-ids-wrong",
     "The letters have the wrong ids: a is 3 and z is 28, after PAD 0, SOS 1 and EOS 2.",
     formula="id = ord(letter) - ord('a') + 3",
-    hint="Which id does 'a' get?",
+    hint="What is the id of 'a'?",
 )
 def letter_ids_wrong(steps: Steps) -> list[Steps]:
     def first(number: int) -> Steps:
@@ -151,7 +152,8 @@ def letter_ids_wrong(steps: Steps) -> list[Steps]:
 
 @mistake(
     "rows-of-equal-width",
-    "src is as wide as tgt (or both are of a fixed width): each must be as wide as its own longest row.",
+    "src is padded to the length of tgt (or both to a fixed length); each must be as wide as its own "
+    "longest row.",
     formula="src [B, longest word], tgt [B, longest word + 1]",
     hint="How long is the longest row of src?",
 )
@@ -175,7 +177,7 @@ def rows_of_equal_width(steps: Steps) -> list[Steps]:
 
 @mistake(
     "order-changed",
-    "The rows are in another order than the words (sorted, or the list reversed).",
+    "The rows are not in the order of the words (sorted, or the list reversed).",
     formula="row i belongs to words[i]",
     hint="Which word does row 0 belong to?",
 )
@@ -223,10 +225,7 @@ def batch_second(steps: Steps) -> Steps:
 @mistake(
     "lists-returned",
     "Lists of ids are returned; return two padded tensors.",
-    hint="Rows of different lengths are filled up with PAD; then they fit into one tensor.",
+    hint="Fill rows of different lengths with PAD to make one tensor.",
 )
 def lists_returned(steps: Steps) -> Steps:
     return replace(steps, pair=lambda src, tgt: (src.tolist(), tgt.tolist()))
-
-
-MISTAKES = tuple(mistake.mistakes)

@@ -22,7 +22,7 @@ def _on(side: str, steps: Steps, change: Callable[[Call, Tensor], Tensor]) -> St
 
 @mistake(
     "scale-missing",
-    "The embeddings are not multiplied by sqrt(d_model). Beside the positions they are then small.",
+    "The embeddings are not multiplied by sqrt(d_model), so they are small compared with the positions.",
     formula=INPUT,
     hint="What happens to an embedding before the positions are added?",
     source=f"{PAPER}; SamLynnEvans/Transformer#10, pytorch/tutorials#2849",
@@ -33,7 +33,7 @@ def scale_missing(steps: Steps) -> Steps:
 
 @mistake(
     "scale-one-side",
-    "Only one of the two embeddings is multiplied by sqrt(d_model); the source and the target both are.",
+    "Only one of the two embeddings is multiplied by sqrt(d_model); source and target both must be.",
     formula=INPUT,
     hint="Compare what encode does to src with what decode does to tgt.",
     source=PAPER,
@@ -44,10 +44,10 @@ def scale_one_side(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scale-divided",
-    "The embeddings are divided by sqrt(d_model); they are multiplied by it. (Division belongs to the scores of "
-    "attention.)",
+    "The embeddings are divided by sqrt(d_model); they must be multiplied by it. (Attention scores are "
+    "divided.)",
     formula=INPUT,
-    hint="Which way does the factor go?",
+    hint="Does the formula multiply or divide?",
     source=f"{PAPER}; pytorch/tutorials#2849",
 )
 def scale_divided(steps: Steps) -> Steps:
@@ -56,7 +56,7 @@ def scale_divided(steps: Steps) -> Steps:
 
 @mistake(
     "scale-not-the-root",
-    "The embeddings are multiplied by d_model itself, or by its square, not by its square root.",
+    "The embeddings are multiplied by d_model itself, or by its square, instead of by its square root.",
     formula=INPUT,
     hint="Print the factor for d_model=16.",
     source=PAPER,
@@ -81,9 +81,10 @@ def scale_twice(steps: Steps) -> Steps:
 
 @mistake(
     "scale-by-other-size",
-    "The embeddings are multiplied by the root of another size than d_model: of the length, or of the batch.",
+    "The embeddings are multiplied by the square root of another size than d_model: of the length, or of "
+    "the batch.",
     formula=INPUT,
-    hint="Which dimension does size(...) give you?",
+    hint="Which size does size(...) return?",
 )
 def scale_by_other_size(steps: Steps) -> list[Steps]:
     return [
@@ -94,7 +95,7 @@ def scale_by_other_size(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scale-after-positions",
-    "The factor sqrt(d_model) comes after the positions, and multiplies them too. Only the embeddings are scaled.",
+    "The sum of embeddings and positions is multiplied by sqrt(d_model); only the embeddings must be.",
     formula=INPUT,
     hint="In which order are the two steps?",
     source=PAPER,
@@ -117,7 +118,7 @@ def scale_after_positions(steps: Steps) -> list[Steps]:
 
 @mistake(
     "scale-on-positions",
-    "The positions are multiplied by sqrt(d_model) in place of the embeddings.",
+    "The positions are multiplied by sqrt(d_model) instead of the embeddings.",
     formula=INPUT,
     hint="Which of the two terms has the factor?",
     source=PAPER,
@@ -131,9 +132,9 @@ def scale_on_positions(steps: Steps) -> Steps:
 
 @mistake(
     "positions-missing",
-    "`positions` is never called: without it the model cannot know the order of the tokens.",
+    "`positions` is never called, so the model does not know the order of the tokens.",
     formula=INPUT,
-    hint="Is the part that __init__ keeps used anywhere?",
+    hint="Is `positions` used anywhere outside __init__?",
     source="Attention Is All You Need, section 3.5",
 )
 def positions_missing(steps: Steps) -> Steps:
@@ -142,7 +143,7 @@ def positions_missing(steps: Steps) -> Steps:
 
 @mistake(
     "positions-one-side",
-    "Only one side has positions; the source and the target both need them.",
+    "Positions are added on one side only; source and target both need them.",
     formula=INPUT,
     hint="Compare what encode does to src with what decode does to tgt.",
     source="Attention Is All You Need, section 3.5",
@@ -156,9 +157,9 @@ def positions_one_side(steps: Steps) -> list[Steps]:
 
 @mistake(
     "positions-added-to-x-again",
-    "x is added to positions(x). The part adds x itself, so that the embeddings are added twice.",
+    "x is added to positions(x), which adds x itself, so the embeddings are added twice.",
     formula=INPUT,
-    hint="What does the forward of positions.py give back?",
+    hint="What does the forward of positions.py return?",
 )
 def positions_added_again(steps: Steps) -> Steps:
     return replace(steps, place=lambda call, side, x: x + steps.place(call, side, x))
@@ -166,7 +167,7 @@ def positions_added_again(steps: Steps) -> Steps:
 
 @mistake(
     "positions-twice",
-    "The positions are added twice: `positions` is called two times for one sentence.",
+    "The positions are added twice: `positions` is called twice for one sentence.",
     formula=INPUT,
     hint="Count the calls of positions for one sentence.",
 )
@@ -176,8 +177,8 @@ def positions_twice(steps: Steps) -> Steps:
 
 @mistake(
     "positions-along-batch",
-    "The positions run along the batch: batch and length are swapped around the call, so that all tokens of a sentence "
-    "get the same position.",
+    "The positions run along the batch: batch and length are swapped around the call, so all tokens of a "
+    "sentence get the same position.",
     formula=INPUT,
     hint="Everything here is [batch, length, d_model].",
     source="pytorch/tutorials#1547; cmu-l3/anlp-fall2025-code#1",
@@ -193,7 +194,7 @@ def positions_along_batch(steps: Steps) -> Steps:
 
 @mistake(
     "positions-copied",
-    "One side works with a copy of `positions`. Use the module that is passed in, for both sides.",
+    "One side uses a copy of `positions`. Use the module that is passed in, for both sides.",
     formula=INPUT,
     hint="Does your file use deepcopy?",
 )
@@ -213,10 +214,10 @@ def positions_copied(steps: Steps) -> Steps:
 
 @mistake(
     "one-embedding-for-both",
-    "One embedding is used for the source and for the target. They have different vocabularies: src_embed is for src, "
+    "One embedding is used for source and target. They have different vocabularies: src_embed is for src, "
     "tgt_embed for tgt.",
     formula="src_embed(src) and tgt_embed(tgt)",
-    hint="Which table does each of encode and decode look into?",
+    hint="Which embedding does encode use, and which decode?",
 )
 def one_embedding(steps: Steps) -> list[Steps]:
     return [

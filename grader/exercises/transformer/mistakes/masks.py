@@ -14,10 +14,10 @@ from grader.exercises.transformer.reference import Call, Steps
 
 @mistake(
     "encoder-mask-missing",
-    "The encoder is called without src_mask: words attend to PAD, and the result for a sentence depends on "
+    "The encoder is called without src_mask: words attend to PAD, so the result for a sentence depends on "
     "the length of the others in its batch.",
     formula=MASKS,
-    hint="What does the encoder take beside x?",
+    hint="What does the encoder need besides x?",
     source="DaoyuanLi2816/Molecule-Generator#22",
 )
 def encoder_mask_missing(steps: Steps) -> Steps:
@@ -26,9 +26,9 @@ def encoder_mask_missing(steps: Steps) -> Steps:
 
 @mistake(
     "cross-mask-missing",
-    "The decoder is called without src_mask: its cross-attention looks at the PAD of the source.",
+    "The decoder is called without src_mask, so its cross-attention attends to the padding of the source.",
     formula=MASKS,
-    hint="Which masks does the decoder take, and what is each for?",
+    hint="Which masks does the decoder need, and what is each for?",
     source="keras-team/keras-io#1046, #1964; speechbrain/speechbrain#1107",
 )
 def cross_mask_missing(steps: Steps) -> Steps:
@@ -37,9 +37,9 @@ def cross_mask_missing(steps: Steps) -> Steps:
 
 @mistake(
     "source-masks-missing",
-    "No mask hides the PAD of the source, neither in the encoder nor in the decoder's cross-attention.",
+    "The padding of the source is not masked, neither in the encoder nor in the decoder's cross-attention.",
     formula=MASKS,
-    hint="Who must not look at PAD?",
+    hint="Which attentions have the source's tokens as keys?",
     source="DaoyuanLi2816/Molecule-Generator#22; keras-team/keras-io#1046",
 )
 def source_masks_missing(steps: Steps) -> Steps:
@@ -48,7 +48,8 @@ def source_masks_missing(steps: Steps) -> Steps:
 
 @mistake(
     "cross-mask-of-target",
-    "The mask for cross-attention is made from tgt. Its keys are the memory, so it must be the padding of src.",
+    "The mask for cross-attention is made from tgt. Its keys come from memory, so it must be the padding "
+    "mask of src.",
     formula=MASKS,
     hint="In cross-attention, whose tokens are the keys?",
     source="keras-team/keras-io#1046; fchollet/deep-learning-with-python-notebooks#209",
@@ -62,9 +63,9 @@ def cross_mask_of_target(steps: Steps) -> list[Steps]:
 
 @mistake(
     "cross-mask-causal",
-    "Cross-attention is causal: the decoder may look at all of the source, at each step.",
+    "Cross-attention is causal; the decoder may attend to the whole source at each step.",
     formula=MASKS,
-    hint="Is the end of the source in the future of the target's first word?",
+    hint="May the first word of the target attend to the end of the source?",
     source="zhouhaoyi/Informer2020#38",
 )
 def cross_mask_causal(steps: Steps) -> Steps:
@@ -77,9 +78,10 @@ def cross_mask_causal(steps: Steps) -> Steps:
 
 @mistake(
     "encoder-causal",
-    "The encoder's mask is causal. A word of the source may look at all of its sentence; only the decoder is causal.",
+    "The encoder's mask is causal. A word of the source may attend to its whole sentence; only the decoder "
+    "is causal.",
     formula=MASKS,
-    hint="Which side writes one word after the other?",
+    hint="Which side generates one word after the other?",
     source=PAPER_MASKS,
 )
 def encoder_causal(steps: Steps) -> Steps:
@@ -105,9 +107,9 @@ def decoder_masks_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "masks-inverted",
-    "The masks are inverted: True (or 0, in an additive mask) means that a key may be attended to.",
+    "The masks are inverted: True (or 0, in an additive mask) must mean that a key may be attended to.",
     formula=MASKS,
-    hint="Print a mask: is there True where there is PAD?",
+    hint="Print a mask: is it True at PAD?",
     source="rasbt/LLMs-from-scratch#1061; pytorch/pytorch#170415",
 )
 def masks_inverted(steps: Steps) -> Steps:
@@ -124,8 +126,8 @@ def masks_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "masks-as-numbers",
-    "The masks are numbers, 0 and 1. Attention adds a mask of numbers to its scores, and a score that is "
-    "larger or smaller by 1 is not hidden. A mask is bool, or consists of 0 and -inf.",
+    "The masks are the numbers 0 and 1. Attention adds such a mask to its scores, and adding 1 masks "
+    "nothing. A mask must be bool, or consist of 0 and -inf.",
     formula=MASKS,
     hint="Print mask.dtype. Which line turns True and False into numbers?",
     source="pytorch/pytorch#29546",
@@ -152,7 +154,7 @@ def masks_as_numbers(steps: Steps) -> list[Steps]:
     "padding-inverted",
     "The padding mask is inverted (tokens == pad): only PAD is attended to.",
     formula=MASKS,
-    hint="True means: may be looked at. Is that so of PAD?",
+    hint="True means that a key may be attended to. May PAD be?",
     source="pytorch/pytorch#120668; lucidrains/x-transformers#164",
 )
 def padding_inverted(steps: Steps) -> list[Steps]:
@@ -171,9 +173,9 @@ def padding_inverted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "padding-on-queries",
-    "The padding mask lies along the queries, [B, 1, T, 1]: it must hide keys, [B, 1, 1, T].",
+    "The padding mask is along the queries, [B, 1, T, 1]; it must be along the keys, [B, 1, 1, T].",
     formula=MASKS,
-    hint="Which of the last two dimensions of the scores belongs to the keys?",
+    hint="Which of the last two dimensions of the scores is the keys?",
     source="bentrevett/pytorch-seq2seq#96; hyunwoongko/transformer#40",
 )
 def padding_on_queries(steps: Steps) -> Steps:
@@ -185,10 +187,10 @@ def padding_on_queries(steps: Steps) -> Steps:
 
 @mistake(
     "padded-queries-hidden",
-    "A mask hides whole rows: it also asks whether the query is PAD. Only the key counts, and a row without any key "
-    "becomes NaN in many attentions.",
+    "A mask hides whole rows, where the query is PAD. Only the key must be checked: a row without any "
+    "allowed key gives NaN in many attentions.",
     formula=MASKS,
-    hint="What does your mask say in the row of a query that is PAD?",
+    hint="What is in your mask's row for a query that is PAD?",
 )
 def padded_queries_hidden(steps: Steps) -> list[Steps]:
     def rows(call: Call, tokens: Tensor) -> Tensor:
@@ -217,9 +219,9 @@ def padded_queries_hidden(steps: Steps) -> list[Steps]:
 
 @mistake(
     "pad-ignored",
-    "`pad` is not used: the code takes 0 (or another fixed number) for PAD.",
+    "The argument `pad` is ignored: 0 (or another fixed id) is taken as PAD.",
     formula="tokens != pad",
-    hint="Make a model with pad=3. Where does the 3 go?",
+    hint="Create a model with pad=3. Where is the 3 used?",
     source="hyunwoongko/transformer#11",
 )
 def pad_ignored(steps: Steps) -> list[Steps]:
@@ -235,9 +237,10 @@ def pad_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "pad-as-order",
-    "Ids are compared with pad by size (tokens > pad). Ids below pad are ordinary words: compare for equality.",
+    "Ids are compared with pad by size (tokens > pad). Ids below pad are ordinary tokens: compare for "
+    "equality.",
     formula="tokens != pad",
-    hint="With pad=3, is the id 2 a word?",
+    hint="With pad=3, is the id 2 an ordinary token?",
 )
 def pad_as_order(steps: Steps) -> Steps:
     return replace(steps, padding=lambda _call, tokens, pad: (tokens > pad)[:, None, None])
@@ -245,7 +248,8 @@ def pad_as_order(steps: Steps) -> Steps:
 
 @mistake(
     "padding-by-length",
-    "PAD is hidden by counting words, as if it stood only at the end. It may be anywhere: check each token.",
+    "The padding mask is computed from the number of tokens, as if PAD were only at the end. PAD may be "
+    "anywhere: check each token.",
     formula="tokens != pad",
     hint="What is your mask for [5, PAD, 7]?",
 )
@@ -261,7 +265,7 @@ def padding_by_length(steps: Steps) -> Steps:
     "padding-of-first-sentence",
     "The padding of one sentence is used for the whole batch; each sentence needs its own.",
     formula=MASKS,
-    hint="Has your padding mask a batch dimension?",
+    hint="Does your padding mask have a batch dimension?",
 )
 def padding_of_first(steps: Steps) -> list[Steps]:
     return [
@@ -274,10 +278,10 @@ def padding_of_first(steps: Steps) -> list[Steps]:
 
 @mistake(
     "masks-without-head-dimension",
-    "A mask has the shape [B, T, T] or [B, 1, T]; beside scores of [B, H, Tq, Tk] its batch is taken for heads. Leave "
-    "a 1 for the heads: [B, 1, 1, T], [B, 1, T, T].",
+    "A mask has the shape [B, T, T] or [B, 1, T], so its batch dimension is aligned with the heads of the "
+    "scores [B, H, Tq, Tk]. Add a dimension of size 1 for the heads: [B, 1, 1, T], [B, 1, T, T].",
     formula=MASKS,
-    hint="Write down both shapes, aligned at the right.",
+    hint="Write both shapes below each other, aligned on the right.",
     source="lsdefine/attention-is-all-you-need-keras#36",
 )
 def masks_without_head_dimension(steps: Steps) -> list[Steps]:

@@ -18,9 +18,9 @@ def _finish(steps: Steps, change: Callable[[Tensor], Any]) -> Steps:
 
 @mistake(
     "softmax-in-model",
-    "The model ends in a softmax. It gives raw logits: the loss makes probabilities of them, and would do so twice.",
+    "The model ends with a softmax. It must return raw logits: the loss applies softmax itself.",
     formula=DECODE,
-    hint="Which function comes last, and what does cross_entropy expect?",
+    hint="Which function is applied last, and what does cross_entropy expect?",
     source="bkitano/llama-from-scratch#5",
 )
 def softmax_in_model(steps: Steps) -> list[Steps]:
@@ -29,9 +29,9 @@ def softmax_in_model(steps: Steps) -> list[Steps]:
 
 @mistake(
     "log-softmax-in-model",
-    "The model ends in a log_softmax. It gives raw logits; cross_entropy computes the logarithm.",
+    "The model ends with a log_softmax. It must return raw logits; cross_entropy applies log_softmax itself.",
     formula=DECODE,
-    hint="Which function comes last?",
+    hint="Which function is applied last?",
     source="harvardnlp/annotated-transformer, Generator",
 )
 def log_softmax_in_model(steps: Steps) -> Steps:
@@ -40,7 +40,8 @@ def log_softmax_in_model(steps: Steps) -> Steps:
 
 @mistake(
     "ids-not-logits",
-    "The model gives ids (argmax). It gives logits: choosing is the business of decoding, and an id has no gradient.",
+    "The model returns ids (argmax); it must return logits. Ids are chosen during decoding, and have no "
+    "gradient.",
     formula=DECODE,
     hint="What shape is [B, L, V]?",
 )
@@ -50,7 +51,7 @@ def ids_not_logits(steps: Steps) -> Steps:
 
 @mistake(
     "last-position-only",
-    "Only the logits of the last position are returned. Training needs those of every position.",
+    "Only the logits of the last position are returned; training needs those of every position.",
     formula="logits [B, L, V]",
     hint="Is there an index [:, -1] in your file?",
     source="karpathy/nanoGPT (which does so when it generates)",
@@ -75,8 +76,8 @@ def logits_reshaped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "activation-on-logits",
-    "The logits go through a ReLU or another activation, or are scaled. Logits are any numbers, as the projection "
-    "gives them.",
+    "The logits go through a ReLU or another activation, or are scaled; they must be returned as the "
+    "projection gives them.",
     formula=DECODE,
     hint="Can your logits be negative?",
 )
@@ -95,7 +96,7 @@ def activation_on_logits(steps: Steps) -> list[Steps]:
 
 @mistake(
     "nothing-returned",
-    "encode, decode or forward gives None: its `return` is missing.",
+    "encode, decode or forward returns None: its `return` is missing.",
     hint="Look at the last line of each method.",
 )
 def nothing_returned(steps: Steps) -> list[Steps]:

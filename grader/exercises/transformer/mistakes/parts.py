@@ -23,8 +23,8 @@ class _Unregistered:
 
 @mistake(
     "parts-not-registered",
-    "Parts are stored in a plain list or dict, where PyTorch does not find their parameters: no optimizer "
-    "would train them.",
+    "Modules are stored in a plain list or dict, where PyTorch does not register their parameters, so no "
+    "optimizer would train them.",
     formula="self.encoder = encoder",
     hint="Print the names of your model's parameters. Which are missing?",
     source="acids-ircam/ddsp_pytorch#37; IDEA-Research/DAB-DETR#17",
@@ -48,8 +48,8 @@ def parts_not_registered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-copied",
-    "Parts are copied. The caller still uses the originals, and a copy does not follow their changes; store "
-    "the parts themselves.",
+    "Modules that are passed in are copied. The caller still uses the originals, and a copy does not "
+    "follow their changes; store the modules themselves.",
     formula="self.encoder = encoder",
     hint="Does your file use deepcopy?",
 )
@@ -65,7 +65,7 @@ def parts_copied(steps: Steps) -> list[Steps]:
 
 @mistake(
     "parts-initialised-again",
-    "__init__ initializes the weights of the parts that are passed in (a loop over self.parameters() "
+    "__init__ initializes the weights of the modules that are passed in (a loop over self.parameters() "
     "includes theirs). Their weights may already be trained.",
     formula="only the projection is new",
     hint="Whose parameters are in self.parameters() when your loop runs?",
@@ -87,10 +87,10 @@ def parts_initialised(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-missing",
-    "There is no projection to the vocabulary: hidden vectors of size d_model are returned in place of "
+    "There is no projection to the vocabulary: hidden vectors of size d_model are returned instead of "
     "logits.",
     formula=DECODE,
-    hint="How many numbers does each token need to choose among V words?",
+    hint="How many logits does each position need, to choose among V words?",
     source="Attention Is All You Need, section 3.4",
 )
 def projection_missing(steps: Steps) -> list[Steps]:
@@ -102,8 +102,8 @@ def projection_missing(steps: Steps) -> list[Steps]:
 
 @mistake(
     "projection-wrong-size",
-    "The projection has another width than tgt_vocab: it leads to d_model or to the source's vocabulary. It is the "
-    "words of the target that are to be chosen.",
+    "The projection does not have tgt_vocab outputs but d_model, or the source's vocabulary. Words of the "
+    "target are predicted.",
     formula="head: d_model -> tgt_vocab",
     hint="Print the shape of your projection's weight.",
     source="Attention Is All You Need, section 3.4",
@@ -124,7 +124,7 @@ def projection_wrong_size(steps: Steps) -> list[Steps]:
     "projection-tied",
     "The projection shares its weight with an embedding. Some models do so; here it has its own weight.",
     formula="head: d_model -> tgt_vocab, learned",
-    hint="Is any parameter of your model in two places?",
+    hint="Is one parameter of your model used in two places?",
     source="Attention Is All You Need, section 3.4 (which ties them); EdinburghNLP/nematus#117, "
     "lucidrains/x-transformers#154",
 )
@@ -159,10 +159,10 @@ def projection_frozen(steps: Steps) -> Steps:
 
 @mistake(
     "more-parameters",
-    "The model has further trainable parameters besides the projection: a second layer before the "
-    "vocabulary, or an extra layer norm.",
+    "The model has more trainable parameters than the projection: a second layer before the vocabulary, or "
+    "an extra layer norm.",
     formula=DECODE,
-    hint="Print named_parameters(): which of them do not belong to a part that is passed in?",
+    hint="Print named_parameters(): which of them do not belong to a module that is passed in?",
 )
 def more_parameters(steps: Steps) -> list[Steps]:
     def deeper(d_model: int, vocab: int, embed: nn.Module) -> list[Wanted]:

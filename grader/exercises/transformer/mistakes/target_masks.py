@@ -14,7 +14,7 @@ from grader.exercises.transformer.reference import Call, Steps
 
 @mistake(
     "target-mask-missing",
-    "The decoder has no tgt_mask: each position sees the words that it is to foretell.",
+    "The decoder gets no tgt_mask, so each position sees the words that it should predict.",
     formula=MASKS,
     hint="What must the decoder not see?",
     source=f"{PAPER_MASKS}; jadore801120/attention-is-all-you-need-pytorch#19",
@@ -25,9 +25,9 @@ def target_mask_missing(steps: Steps) -> Steps:
 
 @mistake(
     "target-mask-padding-only",
-    "tgt_mask hides PAD, but not the future: each position sees the words that it is to foretell.",
+    "tgt_mask masks PAD, but not later positions, so each position sees the words that it should predict.",
     formula=MASKS,
-    hint="tgt_mask is made of two masks.",
+    hint="tgt_mask combines two masks.",
     source=PAPER_MASKS,
 )
 def target_padding_only(steps: Steps) -> Steps:
@@ -36,9 +36,9 @@ def target_padding_only(steps: Steps) -> Steps:
 
 @mistake(
     "target-mask-causal-only",
-    "tgt_mask hides the future, but not PAD.",
+    "tgt_mask masks later positions, but not PAD.",
     formula=MASKS,
-    hint="tgt_mask is made of two masks.",
+    hint="tgt_mask combines two masks.",
 )
 def target_causal_only(steps: Steps) -> Steps:
     return replace(steps, tgt_mask=lambda inner, _call, tgt: inner.causal(tgt.size(1))[None, None])
@@ -46,9 +46,9 @@ def target_causal_only(steps: Steps) -> Steps:
 
 @mistake(
     "target-mask-or",
-    "Causal mask and padding mask are joined by OR. A key must be allowed by both: AND.",
+    "Causal mask and padding mask are combined by OR. A key must be allowed by both: use AND.",
     formula=MASKS,
-    hint="May a word of the future be looked at because it is not PAD?",
+    hint="May a later word be attended to because it is not PAD?",
 )
 def target_or(steps: Steps) -> Steps:
     return replace(
@@ -59,9 +59,10 @@ def target_or(steps: Steps) -> Steps:
 
 @mistake(
     "causal-flipped",
-    "The causal mask is upside down (triu for tril): the future is seen, and the past is not.",
+    "The wrong triangle is used (triu instead of tril): later positions are allowed, and earlier ones are "
+    "masked.",
     formula=MASKS,
-    hint="Print it for three words: the first row is the first word's.",
+    hint="Print it for three words: the first row is that of the first word.",
     source="pytorch/pytorch#28272, #29546",
 )
 def causal_flipped(steps: Steps) -> Steps:
@@ -70,10 +71,10 @@ def causal_flipped(steps: Steps) -> Steps:
 
 @mistake(
     "causal-inverted",
-    "The causal mask is inverted: it allows only the future. (torch.triu(..., 1) marks what is to be hidden; "
-    "here True marks what may be seen.)",
+    "The causal mask is inverted: only later positions are allowed. (torch.triu(..., 1) is True for what "
+    "must be masked; here True means allowed.)",
     formula=MASKS,
-    hint="True means: may be looked at.",
+    hint="True means that a key may be attended to.",
     source="rasbt/LLMs-from-scratch#1061",
 )
 def causal_inverted(steps: Steps) -> Steps:
@@ -82,9 +83,9 @@ def causal_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "target-mask-inverted",
-    "tgt_mask is inverted: allowed keys are hidden, and hidden keys are attended to.",
+    "tgt_mask is inverted: allowed keys are masked, and masked keys are attended to.",
     formula=MASKS,
-    hint="Print it: is there True on the diagonal?",
+    hint="Print it: is the diagonal True?",
     source="rasbt/LLMs-from-scratch#1061",
 )
 def target_inverted(steps: Steps) -> Steps:
@@ -96,9 +97,9 @@ def target_inverted(steps: Steps) -> Steps:
 
 @mistake(
     "causal-sees-next",
-    "The causal mask is off by one: each word sees the next one, which is the one to foretell.",
+    "The causal mask is off by one: each word sees the next one, which it should predict.",
     formula=MASKS,
-    hint="Print it for three words: what may the first one look at?",
+    hint="Print it for three words: which words may the first one attend to?",
     source="pytorch/tutorials#2250",
 )
 def causal_sees_next(steps: Steps) -> Steps:
@@ -109,9 +110,9 @@ def causal_sees_next(steps: Steps) -> Steps:
 
 @mistake(
     "causal-hides-itself",
-    "The causal mask is off by one: a word does not see itself, and the first one sees no word.",
+    "The causal mask is off by one: a word may not attend to itself, and the first one attends to nothing.",
     formula=MASKS,
-    hint="Print it for three words: what may the first one look at?",
+    hint="Print it for three words: which words may the first one attend to?",
     source="pytorch/tutorials#2250",
 )
 def causal_hides_itself(steps: Steps) -> Steps:

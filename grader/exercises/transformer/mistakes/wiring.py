@@ -15,9 +15,9 @@ from grader.exercises.transformer.reference import Call, Mask, Steps
 
 @mistake(
     "encoder-skipped",
-    "The encoder is never called: encode gives back the embeddings.",
+    "The encoder is never called: encode returns the embeddings.",
     formula="memory = encoder(x, src_mask)",
-    hint="Is the part that __init__ keeps used anywhere?",
+    hint="Is the encoder used anywhere outside __init__?",
 )
 def encoder_skipped(steps: Steps) -> Steps:
     return replace(steps, run_encoder=lambda _call, x, _mask: x)
@@ -25,7 +25,7 @@ def encoder_skipped(steps: Steps) -> Steps:
 
 @mistake(
     "memory-is-embedding",
-    "forward gives the decoder the source's embeddings as memory; it needs what the encoder makes of them.",
+    "forward passes the source's embeddings as memory; the decoder needs the encoder's output.",
     formula=FORWARD,
     hint="Follow src through forward.",
 )
@@ -40,10 +40,10 @@ def memory_is_embedding(steps: Steps) -> Steps:
 
 @mistake(
     "memory-ignored",
-    "decode does not use its argument memory: it computes one from src. Decoding word by word then runs the "
-    "encoder for each word, and the argument has no effect.",
+    "decode ignores its argument memory and computes it from src again. Step-by-step decoding then runs "
+    "the encoder at each step.",
     formula=DECODE,
-    hint="Does the argument memory occur in the body of decode?",
+    hint="Is the argument memory used in decode?",
 )
 def memory_ignored(steps: Steps) -> list[Steps]:
     def encoded(inner: Steps, call: Call, tgt: Tensor, _memory: Tensor, src: Tensor) -> Any:
@@ -57,9 +57,10 @@ def memory_ignored(steps: Steps) -> list[Steps]:
 
 @mistake(
     "encode-remembered",
-    "decode uses the memory or a mask that an earlier call stored in the module, not its own arguments.",
+    "decode uses the memory or a mask that an earlier call stored in the module, instead of its own "
+    "arguments.",
     formula=DECODE,
-    hint="Search for attributes that one call sets and another reads.",
+    hint="Look for attributes that one call sets and another reads.",
     source="mlverse/torch#1473",
 )
 def encode_remembered(steps: Steps) -> list[Steps]:
@@ -112,7 +113,7 @@ def encode_remembered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "decoder-arguments-swapped",
-    "The decoder gets memory in the place of x, and x in the place of memory.",
+    "The decoder gets memory as x, and x as memory.",
     formula="decoder(x, memory, src_mask, tgt_mask)",
     hint="Look at the order of the arguments of the decoder's forward.",
 )
@@ -124,7 +125,7 @@ def decoder_arguments_swapped(steps: Steps) -> Steps:
 
 @mistake(
     "decoder-without-memory",
-    "The decoder gets its own words as memory: it gets no information about the source.",
+    "The decoder gets its own input as memory, so it gets no information about the source.",
     formula="decoder(x, memory, src_mask, tgt_mask)",
     hint="Change the source: do the logits change?",
 )
@@ -136,7 +137,7 @@ def decoder_without_memory(steps: Steps) -> Steps:
 
 @mistake(
     "forward-arguments-swapped",
-    "forward takes its arguments in the order (tgt, src); it is forward(src, tgt).",
+    "forward takes its arguments in the order (tgt, src); it must be forward(src, tgt).",
     formula=FORWARD,
     hint="Compare the signature with the template's.",
 )
@@ -149,7 +150,7 @@ def forward_arguments_swapped(steps: Steps) -> list[Steps]:
 
 @mistake(
     "decode-arguments-reordered",
-    "decode takes its arguments in another order than decode(tgt, memory, src).",
+    "decode takes its arguments in another order; it must be decode(tgt, memory, src).",
     formula="decode(tgt, memory, src) -> logits",
     hint="Compare the signature with the template's.",
 )
@@ -165,10 +166,10 @@ def decode_arguments_reordered(steps: Steps) -> list[Steps]:
 
 @mistake(
     "target-shifted",
-    "forward shifts the target itself (drops a token, or prepends SOS). tgt is the decoder's input as it is: "
-    "shifting is done once, by shift_right, before the model is called.",
+    "forward shifts the target (drops a token, or prepends SOS). tgt is already the decoder's input: "
+    "shift_right is applied once, before the model is called.",
     formula=FORWARD,
-    hint="Does the number of logits equal the number of tokens in tgt? Does the first token count?",
+    hint="Are there as many logits as tokens in tgt? Is the first token used?",
     source="Kyubyong/transformer#94; Project-MONAI/GenerativeModels#314",
 )
 def target_shifted(steps: Steps) -> list[Steps]:
@@ -186,7 +187,7 @@ def target_shifted(steps: Steps) -> list[Steps]:
 
 @mistake(
     "encoder-cut-off",
-    "The gradient does not reach the encoder: memory is detached, or encode runs under torch.no_grad().",
+    "No gradient flows back to the encoder: memory is detached, or encode runs under torch.no_grad().",
     formula=FORWARD,
     hint="Search for detach, .data and no_grad.",
 )
@@ -198,7 +199,7 @@ def encoder_cut_off(steps: Steps) -> Steps:
 
 @mistake(
     "embeddings-cut-off",
-    "The gradient does not reach an embedding: it is detached, or looked up under torch.no_grad().",
+    "No gradient flows back to an embedding: it is detached, or used under torch.no_grad().",
     formula="x = positions(embed(tokens) * sqrt(d_model))",
     hint="Search for detach, .data and no_grad.",
 )
@@ -216,8 +217,8 @@ def embeddings_cut_off(steps: Steps) -> list[Steps]:
 
 @mistake(
     "dropout-of-its-own",
-    "The model applies dropout of its own in train mode. Here dropout is only in the layers that are passed "
-    "in.",
+    "The model applies dropout itself in train mode. Here dropout belongs only in the layers that are "
+    "passed in.",
     formula=FORWARD,
     hint="Search for dropout.",
 )
@@ -233,8 +234,8 @@ def dropout_of_its_own(steps: Steps) -> list[Steps]:
 
 @mistake(
     "batch-and-length-swapped",
-    "Batch and length are swapped before the stacks: sentences of a batch look at one another. All is batch first "
-    "here.",
+    "Batch and length are swapped before encoder and decoder, so sentences of a batch attend to one "
+    "another. Everything here is batch first.",
     formula="x is [B, T, D]",
     hint="Is there a transpose(0, 1) in your file?",
     source="DaoyuanLi2816/Molecule-Generator#22; rish-16/tokenlearner-pytorch#1",
