@@ -7,6 +7,7 @@ dim, a number off by one, a name in place of another, a call too many or too few
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -34,6 +35,7 @@ from grader.engine.edit_kinds import (
     unwrapped,
     with_names,
 )
+from grader.engine.missing_calls import with_calls
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
 from grader.engine.steps import Steps
@@ -46,6 +48,8 @@ CONTAINERS: dict[type[ast.expr], str] = {
     ast.Name: "ModuleList",
     ast.Call: "ModuleList",
 }
+TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
+NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
@@ -92,6 +96,7 @@ class Edits:
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
         changed: tuple[Change, ...] = (self._changed,)
+        inverted: tuple[Change, ...] = (self._inverted,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
         rarer: tuple[Change, ...] = (self._rarer,)
         parts: tuple[Change, ...] = (self._through_a_part,)
@@ -102,13 +107,14 @@ class Edits:
         as_near: tuple[Change, ...] = (self._steps.of_near,)
         of_state: tuple[Change, ...] = (self._steps.of_state,)
         kept: tuple[Change, ...] = (unkept,)
-        for lines, changes in (
+        soon = (
             ([*first, *conditions, *rest], kept),
             (first, changed),
             (conditions, changed),
             (second, changed),
             (first, renamed),
             (conditions, renamed),
+            (second, inverted),
             (first, moved),
             (second, moved),
             (rest, moved),
@@ -116,8 +122,10 @@ class Edits:
             ([*first, *second, *rest], of_state),
             (first, as_near),
             (first, rarer),
-            (first, parts),
             (rest, changed),
+        )
+        late = (
+            (first, parts),
             (first, other),
             (second, renamed),
             (second, rarer),
@@ -128,7 +136,15 @@ class Edits:
             (second, other),
             (second, more),
             (rest, more),
-        ):
+        )
+        yield from self._in_turn(soon)
+        yield from with_calls(self._lines, *self._trees) if others else ()
+        yield from self._in_turn(late)
+
+    def _in_turn(
+        self, stages: Sequence[tuple[Sequence[int], tuple[Change, ...]]]
+    ) -> Iterator[tuple[int, str]]:
+        for lines, changes in stages:
             for line in lines:
                 for change in changes:
                     yield from self._of_line(line, change)
@@ -165,7 +181,9 @@ class Edits:
 
     @cached_property
     def _conditions(self) -> set[int]:
-        return {id(node.test) for node in ast.walk(self._tree) if isinstance(node, (ast.If, ast.Assert))}
+        nodes = list(ast.walk(self._tree))
+        tests = {id(node.test) for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))}
+        return tests | {id(one) for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs}
 
     @cached_property
     def _nodes(self) -> dict[int, list[ast.AST]]:
@@ -249,8 +267,11 @@ class Edits:
             yield from (ast.Name(name, ast.Load()) for name in self._scopes.names(node.lineno)[:MOST_NAMES])
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
+            yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
         else:
             yield from (ast.Constant(one) for one in near(value, self._known))
+            if isinstance(value, bool) and "self" in self._scopes.names(node.lineno):
+                yield TRAINING
 
     def _other_statements(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.AugAssign):
@@ -283,6 +304,9 @@ class Edits:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
+            if "self" in self._scopes.names(node.lineno):
+                yield ast.BoolOp(ast.Or(), [node, ast.UnaryOp(ast.Not(), TRAINING)])
+                yield ast.BoolOp(ast.And(), [node, TRAINING])
             names = self._scopes.names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
             for name in (ast.Name(one, ast.Load()) for one in names):
                 yield from (name, ast.UnaryOp(ast.Not(), name))

@@ -38,7 +38,7 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.raised import behind, endless, exception, misfitting, not_raised, raised
+from grader.engine.raised import behind, cause, endless, exception, misfitting, not_raised, raised
 from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
@@ -104,7 +104,9 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
-        self._behind: list[int] = []  # lines behind an exception
+        self._behind: list[
+            int
+        ] = []  # lines behind an exception, or in helpers whose values a wrong line reads
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
         self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
@@ -178,13 +180,22 @@ class Locator:
         sure = best is not None and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
+        if not cures and self._undoing is not None and self._undoing.exhausted and self._needed:
+            self._needed = None  # what is made once and kept did not run again
+            cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
             partly = self._in_part(wrong, best)
             if partly is not None:
                 return partly
             # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
-            return None if weak and best and self._explanations.left_out(best.place) is None else best
+            if best is None or (weak and self._explanations.left_out(best.place) is None):
+                said, right = "nothing gets the value of this line", "a `return`, or a name for it"
+                lost = [
+                    Where(Place(at, at), "omitted", value=said, expected=right) for at in self._nothing_gets()
+                ]
+                return next(iter(lost), None)
+            return best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
@@ -198,6 +209,10 @@ class Locator:
         proofs += partners(self._text, cures[0].text)
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _nothing_gets(self) -> list[int]:
+        """Lines whose values nothing gets, and that ran, as far as that is known."""
+        return [line for line in self.source.unused if not self._needed or line in self._needed]
 
     def _forget(self) -> None:
         """What earlier records said, before others."""
@@ -240,7 +255,8 @@ class Locator:
         )
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
-        suspected = [each for line in suspected for each in (line, *self.source.span(line))]
+        unused = [] if only else self._nothing_gets()
+        suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
         likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
@@ -451,7 +467,10 @@ class Locator:
             at = exception(flow, error.line)
             failed = None if at is None else flow.failed(at)
             found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)
-            return found if found and found.evidence else raised(flow, error.line, error.message)
+            if at is None or found is None or not found.evidence:
+                return raised(flow, error.line, error.message)
+            other = None if found.proved else cause(flow, at, error.message)
+            return replace(found, other=other or found.other)
         right = self._key.right(wrong.scenario, wrong.got.free).error
         if right is not None and error is None:
             return not_raised(self.source, right.type_name)
@@ -462,6 +481,9 @@ class Locator:
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._proved(flow, wrong, index, exact=exact)
+        frame = flow.events[blamed.event].frame
+        made = [flow.events[one] for one in flow.inputs[blamed.event]]
+        self._behind += [one.place.line for one in made if one.kind == "call" and one.frame != frame]
         seen = index if blamed.since is None else blamed.since
         found = where(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line
