@@ -1,29 +1,29 @@
-"""The decoder: a stack of equal layers that writes the target, and looks at what the encoder has read.
+"""The decoder: a stack of equal layers that predicts the target and attends to the encoder's output.
 
 Write the two classes below, then run
 
     zoo grade decoder.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch`; `nn.LayerNorm` and `nn.Dropout` may be used.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch`; `nn.LayerNorm` and `nn.Dropout` may be used.
 
 
 1. One layer                                            "Attention Is All You Need", section 3.1
 ------------------------------------------------------------------------------------------------------
 
-Three sublayers, in this order, each with a residual and a layer norm of its own:
+Three sublayers, in this order, each with a residual connection and its own layer norm:
 
-    self-attention     the target's positions look at each other      mask: tgt_mask
-    cross-attention    the target's positions look at `memory`        mask: src_mask
-    feed-forward       each position by itself
+    self-attention     target positions attend to each other      mask: tgt_mask
+    cross-attention    target positions attend to `memory`        mask: src_mask
+    feed-forward       each position independently
 
 `memory` is what the encoder returned. With f for the sublayer:
 
     norm="post"  (the paper)        x  ->  norm( x + drop(f(x)) )
     norm="pre"   (most today)       x  ->  x + drop(f(norm(x)))
 
-Dropout falls on what f returns, before the sum, element by element, in training mode only; it scales what
-is left by 1/(1-p). There is no other dropout in a layer.
+Dropout is applied to the output of f, before the sum, to each element independently, in training mode only;
+it scales the other elements by 1/(1-p). There is no other dropout in a layer.
 
     x         [B, L, D]      L positions of the target, D = d_model
     memory    [B, S, D]      S positions of the source
@@ -32,28 +32,28 @@ is left by 1/(1-p). There is no other dropout in a layer.
     returns   [B, L, D]
 
 
-2. Who asks, and who answers                            section 3.2.3
+2. Queries and keys                                     section 3.2.3
 ------------------------------------------------------------------------------------------------------
 
 In cross-attention the queries come from the decoder, and both keys and values from `memory`. In pre-norm
-only the query is normed: `memory` is used as it comes.
+only the query is normalized: `memory` is used unchanged.
 
-A boolean mask is True = may be attended to. A mask's columns are keys, so `src_mask` speaks about the
-source, and belongs to cross-attention, whose keys those are. Pass both masks on unchanged.
+In a boolean mask True = may be attended to. A mask's columns are keys. The keys of cross-attention are the
+positions of the source, so it gets `src_mask`. Pass both masks on unchanged.
 
 
-3. The parts are handed in
+3. The sublayers are arguments
 ------------------------------------------------------------------------------------------------------
 
-They come ready made, as modules. Do not copy them, and do not touch their weights. Call
+They are passed in as modules. Do not copy them or change their weights. Call
 
     self_attention(query, key, value, mask)       in this order, or by these keywords -> [B, L, D]
     cross_attention(query, key, value, mask)      the same
     feed_forward(x)                               -> [B, L, D]
 
-Where there is no mask, hand in None or leave it out. Each of the three layer norms is over the last
-dimension, with learned gain (starts at 1) and shift (starts at 0), eps 1e-5. Their names, and the order in
-which you make them, are free.
+Without a mask, pass None or omit it. Each of the three layer norms is over the last dimension, with learned
+gain (starts at 1) and bias (starts at 0), eps 1e-5. Their names, and the order in which you create them, are
+free.
 
 
 4. The stack
@@ -61,21 +61,22 @@ which you make them, are free.
 
     Decoder(make_layer, num_layers, d_model, norm)      `make_layer()` takes no argument and returns a new layer
 
-Call it exactly `num_layers` times (at least 1), use each result once, in order, uncopied. Every layer gets
-the output of the one before and the same memory and masks, as `layer(x, memory, src_mask, tgt_mask)`. A
-pre-norm stack ends in one more layer norm, a post-norm stack does not. The stack has no dropout of its own.
+Call it exactly `num_layers` times (at least 1), and use each result once, in order, without copying it.
+Every layer gets the output of the one before, and the same memory and masks, as `layer(x, memory, src_mask,
+tgt_mask)`. A pre-norm stack has one more layer norm at the end, a post-norm stack has none. The stack itself
+has no dropout.
 
 
-5. What people trip over
+5. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- The two masks change places easily. With S == L nothing crashes: try it with lengths that differ.
-- Cross-attention that asks with `memory`, or takes its keys from x, is another function.
-- Its query is what self-attention has left, after the first residual (and, post-norm, the first norm).
+- The two masks are easily swapped. With S == L nothing raises an error: try lengths that differ.
+- In cross-attention, `memory` is not the query, and x is neither key nor value.
+- Its query is the result of the self-attention sublayer, after residual sum (and, in post-norm, norm).
 - Pre-norm: the residual is x itself, not norm(x).
-- Three norms are three modules; use each in its own place.
-- Every layer looks at the same memory. It is not handed from layer to layer.
-- A plain Python list hides its layers from `parameters()`, and one layer repeated N times is one layer.
+- Three norms are three modules; use each in its own sublayer.
+- Every layer gets the same memory. It is not the output of the layer before.
+- Layers in a plain Python list are not among `parameters()`, and one layer repeated N times is one layer.
 """
 
 import torch

@@ -1,56 +1,56 @@
-"""The encoder: a stack of equal layers that reads the source, every position seeing every other.
+"""The encoder: a stack of equal layers in which every position of the source sees every other.
 
 Write the two classes below, then run
 
     zoo grade encoder.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch`; `nn.LayerNorm` and `nn.Dropout` may be used.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch`; `nn.LayerNorm` and `nn.Dropout` may be used.
 
 
 1. One layer                                            "Attention Is All You Need", section 3.1
 ------------------------------------------------------------------------------------------------------
 
-A layer has two sublayers: self-attention (positions look at each other), then the feed-forward network
-(each position by itself). Around each of them is a residual, and a layer norm of its own. f is the sublayer:
+A layer has two sublayers: self-attention (positions attend to each other), then the feed-forward network
+(each position independently). Each has a residual connection and its own layer norm. f is the sublayer:
 
     norm="post"  (the paper)        x  ->  norm( x + drop(f(x)) )
     norm="pre"   (most today)       x  ->  x + drop(f(norm(x)))
 
-The second sublayer starts from what the first one has left, residual included. Dropout falls on what f
-returns, before the sum, element by element, in training mode only; it scales what is left by 1/(1-p).
-There is no other dropout in a layer.
+The input of the second sublayer is the result of the first, residual included. Dropout is applied to the
+output of f, before the sum, to each element independently, in training mode only; it scales the other
+elements by 1/(1-p). There is no other dropout in a layer.
 
     x         [B, T, D]      B sentences, T positions, D = d_model
-    src_mask  broadcasts to [B, H, T, T], bool or float, or None; hand it to the attention as it is
+    src_mask  broadcasts to [B, H, T, T], bool or float, or None; pass it to the attention unchanged
     returns   [B, T, D]
 
 
-2. The parts are handed in
+2. The sublayers are arguments
 ------------------------------------------------------------------------------------------------------
 
-Attention and feed-forward come ready made, as modules. Do not copy them, and do not touch their weights. Call
+Attention and feed-forward network are passed in as modules. Do not copy them or change their weights. Call
 
     self_attention(query, key, value, mask)      in this order, or by these keywords -> [B, T, D]
     feed_forward(x)                              -> [B, T, D]
 
-In self-attention query, key and value are the same tensor. Where there is no mask, hand in None or leave it
-out. A boolean mask is True = may be attended to, but the layer need not know: it only passes it on.
-Each of the two layer norms is over the last dimension, with learned gain (starts at 1) and shift (starts
-at 0), eps 1e-5. Their names, and the order in which you make them, are free.
+In self-attention query, key and value are the same tensor. Without a mask, pass None or omit it. In a
+boolean mask True = may be attended to, but the layer need not know: it only passes the mask on.
+Each of the two layer norms is over the last dimension, with learned gain (starts at 1) and bias (starts
+at 0), eps 1e-5. Their names, and the order in which you create them, are free.
 
 
 3. A worked example
 ------------------------------------------------------------------------------------------------------
 
-One position, D = 2, and a sublayer f that answers [10, 0] whatever it is asked; no dropout:
+One position, D = 2, and a sublayer f that always returns [10, 0]; no dropout:
 
     x            [ 1.000,  3.000]
     norm(x)      [-1.000,  1.000]
     post-norm    norm([11, 3]) = [1.000, -1.000]
     pre-norm     [1, 3] + [10, 0] = [11.000, 3.000]
 
-Post-norm leaves normed numbers behind it, pre-norm does not. That is why a pre-norm stack needs an end:
+The result of post-norm is normalized, that of pre-norm is not. So a pre-norm stack needs a final norm:
 
 
 4. The stack
@@ -58,21 +58,21 @@ Post-norm leaves normed numbers behind it, pre-norm does not. That is why a pre-
 
     Encoder(make_layer, num_layers, d_model, norm)      `make_layer()` takes no argument and returns a new layer
 
-Call it exactly `num_layers` times (at least 1), use each result once, in order, uncopied. Every layer gets
-the output of the one before, as `layer(x, src_mask)`. A pre-norm stack ends in one more layer norm, a
-post-norm stack does not. The stack has no dropout of its own.
+Call it exactly `num_layers` times (at least 1), and use each result once, in order, without copying it.
+Every layer gets the output of the one before, as `layer(x, src_mask)`. A pre-norm stack has one more layer
+norm at the end, a post-norm stack has none. The stack itself has no dropout.
 
 
-5. What people trip over
+5. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- Pre-norm: the residual is x itself, not norm(x). Only the sublayer sees the normed x.
-- The feed-forward's residual starts after attention, not at the layer's input.
-- Two norms are two modules. One that is used twice learns for both.
-- A plain Python list hides its layers from `parameters()`; torch has a list that does not.
+- Pre-norm: the residual is x itself, not norm(x). Only the sublayer gets norm(x).
+- The feed-forward's residual is the result of the attention sublayer, not the layer's input.
+- Two norms are two modules. One that is used twice has the same gain and bias in both places.
+- Layers in a plain Python list are not among `parameters()`; torch has a list that registers them.
 - One layer repeated N times is one layer: it has one set of weights.
-- Each layer reads the layer before it. A loop that always starts from the first x is one layer deep.
-- The mask belongs to every layer, not to the first only.
+- Each layer gets the output of the one before. A loop that always starts from the first x is one layer deep.
+- Every layer gets the mask, not only the first.
 """
 
 import torch

@@ -1,47 +1,46 @@
-"""The loss: what the decoder is shown, and how its guesses are judged.
+"""The loss: the decoder's input, and the loss of its predictions.
 
 Write the two functions below, then run
 
     zoo grade loss.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch`, and torch's own `torch.nn.functional.cross_entropy` may be used: what is to be learned here is
-how to use it.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch`. You may use `torch.nn.functional.cross_entropy`: this exercise is about how to call it.
 
 
-1. What the decoder is shown                            "Attention Is All You Need", section 3.1
+1. The decoder's input                                  "Attention Is All You Need", section 3.1
 ------------------------------------------------------------------------------------------------------
 
-A decoder says the next token, at all positions at once: position i is shown what came before token i, and
-must say token i. So its input is the target moved one place to the right, with SOS (id 1) in front; the
-last token has nobody left to show it to, and goes. The mask (causal) does the rest.
+In training, a decoder predicts all tokens at once: position i gets the tokens before token i, and must
+predict token i. So its input is the target shifted one position to the right, with SOS (id 1) in front; the
+last token is dropped, since nothing follows it. The causal mask does the rest.
 
     shift_right(target, sos=1)        target ids [B, L]  ->  decoder input ids [B, L], same dtype and device
 
-Everything else comes along unchanged, EOS and PAD too.
+All other ids stay unchanged, including EOS and PAD.
 
 
-2. How its guesses are judged                           section 3.4; label smoothing: section 5.4
+2. The loss                                             section 3.4; label smoothing: section 5.4
 ------------------------------------------------------------------------------------------------------
 
     loss of one token   = - log softmax(logits)[right id]
     sequence_loss       = mean of these over all tokens of the batch that are not PAD
 
-    logits   [B, L, V]        V numbers for each position, as they leave the last linear layer: raw,
-                              no softmax has been taken; they may be non-contiguous in memory
-    target   [B, L]           the ids that were to be said: the target itself, not shifted
+    logits   [B, L, V]        V scores for each position, from the last linear layer: raw, without a
+                              softmax; they may be non-contiguous in memory
+    target   [B, L]           the ids to predict: the target itself, not shifted
     returns  a scalar tensor [], in the dtype of the logits
 
-PAD (id 0, unless an argument says otherwise) is no token: positions where the target is PAD count for
-nothing, neither in the sum nor in the number that it is divided by. A short sentence's token weighs as
-much as a long one's. What comes out if a batch is PAD all over is free.
+PAD (id 0, unless an argument says otherwise) is not a token: positions where the target is PAD are ignored,
+both in the sum and in the number that it is divided by. Every token has the same weight, in short and in
+long sentences. The result for a batch of PAD only is free.
 
-Label smoothing asks for a little doubt. With smoothing e, the right answer is not "id k with probability
-1" but (1 - e) on id k, plus e / V on each of the V ids, the right one and PAD among them:
+Label smoothing makes the target less certain. With smoothing e, the target distribution is not probability 1
+on the right id k, but (1 - e) on id k, plus e / V on each of the V ids, including the right one and PAD:
 
     loss of one token   = - sum over ids v of  wanted[v] * log softmax(logits)[v]
 
-That is what `cross_entropy` calls label_smoothing. Targets that are PAD still count for nothing.
+That is the argument label_smoothing of `cross_entropy`. Targets that are PAD are still ignored.
 
 
 3. A worked example
@@ -49,7 +48,7 @@ That is what `cross_entropy` calls label_smoothing. Targets that are PAD still c
 
     target [[4, 3, 2, 0]]             shift_right gives [[1, 4, 3, 2]]
 
-    V = 4, one sentence of 3 places, the last is padding: target [[2, 3, 0]]
+    V = 4, one sentence of 3 positions, the last is padding: target [[2, 3, 0]]
 
     logits                          loss of the token, smoothing 0       smoothing 0.1
     [0, 1, 2, 0]                    0.494                                0.619
@@ -59,24 +58,24 @@ That is what `cross_entropy` calls label_smoothing. Targets that are PAD still c
     sequence_loss                   (0.494 + 0.139) / 2 = 0.317          0.492
 
 
-4. What people trip over
+4. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- A decoder that is shown the target itself, not shifted, learns to copy: the loss goes to 0, and it can
-  say nothing by itself. One shifted the other way learns nothing of the first token.
-- Shift once. The loss compares with the target as it is.
-- PAD is 0 here; the id that torch's loss ignores by itself is another.
-- Divide by the number of tokens that are not PAD: not by the number of sentences, nor by all places.
-- A mean of each sentence's mean is another number when sentences differ in length.
-- `cross_entropy` takes raw logits; a softmax before it gives a loss that cannot get small.
-- `cross_entropy` wants the ids' dimension in second place, or two dimensions altogether. A reshape that
-  only makes the sizes fit mixes ids with places.
-- exp of a logit of 2000 is infinite, and log of 0 too; the loss must be finite for logits of +-2000. The
-  logarithm of a softmax, taken in one step, is.
-- The tensors handed in stay as they are, and what is new stands on their device.
+- A decoder whose input is the target itself, not shifted, learns to copy: the loss goes to 0, and it cannot
+  generate text. If it is shifted the other way, the first token is never learned.
+- Shift once. The loss compares with the target unchanged.
+- PAD is 0 here; the id that `cross_entropy` ignores by default is -100.
+- Divide by the number of tokens that are not PAD: not by the number of sentences, nor by all positions.
+- The mean of the sentences' means is another number when sentences differ in length.
+- `cross_entropy` takes raw logits; with a softmax before it, the loss cannot get near 0.
+- `cross_entropy` needs the vocabulary as the second dimension, or two dimensions in all. A reshape that
+  only makes the sizes fit mixes vocabulary and positions.
+- exp(2000) is infinite, and so is log(0); the loss must be finite for logits of +-2000. log_softmax
+  computes both steps at once, and is finite.
+- The arguments must not be modified, and new tensors must be on their device.
 
-How you calculate it is free, and further arguments with defaults may follow those named. Logits come in
-float32, float64 or bfloat16.
+How you compute it is free, and more arguments with defaults may follow. Logits may be float32, float64 or
+bfloat16.
 """
 
 import torch

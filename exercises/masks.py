@@ -1,80 +1,80 @@
-"""Masks: who may look at whom.
+"""Masks: which positions may attend to which.
 
 Write the four functions below, then run
 
     zoo grade masks.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch`.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch`.
 
 
 1. Why there are masks                                  "Attention Is All You Need", sections 3.1, 3.2.3
 ------------------------------------------------------------------------------------------------------
 
-Attention lets every position look at every other. Two of these looks must be forbidden:
+Attention lets every position attend to every other. Two cases must be masked:
 
-    padding   Sentences of one batch have different lengths. The short ones are filled up with the token
-              PAD (id 0, unless an argument says otherwise), which means nothing, so nobody may look at it.
-    future    A decoder learns to say the next token. A position that sees later ones need not learn:
-              position i may look at positions up to and including i ("causal").
+    padding   Sentences of one batch have different lengths. The short ones are padded with the token PAD
+              (id 0, unless an argument says otherwise), which means nothing, so no position may attend to it.
+    future    A decoder learns to predict the next token. If it sees later tokens, it only copies them:
+              position i may attend to positions up to and including i ("causal").
 
-A mask is a table with a row for each query (who looks) and a column for each key (who is looked at).
+A mask is a table with a row for each query (the position that attends) and a column for each key.
 
 
-2. Which way round, and which shape
+2. Convention and shape
 ------------------------------------------------------------------------------------------------------
 
     boolean    True = may be attended to            False = may not
     additive   0    = may be attended to            -inf  = may not      (it is added to the scores)
 
-The first three functions return boolean masks (dtype torch.bool); the last makes an additive one of a
-boolean one. Scores have the shape [B, H, Tq, Tk] (batch, heads, queries, keys), and a mask has a size of
-1 wherever it is the same for all, so that it broadcasts:
+The first three functions return boolean masks (dtype torch.bool); the last converts one to an additive
+mask. Scores have the shape [B, H, Tq, Tk] (batch, heads, queries, keys). A mask has size 1 in each
+dimension along which it is the same, so that it broadcasts:
 
     padding_mask(tokens, pad=0)           [B, 1, 1, T]    the same for every head and every query
     causal_mask(size, device=None)        [1, 1, T, T]    the same for every sentence and every head
-    decoder_mask(tokens, pad=0)           [B, 1, T, T]    causal AND padding: both must allow the look
-    to_additive(mask, dtype=float32)      as it was       0 and -inf, exactly, in the dtype asked for
+    decoder_mask(tokens, pad=0)           [B, 1, T, T]    causal AND padding: both must allow the key
+    to_additive(mask, dtype=float32)      unchanged       exactly 0 and -inf, in the requested dtype
 
-`tokens` are ids [B, T]. PAD may stand anywhere in them: at the end, on the left, in the middle, or in a
+`tokens` are ids [B, T]. PAD may be anywhere in them: at the end, on the left, in the middle, or in a
 whole row. Only keys are masked for padding. A PAD that is a query keeps its row like every other, and
-its output is ignored later; so a row may well come out with nothing allowed (PAD at position 0).
+its output is ignored later; so a row may have no allowed key (PAD at position 0).
 
 
 3. A worked example
 ------------------------------------------------------------------------------------------------------
 
-Three tokens, the last is padding. Rows are queries, columns are keys; 1 stands for True, . for False:
+Three tokens, the last is padding. Rows are queries, columns are keys; 1 is True, . is False:
 
     tokens [[5, 8, 0]]     padding_mask     causal_mask(3)     decoder_mask
                              1 1 .              1 . .             1 . .
                                                 1 1 .             1 1 .
                                                 1 1 1             1 1 .      <- the padded query's row
 
-    tokens [[0, 5, 8]]       . 1 1              1 . .             . . .      <- nothing allowed: that is right
+    tokens [[0, 5, 8]]       . 1 1              1 . .             . . .      <- no allowed key: correct
                                                 1 1 .             . 1 .
                                                 1 1 1             . 1 1
 
     to_additive of the row [True, True, False]   [0, 0, -inf]
 
 
-4. What people trip over
+4. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- Other libraries have masks the other way round (True = may not). Here, True = may.
-- "May not look at the future" still lets a position look at itself: the diagonal is allowed.
-- Which triangle is the past? Row 0 is the first query, and it sees one key only.
-- The padding belongs to the last dimension, the keys. Along the queries' dimension it hides whole rows,
-  and leaves the padded keys to be looked at by everyone else.
-- AND of two masks, not OR, and not "both are equal".
+- Other libraries use the opposite convention (True = may not). Here, True = may.
+- A causal mask lets a position attend to itself: the diagonal is allowed.
+- Which triangle is the past? Row 0 is the first query, which attends to one key only.
+- Padding masks the last dimension, the keys. Along the queries' dimension it would mask whole rows, and
+  all other queries would still attend to the padded keys.
+- Combine two masks with AND, not with OR or ==.
 - PAD need not be 0. Ids above and below it are ordinary tokens.
-- 1 and 0 as floats are no additive mask: adding 1 to a score hides nothing. Nor is a large negative
-  number asked for here: -inf, exactly. Mind that 0 times -inf is not 0.
-- A new tensor is made on the CPU unless you say where. A mask stands on the device of what it is made of;
-  `causal_mask` is made of a number, so it is told its device.
-- The tensors handed in stay as they are.
+- 1 and 0 as floats are not an additive mask: adding 1 to a score masks nothing. A large negative number
+  is not enough here: it must be exactly -inf. Note that 0 times -inf is NaN.
+- A new tensor is created on the CPU unless you pass a device. A mask must be on the device of its input;
+  `causal_mask` gets a number, so its device is an argument.
+- The arguments must not be modified.
 
-How you build them is free, and further arguments with defaults may follow those named.
+How you compute them is free, and more arguments with defaults may follow.
 """
 
 import torch
@@ -95,7 +95,7 @@ def padding_mask(tokens: Tensor, pad: int = 0) -> Tensor:
 
 
 def causal_mask(size: int, device: torch.device | str | None = None) -> Tensor:
-    """Which keys are not in a query's future: position i may look at 0 .. i.
+    """Which keys are not in a query's future: position i may attend to 0 .. i.
 
     Args:
         size: length T.
@@ -108,7 +108,7 @@ def causal_mask(size: int, device: torch.device | str | None = None) -> Tensor:
 
 
 def decoder_mask(tokens: Tensor, pad: int = 0) -> Tensor:
-    """What a decoder's self-attention may look at: no future, and no padding.
+    """What a decoder's self-attention may attend to: no later positions, and no padding.
 
     Args:
         tokens: ids [B, T].

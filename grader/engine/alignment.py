@@ -29,6 +29,11 @@ MOST_VALUES = 4_000
 MOST_AXES = 5
 MOST_ALIKE = 200  # values of one shape, or of one form
 MOST_PARTS = 12
+WHICH = {
+    "q": "query", "k": "key", "v": "value", "out": "output", "src": "source", "tgt": "target",
+    "self": "self-attention", "cross": "cross-attention", "feed": "feed-forward",
+}  # fmt: skip
+"""Words for the arguments that say which of several values a step makes."""
 OTHER_NAMES = {
     "truediv": "div",
     "itruediv": "div",
@@ -323,7 +328,7 @@ def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Cal
         result = step(*args, **kwargs)
         if any(result is one for one in args):  # the step that does nothing
             return result
-        words = [one for one in args if isinstance(one, str)]  # "q", "src": which one it is
+        words = [WHICH.get(one, one) for one in args if isinstance(one, str)]
         values.add(name.format(*words, ""), result)
         return result
 

@@ -15,6 +15,7 @@ from grader.engine.naming import Findings
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
 MOST = 0.7  # of the wrong scenarios
+CASES = 2  # in which results are imprecise: a single one may be anything
 FEW = 40  # numbers of which nothing can be said
 
 TINY = 1e-6  # a gradient that is 0 may arrive as what rounding left of it
@@ -169,9 +170,9 @@ def _looks(values: Sequence[Tensor]) -> str:
 
 
 def imprecise(findings: Findings) -> Named | None:
-    """Nearly right in most cases, too large as often as too small: rounded on the way."""
+    """Nearly right in most cases, and in several, too large as often as too small: rounded on the way."""
     parts = [part for i in findings.wrong if (part := _rounding(findings, i)) is not None]
-    if len(parts) < MOST * len(findings.wrong):
+    if len(parts) < max(MOST * len(findings.wrong), CASES):
         return None
     apart, outward = (torch.cat([part[k] for part in parts]) for k in (0, 1))
     mean = float(apart.abs().mean()) if apart.numel() >= FEW else 0.0

@@ -154,6 +154,16 @@ class _Without(ast.NodeTransformer):
         return self.generic_visit(node) if found is None else found
 
 
+def replaced(node: ast.expr, name: str, by: ast.expr) -> ast.expr:
+    """An expression with another one in place of a name."""
+
+    class Other(ast.NodeTransformer):
+        def visit_Name(self, one: ast.Name) -> ast.expr:
+            return by if one.id == name and isinstance(one.ctx, ast.Load) else one
+
+    return Other().visit(copy.deepcopy(node))  # type: ignore[no-any-return]
+
+
 def argument(node: ast.AST) -> ast.expr | None:
     """The value that a call works on: its first argument, or, of a value's method, this value."""
     if not isinstance(node, ast.Call):
@@ -326,6 +336,16 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
         for keep in ([], [ast.keyword("keepdim", ast.Constant(True))]):
             yield ast.Call(function, args, [*words, ast.keyword("dim", constant(-1)), *keep])
     given = {one.id for one in args if isinstance(one, ast.Name)}
+    of = function.value if isinstance(function, ast.Attribute) else None
+    if called(function) == "repeat" and of is not None and args:
+        first = args[0].value if isinstance(args[0], ast.Starred) else args[0]
+        yield method(of, "repeat_interleave", first, constant(0))
+    if called(function) == "mean" and of is not None:  # of some of it, which a mask says
+        for mask in (ast.Name(name, ast.Load()) for name in names):
+            yield ast.Call(
+                ast.Attribute(ast.Subscript(of, mask, ast.Load()), "mean", ast.Load()), args, words
+            )
+            yield ast.BinOp(method(of, "sum"), ast.Div(), method(mask, "sum"))
     for name in names:
         if name not in given:
             yield ast.Call(function, [*args, ast.Name(name, ast.Load())], words)

@@ -7,6 +7,7 @@ dim, a number off by one, a name in place of another, a call too many or too few
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -34,9 +35,10 @@ from grader.engine.edit_kinds import (
     unwrapped,
     with_names,
 )
-from grader.engine.fragments import Fragments
+from grader.engine.missing_calls import with_calls
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
+from grader.engine.steps import Steps
 
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
@@ -46,12 +48,14 @@ CONTAINERS: dict[type[ast.expr], str] = {
     ast.Name: "ModuleList",
     ast.Call: "ModuleList",
 }
+TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
+NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
-MOST_CHAINED = 3  # calls and indices, one on the result of the other
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 
-Change = Callable[[ast.AST], Iterator["ast.AST | str"]]  # a text is the whole file
+Changed = ast.AST | str | tuple[int, str]  # a text is the whole file, a number the line that was changed
+Change = Callable[[ast.AST], Iterator[Changed]]
 
 
 class Edits:
@@ -70,7 +74,7 @@ class Edits:
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
-        self._fragments = Fragments(*self._trees)
+        self._steps = Steps(self._trees, self._scopes, self._modules)
         self._tried_already: set[str] = set()
 
     def among(
@@ -92,14 +96,18 @@ class Edits:
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
         changed: tuple[Change, ...] = (self._changed,)
+        inverted: tuple[Change, ...] = (self._inverted,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
         rarer: tuple[Change, ...] = (self._rarer,)
         parts: tuple[Change, ...] = (self._through_a_part,)
-        other: tuple[Change, ...] = (self._another_step,)
-        more: tuple[Change, ...] = (self._one_step_more,)
+        other: tuple[Change, ...] = (self._steps.other,)
+        more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
+        repeated: tuple[Change, ...] = (self._moves.repeated,)
+        as_near: tuple[Change, ...] = (self._steps.of_near,)
+        of_state: tuple[Change, ...] = (self._steps.of_state,)
         kept: tuple[Change, ...] = (unkept,)
-        for lines, changes in (
+        soon = (
             ([*first, *conditions, *rest], kept),
             (first, changed),
             (conditions, changed),
@@ -107,15 +115,21 @@ class Edits:
             ([*first, *rest], (self._without_module,)),
             (first, renamed),
             (conditions, renamed),
+            (second, inverted),
             (first, moved),
+            (second, moved),
+            (rest, moved),
+            (first, repeated),
+            ([*first, *second, *rest], of_state),
+            (first, as_near),
             (first, rarer),
             (rest, changed),
             ([*conditions, *rest], (regrouped,)),
-            (rest, moved),
+        )
+        late = (
             (first, parts),
             (first, other),
             (second, renamed),
-            (second, moved),
             (second, rarer),
             (first, more),
             (rest, renamed),
@@ -124,7 +138,15 @@ class Edits:
             (second, other),
             (second, more),
             (rest, more),
-        ):
+        )
+        yield from self._in_turn(soon)
+        yield from with_calls(self._lines, *self._trees) if others else ()
+        yield from self._in_turn(late)
+
+    def _in_turn(
+        self, stages: Sequence[tuple[Sequence[int], tuple[Change, ...]]]
+    ) -> Iterator[tuple[int, str]]:
+        for lines, changes in stages:
             for line in lines:
                 for change in changes:
                     yield from self._of_line(line, change)
@@ -132,10 +154,11 @@ class Edits:
     def _of_line(self, line: int, change: Change) -> Iterator[tuple[int, str]]:
         for node in self._nodes.get(line, ()):
             for new in change(node):
-                text = new if isinstance(new, str) else self._with(node, new)
+                at, text = new if isinstance(new, tuple) else (line, new)
+                text = self._with(node, text) if isinstance(text, ast.AST) else text
                 if text not in self._tried_already:
                     self._tried_already.add(text)
-                    yield line, text
+                    yield at, text
 
     def forced(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which
@@ -162,7 +185,9 @@ class Edits:
 
     @cached_property
     def _conditions(self) -> set[int]:
-        return {id(node.test) for node in ast.walk(self._tree) if isinstance(node, (ast.If, ast.Assert))}
+        nodes = list(ast.walk(self._tree))
+        tests = {id(node.test) for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))}
+        return tests | {id(one) for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs}
 
     @cached_property
     def _nodes(self) -> dict[int, list[ast.AST]]:
@@ -246,8 +271,11 @@ class Edits:
             yield from (ast.Name(name, ast.Load()) for name in self._scopes.names(node.lineno)[:MOST_NAMES])
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
+            yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
         else:
             yield from (ast.Constant(one) for one in near(value, self._known))
+            if isinstance(value, bool) and "self" in self._scopes.names(node.lineno):
+                yield TRAINING
 
     def _other_statements(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.AugAssign):
@@ -280,6 +308,9 @@ class Edits:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
+            if "self" in self._scopes.names(node.lineno):
+                yield ast.BoolOp(ast.Or(), [node, ast.UnaryOp(ast.Not(), TRAINING)])
+                yield ast.BoolOp(ast.And(), [node, TRAINING])
             names = self._scopes.names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
             for name in (ast.Name(one, ast.Load()) for one in names):
                 yield from (name, ast.UnaryOp(ast.Not(), name))
@@ -324,25 +355,6 @@ class Edits:
                     yield from (
                         with_names(node, {old: new}, skip=skip) for skip in range(given.count(old) - 1)
                     )
-
-    def _another_step(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
-        if not isinstance(node, (ast.Call, ast.Subscript)) or isinstance(
-            getattr(node, "ctx", None), ast.Store
-        ):
-            return
-        names = {*self._scopes.names(node.lineno), *self._modules}
-        inner: list[ast.expr] = node.args[:1] if isinstance(node, ast.Call) else []
-        of: ast.expr = node
-        for _ in range(MOST_CHAINED):
-            of = of.func if isinstance(of, ast.Call) else of
-            if not isinstance(of, (ast.Attribute, ast.Subscript)):
-                break
-            of = of.value
-            inner.append(of)
-        for one in inner:
-            if ast.unparse(one) not in {"self", *self._modules}:
-                yield from self._fragments.around(one, names, self._scopes.attributes(node.lineno))
 
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
         """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
@@ -394,17 +406,6 @@ class Edits:
         if not isinstance(node, ast.Name) or node.id in self._scopes.names(node.lineno):
             for function in self._scopes.functions(node.lineno)[:MOST_WRAPPED]:
                 yield ast.Call(function, [node], [])
-
-    def _one_step_more(self, node: ast.AST) -> Iterator[ast.AST]:
-        """An expression in a step that the file has elsewhere, or that right code has."""
-        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
-        if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            return
-        names = self._scopes.names(node.lineno)
-        if not isinstance(node, ast.Name) or node.id in names:
-            yield from self._fragments.around(
-                node, {*names, *self._modules}, self._scopes.attributes(node.lineno)
-            )
 
     @cached_property
     def _classes(self) -> list[ast.expr]:

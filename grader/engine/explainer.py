@@ -8,7 +8,6 @@ wrong value of the run. All words come from the operations, from the names of th
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from grader.engine.alignment import level, same_layout
 from grader.engine.factors import factor
 from grader.engine.flow import Flow, refs, telling
 from grader.engine.place import Where
+from grader.engine.plain_values import first_difference, kind, likeness, number_text
 from grader.engine.right_runs import PART, RightRun, Step, merged
 from grader.engine.value_names import NO_TENSOR, ValueNames, close_to, plain_text, short, tensors_in
 from grader.engine.variants import family, variants
@@ -152,8 +152,8 @@ class Explainer:
             return
         right = self._words.right(run, best, but=alike) if best is not None and run is not None else None
         if right is not None and best is not None and merged(event) and best.op == PART:
-            given = plain_text(said[1:]).removeprefix(" of ")
-            if f"called with {given}" == plain_text(right[1]):  # the same names: that says nothing
+            same_names = plain_text(said[1:]) == plain_text(right[1])
+            if same_names:  # that says nothing
                 yield Statement((*said, *self._difference(numbers, best.out)), right[0], likely=True)
                 return
         if right is not None and best is not None and score >= GOOD and said != right[1]:
@@ -389,12 +389,12 @@ class Explainer:
             inner = name.startswith("<")
             subject = "the list of this line" if inner else f"`{name}`"
             right = self._nearest(name, item)
-            path, here, there = _apart(item, right[1]) if right else ("", item, None)
+            path, here, there = first_difference(item, right[1]) if right else ("", item, None)
             verb = " returns" if returned and not inner else " is"
             at = f" at {path}" if path else ""
-            value: Phrase = (f"{subject}{verb} {_number(here)}{at}", *self._times(here, there))
+            value: Phrase = (f"{subject}{verb} {number_text(here)}{at}", *self._times(here, there))
             label = next((n for n, v in self.runs[0].plain if right and v == right[1] and " " in n), "")
-            yield Statement(value, ((f"{label}: " if label else "") + _number(there),) if right else ())
+            yield Statement(value, ((f"{label}: " if label else "") + number_text(there),) if right else ())
 
     def _times(self, here: Plain, there: Plain) -> Phrase:
         """How many times the right number a wrong one is."""
@@ -418,8 +418,8 @@ class Explainer:
             for known, value in run.plain:
                 if time.process_time() > self._deadline:
                     return best
-                if _kind(value) == _kind(item):
-                    like = (known == name) + _likeness(value, item)
+                if kind(value) == kind(item):
+                    like = (known == name) + likeness(value, item)
                     if like > most:
                         best, most = (known, value), like
         return best
@@ -472,44 +472,3 @@ class Explainer:
         if calls:
             index = self.flow.events.index(calls[-1])
             yield from self._wrong_call(index, calls[-1])
-
-
-def _number(value: Plain) -> str:
-    """A plain value in few characters."""
-    return f"{value:.6g}" if isinstance(value, float) else short(repr(value))
-
-
-def _kind(value: Plain) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return type(value).__name__
-    return "number"
-
-
-def _likeness(a: Plain, b: Plain) -> float:
-    """How much two plain values have in common: 0 to 1."""
-    if isinstance(a, list) and isinstance(b, list):
-        if not a and not b:
-            return 1.0
-        if all(isinstance(x, (int, str)) for x in (*a, *b)):
-            return difflib.SequenceMatcher(None, [*map(str, a)], [*map(str, b)], autojunk=False).ratio()
-        pairs = [_likeness(x, y) for x, y in zip(a[:20], b[:20], strict=False)]
-        return sum(pairs) / max(1, min(20, max(len(a), len(b))))
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        size = max(abs(a), abs(b))
-        return 1.0 if a == b else max(0.0, 1 - abs(a - b) / size) if math.isfinite(size) and size else 0.0
-    if isinstance(a, str) and isinstance(b, str):
-        return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-    return float(a == b)
-
-
-def _apart(a: Plain, b: Plain) -> tuple[str, Plain, Plain]:
-    """Where two plain values first differ: an index, and both there."""
-    path = ""
-    while isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and a:
-        if len(a) <= 6 and not any(isinstance(one, list) for one in a):
-            break
-        index = next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), None)
-        if index is None:
-            break
-        path, a, b = f"{path}[{index}]", a[index], b[index]
-    return path, a, b

@@ -42,6 +42,7 @@ LAYOUT = {
     "T",
     "squeeze",
 }
+OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
 
 
@@ -58,6 +59,7 @@ class Flow:
 
     def __init__(self, trace: ValueTrace, source: Source, right: RightValues) -> None:
         self.trace, self.source, self.right = trace, source, right
+        self._first_right = right  # a recorded run, which knows what parts were called with
         self.events = trace.events
         self._producers: dict[int, int] = {}
         self._makers: dict[int, list[int]] = {}  # what gives back its argument is one too
@@ -338,6 +340,19 @@ class Flow:
         left = [n for n in range(len(event.inputs)) if n not in found.hits.values()]
         odd = [n for n in range(len(event.inputs)) if n not in found.hits]
         return [(event.inputs[n], found.call.inputs[at]) for n, at in zip(odd, left, strict=True)]
+
+    def unlike(self, index: int) -> list[int]:
+        """What goes into a part, and not into the call of it in a right run: another mask."""
+        event = self.events[index]
+        if len(event.inputs) < OF_PARTS:
+            return []
+        kept = [self.trace.values[one].numbers for one in event.inputs]
+        inputs = [None if one is None else hidden(one) for one in kept]
+        known = self._first_right.calls.values()
+        calls = [one for some in known for one in some if len(one.inputs) == len(inputs)]
+        hits = max((self._hits(one, inputs) for one in calls), key=lambda hits: -hits.count(None), default=[])
+        missed = [value for value, hit in zip(event.inputs, hits, strict=False) if hit is None]
+        return missed if len(missed) < len(hits) / 2 else []
 
     def missing(self, index: int) -> list[Right]:
         """Right values that the run does not have and that an event may have been meant to give: the next ones after

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.catalog import get_mistakes
-from grader.core.explain import same_failure
+from grader.core.explain import misfit, same_failure
 from grader.core.failures import Failed, Named, Unexplained
 from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
@@ -221,13 +221,23 @@ class Grading:
             del self._reading[choice]
 
     def readings(self, component: str, *, proved: bool) -> dict[Choice, int]:
-        """How weights are read. Args: proved: only as far as something came out right like that."""
-        return {
-            choice: self._reading[choice]
-            for scenario, choice in self._chosen.items()
-            if scenario.component == component and choice in self._reading
-            if not proved or self.is_right(scenario)
-        }
+        """How weights are read. Args: proved: only as far as something came out right like that, and not otherwise."""
+        found: dict[Choice, int] = {}
+        for scenario, choice in self._chosen.items():
+            if scenario.component != component or choice not in self._reading or choice in found:
+                continue
+            if not proved or (self.is_right(scenario) and self._tells(scenario, choice)):
+                found[choice] = self._reading[choice]
+        return found
+
+    def _tells(self, scenario: Scenario, choice: Choice) -> bool:
+        """Whether a scenario that is right would be wrong if weights were read in another way."""
+        settled = self._reading[choice]
+        self._reading[choice] = 0 if settled else choice[1] - 1
+        try:
+            return not same(scenario, self.right(scenario), self.ask(scenario))
+        finally:
+            self._reading[choice] = settled
 
     def check(
         self,
@@ -263,10 +273,19 @@ class Grading:
                 wrong.append((scenario, names))
         if wrong:
             first = self.got(wrong[0][0])
+
+            def locate(source: str, deadline: float) -> Spots:
+                from grader.engine.places import signature_place  # it is made of gradings itself
+
+                error = first.error
+                if error is not None and misfit(error):
+                    return signature_place(source, error)
+                return self.places(component, source, deadline)
+
             raise Unexplained(
                 lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
                 lambda: self._failure(wrong, first, len(asked), None),
-                lambda source, deadline: self.places(component, source, deadline),
+                locate,
             )
 
     def check_devices(self, component: str, *groups: str, cause: str = "") -> None:

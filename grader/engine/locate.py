@@ -39,11 +39,12 @@ from grader.engine.place import (
     where,
     written,
 )
-from grader.engine.raised import behind, endless, exception, misfitting, not_raised, raised
+from grader.engine.raised import behind, cause, endless, exception, misfitting, not_raised, raised
 from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.undoing import SECOND_S, Cure, Undoing
+from grader.engine.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -62,15 +63,6 @@ MIXED = 1.15  # times as many right values in two right runs together as in one:
 ENOUGH = 100  # numbers in a result
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A scenario that is wrong, and in what."""
-
-    scenario: Scenario
-    names: Sequence[str]
-    got: Observation
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,9 @@ class Locator:
         self.source, self._text = Source(source), source
         self._odd: list[int] = []  # lines with something that is not right, ...
         self._ran: list[int] = []  # ... and all that ran, with the conditions for it
-        self._behind: list[int] = []  # lines behind an exception
+        self._behind: list[
+            int
+        ] = []  # lines behind an exception, or in helpers whose values a wrong line reads
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
         self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
@@ -179,6 +173,9 @@ class Locator:
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
+        if not cures and self._undoing is not None and self._undoing.exhausted and self._needed:
+            self._needed = None  # what is made once and kept did not run again
+            cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
             partly = self._in_part(wrong, best)
             if partly is not None:
@@ -186,7 +183,12 @@ class Locator:
             # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             if best is None or (weak and self._explanations.left_out(best.place) is None):
-                return foreign(self.source, [name for one in wrong for name, _ in one.got.extra])
+                said, right = "nothing gets the value of this line", "a `return`, or a name for it"
+                lost = [
+                    Where(Place(at, at), "omitted", value=said, expected=right) for at in self._nothing_gets()
+                ]
+                parts = [name for one in wrong for name, _ in one.got.extra]
+                return next(iter(lost), None) or foreign(self.source, parts)
             return best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)
@@ -201,6 +203,10 @@ class Locator:
         proofs += partners(self._text, cures[0].text)
         second = between or next((line for line in proofs if line != best.place.line), best.other)
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _nothing_gets(self) -> list[int]:
+        """Lines whose values nothing gets, and that ran, as far as that is known."""
+        return [line for line in self.source.unused if not self._needed or line in self._needed]
 
     def _forget(self) -> None:
         """What earlier records said, before others."""
@@ -233,22 +239,15 @@ class Locator:
         """
         if self._undoing is None:
             return []
-        crashes = 2 * sum(one.got.error is not None for one in wrong) > len(wrong)
-        small = sorted(
-            wrong,
-            key=lambda one: (
-                (one.got.error is not None) != crashes,  # what most of them are is their common cause
-                sum(x.numel() for x in one.got.values.values()),
-            ),
-        )
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
-        suspected = [each for line in suspected for each in (line, *self.source.span(line))]
+        unused = [] if only else self._nothing_gets()
+        suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
         likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
-        scenarios = [one.scenario for one in small]
+        scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
             scenarios, islice(tried, most), islice(edits.forced(), 0 if only else MOST_FORCED), **limits
         )
@@ -454,7 +453,10 @@ class Locator:
             at = exception(flow, error.line)
             failed = None if at is None else flow.failed(at)
             found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)
-            return found if found and found.evidence else raised(flow, error.line, error.message)
+            if at is None or found is None or not found.evidence:
+                return raised(flow, error.line, error.message)
+            other = None if found.proved else cause(flow, at, error.message)
+            return replace(found, other=other or found.other)
         right = self._key.right(wrong.scenario, wrong.got.free).error
         if right is not None and error is None:
             return not_raised(self.source, right.type_name)
@@ -465,6 +467,9 @@ class Locator:
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._proved(flow, wrong, index, exact=exact)
+        frame = flow.events[blamed.event].frame
+        made = [flow.events[one] for one in flow.inputs[blamed.event]]
+        self._behind += [one.place.line for one in made if one.kind == "call" and one.frame != frame]
         seen = index if blamed.since is None else blamed.since
         found = where(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line

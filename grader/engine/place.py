@@ -208,7 +208,7 @@ def _odd(flow: Flow, index: int) -> int | None:
     """The line where something that goes into an event, and is not what should, got its name, or else was made."""
     event = flow.events[index]
     names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
-    for value, _ in flow.odd_inputs(index):
+    for value in [value for value, _ in flow.odd_inputs(index)] or flow.unlike(index):
         lines = [
             before.place.line
             for before in reversed(flow.events[:index])
@@ -218,11 +218,22 @@ def _odd(flow: Flow, index: int) -> int | None:
         ]
         producer = flow.producer(value)
         if producer is not None:
+            lines += _returned(flow, index, value) if flow.name(value) is not None else []
             lines.append(flow.events[producer].place.line)
         found = next((line for line in lines if line != event.place.line), None)
         if found is not None:
             return found
     return None
+
+
+def _returned(flow: Flow, index: int, value: int) -> list[int]:
+    """The `return` of the helper that gave a value which is right somewhere else."""
+    return [
+        one.place.line
+        for one in reversed(flow.events[:index])
+        if one.kind == "return" and one.callers[:1] == (flow.events[index].place.line,)
+        if Ref(value) in refs(list(one.result))
+    ]
 
 
 def completed(flow: Flow, found: Where, line: int | None) -> Where:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 
 from grader.core.value_trace import Odd, Place, Plain, Ref
 from grader.engine.flow import Flow, refs
@@ -41,11 +42,22 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
         for ref in refs(before.names[name])
     ]
     value, expected = unknown(flow.source, line, message)
-    other = _unfit(flow, index, message) or _signature(flow.source, event.place.line, message)
+    other = cause(flow, index, message) or _signature(flow.source, event.place.line, message)
     other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
     other = other or turned_at(flow, index, values)
     other = other or next(iter(flow.source.assigned(line)), None) or other_line(flow, index)
     return Where(event.place, "error", other, event.callers, value=value, expected=expected)
+
+
+def cause(flow: Flow, index: int, message: str) -> int | None:
+    """The line behind an exception, as far as its message says where that is."""
+    event = flow.events[index]
+    return (
+        flow.source.decided([event.place.line, *event.callers])
+        or _unfit(flow, index, message)
+        or _handed_over(flow, index, message)
+        or _other_dtype(flow, index, message)
+    )
 
 
 def behind(flow: Flow, line: int) -> list[int]:
@@ -88,6 +100,34 @@ def _unfit(flow: Flow, index: int, message: str) -> int | None:
     return None
 
 
+def _handed_over(flow: Flow, index: int, message: str) -> int | None:
+    """The `return` of the helper that gave too many or too few values: "too many values to unpack (expected 2)"."""
+    if "values to unpack" not in message and "cannot unpack" not in message:
+        return None
+    event, lines = flow.events[index], flow.source.span(flow.events[index].place.line)
+    return next(
+        (
+            before.place.line
+            for before in reversed(flow.events[:index])
+            if before.kind == "return" and before.callers[:1] and before.callers[0] in lines
+            if before.frame != event.frame and before.place.line not in lines
+        ),
+        None,
+    )
+
+
+def _other_dtype(flow: Flow, index: int, message: str) -> int | None:
+    """The line that made the one operand of another dtype, where dtypes do not fit."""
+    failed = flow.failed(index)
+    if failed is None or not re.search("dtype|scalar type", message):
+        return None
+    inputs = [one for one in flow.events[failed].inputs if "float" in flow.trace.values[one].dtype]
+    counts = Counter(flow.trace.values[one].dtype for one in inputs)
+    odd = [one for one in inputs if counts[flow.trace.values[one].dtype] == 1]
+    producer = flow.producer(odd[0]) if len(odd) == 1 and len(counts) == 2 and len(inputs) > 2 else None
+    return None if producer is None else flow.events[producer].place.line
+
+
 def _signature(source: Source, line: int, message: str) -> int | None:
     """The line of the file's own function whose signature a call does not fit."""
     called = misfitting(source, message)
@@ -109,9 +149,13 @@ def _condition(source: Source, line: int, names: set[str]) -> int | None:
 
 
 def _unmade(source: Source, line: int, message: str) -> int | None:
-    """Where a constructor should have called that of its base first, or the end of one that made no attribute."""
+    """Where a constructor should have called that of its base first, or the end of one that made no attribute; or an
+    argument that is missing, where it is the only one of its name."""
     if "before Module.__init__" in message:
         return source.constructor_begin(line)
+    found = re.search(r"missing \d+ required [\w-]+ arguments?: '(\w+)'", message)
+    if found is not None:
+        return source.argument(found[1], besides=line)
     found = re.search(r"has no attribute '(\w+)'", message)
     if found is None or found[1] in source.attributes:
         return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+
+from torch import Tensor
 
 from grader.core.value_trace import Place
 
@@ -21,6 +23,11 @@ FACTORIES = {
     "randn",
     "randint",
 }
+GIVING = {  # methods of tensors that change nothing
+    name
+    for name in dir(Tensor)
+    if not name.endswith("_") and name not in {*dir(list), *dir(set), *dir(dict), "backward", "retain_grad"}
+} - {"register_hook", "register_post_accumulate_grad_hook", "set", "to_sparse", "tolist"}
 MOST_STEPS_BACK = 3
 
 
@@ -186,6 +193,12 @@ class Source:
         """Lines of the conditions that decide whether a line runs, with the names that they read, innermost first."""
         return [(at, names) for at, names, _ in sorted(self._tests.get(line, []), key=lambda one: -one[0])]
 
+    def decided(self, lines: Sequence[int]) -> int | None:
+        """The line of a condition that reads nothing, `if True`, in the functions that these lines belong to."""
+        functions = [one for line in lines if (one := self._function(line)) is not None]
+        tests = (test for function in functions for node in ast.walk(function) for test in _conditions(node))
+        return next((test.lineno for test in tests if isinstance(test, ast.Constant)), None)
+
     def skipped(self, after: int, before: int) -> int | None:
         """The line of the last condition between two lines, whose statements lie between them too."""
         tests = [(at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some]
@@ -212,6 +225,23 @@ class Source:
             (node.lineno, node.end_lineno or node.lineno)
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.Raise, ast.Assert))
+        ]
+
+    @cached_property
+    def unused(self) -> list[int]:
+        """Statements that compute a value which nothing gets: without the `return`, or the name, that they need."""
+        return [
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Expr)
+            and (
+                isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Subscript))
+                or (
+                    isinstance(node.value, ast.Call)
+                    and isinstance(node.value.func, ast.Attribute)
+                    and node.value.func.attr in GIVING
+                )
+            )
         ]
 
     def last_line(self, line: int) -> int | None:
@@ -342,6 +372,16 @@ class Source:
                     return value.lineno
         return None
 
+    def argument(self, name: str, besides: int) -> int | None:
+        """The line of the only argument, or field of a class, of a name. Args: besides: not in this line."""
+        found = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if (isinstance(node, ast.arg) and node.arg == name)
+            or (isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name)
+        }
+        return found.pop() if len(found) == 1 and besides not in found else None
+
     @cached_property
     def attributes(self) -> Mapping[str, int]:
         """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""
@@ -377,3 +417,10 @@ def _named(node: ast.AST) -> Iterator[str]:
         yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
     elif isinstance(node, ast.Assign):
         yield from (one.id for one in node.targets if isinstance(one, ast.Name))
+
+
+def _conditions(node: ast.AST) -> list[ast.expr]:
+    """The conditions of a statement, an expression or a comprehension."""
+    if isinstance(node, (ast.If, ast.IfExp)):
+        return [node.test]
+    return node.ifs if isinstance(node, ast.comprehension) else []

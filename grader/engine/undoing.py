@@ -54,9 +54,9 @@ class Undoing:
         self._known: dict[tuple[str, bool], dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
-        self.partly: list[
-            Cure
-        ] = []  # found in the last search: changes that make only some wrong results right
+        # of the last search: changes that make only some wrong results right, and whether there were no more to try
+        self.partly: list[Cure] = []
+        self.exhausted = False
 
     def search(
         self, wrong: Sequence[Scenario], tried: Tried, forced: Tried, seconds: float = EDITING_S
@@ -95,6 +95,7 @@ class Undoing:
             if self.are_right(text, wrong[:MOST_EDITED]):
                 found.append(Cure(line, text, frozenset(wrong)))
                 break
+        self.exhausted = not self._late()
         self._end = max(self._end, time.process_time() + NOTING_S)
         for line, text in () if found else some:
             if self._late() or len(self.partly) == MOST_PARTLY:

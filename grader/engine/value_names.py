@@ -133,7 +133,7 @@ class ValueNames:
             return (PARAMETER,)
         if maker is not None and maker.op in SILENT and maker.args and isinstance(maker.args[0], Tensor):
             return self.right_name(run, maker.args[0], depth)
-        if maker is not None and depth > 0:
+        if maker is not None and maker.op != PART and depth > 0:
             return self.say(run, maker, depth - 1)
         mine = next((name for v, name in self._variables.items() if self._has(v, numbers)), None)
         return (f"`{mine}`",) if mine else (NO_TENSOR,)
@@ -144,6 +144,8 @@ class ValueNames:
         name = run.labels.get(id(step.out)) or self.label(step.out.detach().to(torch.float64))
         if name and (not said or (len(said) == 1 and said[0] in (name, OF_A_LIST))):
             return (name,), said
+        if step.op == PART:
+            return (name or "the output", *said), said
         return ((f"{name}: ", *said) if name else said), said
 
     def say(
@@ -157,7 +159,7 @@ class ValueNames:
         if step.op == PART:
             names = [plain_text(self.right_name(run, x, 0)) for x in step.args]
             known = [name for name in dict.fromkeys(names) if name not in NAMELESS]
-            return (f"called with {', '.join(known)}",) if known else ()
+            return (f" of {', '.join(known)}",) if known else ()
         if step.op == "dropout" and self._same(step):
             return self.right_name(run, step.args[0], depth)
         args = [filled(one) for one in step.args]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -153,11 +153,10 @@ class _Rounding:
         again = _Again(func, args, kwargs)
         narrow = any(_wider(x.dtype) != x.dtype for x in _tensors((args, kwargs)) if x.is_floating_point())
         known = name in DECIDED or (narrow and torch.Tag.nondeterministic_seeded not in func.tags)
-        self._name, self._exact = name, again.exact() if known else []
-        sums = name in SUMS
-        self._absolute = again.absolute() if sums else []
-        self._terms = again.terms() if sums else []
-        self._short = again.short_terms() if sums else []
+        self._name, self._again, self._exact = name, again, again.exact() if known else []
+        self._absolute = again.absolute() if name in SUMS else []
+        if name in SUMS and _written(func)[0]:
+            _ = again.terms, again.short_terms  # while its arguments are what they are
 
     def wide(self, i: int, x: Tensor) -> Tensor:
         """Return a 16-bit result as it was before its last rounding, and any other as it is."""
@@ -169,12 +168,17 @@ class _Rounding:
     def size(self, i: int, x: Tensor) -> Tensor:
         """Return the error of each element of a result."""
         if self._name in ROUNDED:
-            return _ulp(x).masked_fill(_unrounded(x, self._exact[i]), 0.0)
+            unit = _ulp(x)
+            return unit.masked_fill(_unrounded(x, self._exact[i], unit), 0.0)
         if self._name not in SUMS:
             return _ulp(x)
-        alone = (self._terms[i] < 1.5) & (self._name != "mean")  # a mean's terms are not counted
-        certain = _unrounded(x, self._exact[i]) & (alone | (self._short[i] == self._terms[i]))
-        return (_eps(_wider(x.dtype)) * _magnitude(self._absolute[i])).masked_fill(certain, 0.0)
+        size = _eps(_wider(x.dtype)) * _magnitude(self._absolute[i])
+        unrounded = _unrounded(x, self._exact[i], _ulp(x))
+        if not unrounded.any():
+            return size
+        terms, short = self._again.terms[i], self._again.short_terms[i]
+        alone = (terms < 1.5) & (self._name != "mean")  # a mean's terms are not counted
+        return size.masked_fill(unrounded & (alone | (short == terms)), 0.0)
 
 
 class _Again:
@@ -187,12 +191,14 @@ class _Again:
         """Return the sums of absolute terms."""
         return self._run(torch.abs, abs)
 
+    @cached_property
     def terms(self) -> list[Tensor]:
-        """Return the number of nonzero terms of each sum."""
+        """The number of nonzero terms of each sum."""
         return self._run(lambda x: (x != 0).to(x.dtype), lambda factor: float(factor != 0))
 
+    @cached_property
     def short_terms(self) -> list[Tensor]:
-        """Return the number of nonzero terms with so few significant bits that their sum is exact."""
+        """The number of nonzero terms with so few significant bits that their sum is exact."""
 
         def short(x: Tensor) -> Tensor:
             if x.is_complex():
@@ -272,6 +278,8 @@ def _written(func: Any) -> tuple[list[tuple[int, str]], list[bool]]:
 def _results(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> list[Tensor]:
     """Return the tensors that an operation wrote to or made, views left out."""
     to, own = _written(func)
+    if not to and _name(func) in DECIDED:  # all of it is new
+        return _tensors(result)
     found = [args[i] if i < len(args) else kwargs.get(name) for i, name in to]
     if to and not any(own):
         return _tensors(found)
@@ -293,13 +301,21 @@ def _is_noisy(x: Tensor) -> bool:
 def _tensors(value: Any) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
-    if isinstance(value, Mapping):
-        return _tensors(list(value.values()))
-    return [found for item in value for found in _tensors(item)] if isinstance(value, (tuple, list)) else []
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return []
+    found: list[Tensor] = []
+    for item in value:
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif isinstance(item, (tuple, list, dict)):
+            found += _tensors(item)
+    return found
 
 
 def _map(change: Callable[[Any], Any], value: Any) -> Any:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _map(change, item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_map(change, item) for item in value]
@@ -331,7 +347,7 @@ def _ulp(x: Tensor) -> Tensor:
     return torch.ldexp(unit, size.frexp().exponent - 1).where(size > 0, 0.0)
 
 
-def _unrounded(x: Tensor, exact: Tensor) -> Tensor:
+def _unrounded(x: Tensor, exact: Tensor, unit: Tensor) -> Tensor:
     """Return where nothing was rounded, or so little that every machine rounds alike (1e20 + 1).
 
     For float64 there is nothing wider to compare with: a result of few bits counts as exact.
@@ -339,7 +355,7 @@ def _unrounded(x: Tensor, exact: Tensor) -> Tensor:
 
     if _wider(x.dtype) == exact.dtype:
         return x.to(torch.complex64 if x.is_complex() else torch.float32) == x
-    return (x - exact).abs() <= _ulp(x) * 2**-10
+    return (x - exact).abs() <= unit * 2**-10
 
 
 def _replace(target: Tensor, value: Tensor) -> None:

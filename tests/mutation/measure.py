@@ -29,8 +29,8 @@ from grader.run.session import Session
 from tests.mutation.equal import Compared
 
 OMITTED = {"statement left out", "statements swapped", "result not kept", "missing self"}
-ENDLESS_S = 15.0  # CPU time for all tests, with no names and places; right files take less than one
-ALL_S = 90.0  # with names and places
+ENDLESS_S = 15.0  # CPU time for all tests; right files take less than one
+ALL_S = 90.0  # then for names and places
 EQUAL = 10_000  # answers in which a survivor is compared with its base, ...
 EQUAL_S = 3.0  # ... or for so much CPU time
 UNCHANGED = "none"
@@ -114,25 +114,21 @@ def measure(
     }  # fmt: skip
     if cold:
         answer_key.cache_clear()
+    begun, budget = time.process_time(), ALL_S * 10
+    budgets = {"naming_budget_s": budget if name else 0.0, "locating_budget_s": budget}
+    session = opened(exercise, mutant.text, seed, budgets)
     with quiet():
         try:
             with at_most(ENDLESS_S):
-                failed = unpassed(
-                    graded(exercise, mutant.text, seed, {"naming_budget_s": 0, "locating_budget_s": 0})
-                )
+                failed = unpassed(session.run(WITHOUT_TRAINING))
         except TooLongError:
+            if session.tested:
+                return Row(killed=True, place="none", why="slow", seconds=ALL_S, **row)
             return Row(killed=True, place="none", why="endless", said="does not end", **row)
         if not failed:
             equal = "" if mutant.operator == UNCHANGED else compared(exercise, original, mutant.text, seed)
             return Row(killed=False, equal=equal, **row)
-        begun = time.process_time()
-        try:
-            with at_most(ALL_S):
-                budgets = {"naming_budget_s": ALL_S * 10 if name else 0, "locating_budget_s": ALL_S * 10}
-                failed = unpassed(graded(exercise, mutant.text, seed, budgets))
-        except TooLongError:
-            return Row(killed=True, place="none", why="slow", seconds=ALL_S, **row)
-        row["seconds"] = round(time.process_time() - begun, 2)
+    row["seconds"] = round(time.process_time() - begun, 2)
     spot = next((result.where for result in failed if result.where is not None), None)
     lines = [line for line in (spot.line, spot.other) if line] if spot else []
     return Row(
@@ -148,9 +144,25 @@ def measure(
     )
 
 
-def graded(exercise: str, text: str, seed: int, budgets: Mapping[str, float]) -> list[Result]:
-    """The results of all tests but training ones, with so much time for names and places."""
-    session = Session(
+class Timed(Session):
+    """A session that, within `at_most` some time for its tests, has a time of its own for names and places.
+
+    Attributes:
+        tested: all tests have run.
+    """
+
+    tested = False
+
+    def _settle(self) -> None:
+        self.tested = True
+        if signal.getitimer(signal.ITIMER_PROF)[0]:
+            signal.setitimer(signal.ITIMER_PROF, ALL_S, 1.0)
+        super()._settle()
+
+
+def opened(exercise: str, text: str, seed: int, budgets: Mapping[str, float]) -> Timed:
+    """The session that grades a text, with so much time for names and places."""
+    return Timed(
         get_exercise(exercise),
         lambda: submission_of(exercise, text),
         source=text,
@@ -158,7 +170,11 @@ def graded(exercise: str, text: str, seed: int, budgets: Mapping[str, float]) ->
         open_changed=lambda changed: submission_of(exercise, changed),
         **budgets,  # type: ignore[arg-type]
     )
-    return session.run(WITHOUT_TRAINING)
+
+
+def graded(exercise: str, text: str, seed: int, budgets: Mapping[str, float]) -> list[Result]:
+    """The results of all tests but training ones."""
+    return opened(exercise, text, seed, budgets).run(WITHOUT_TRAINING)
 
 
 def unpassed(results: Sequence[Result]) -> list[Result]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -35,6 +37,11 @@ AROUND = ("init", "loss", "schedule", "optimizer", "decoding")
 def cases(*left_out: str) -> list[str]:
     """ "axis=variant" for every variant of the live registry that can stand in a model, but those of some axes."""
     return [f"{v.axis}={v.name}" for v in accepted() if v.axis not in left_out]
+
+
+def flex_is_slow(found: Iterable[str]) -> list[object]:
+    """These cases for `parametrize`: flex attention, which traces its mask function at every call, is slow."""
+    return [pytest.param(case, marks=[pytest.mark.slow] * ("attention=flex" in case)) for case in found]
 
 
 def blueprint_of(case: str, dropout: float = 0.0) -> Blueprint:

@@ -1,11 +1,11 @@
-"""Attention: every position looks at other positions and takes from each as much as it finds relevant.
+"""Attention: every position takes information from other positions, from the relevant ones most.
 
 Write the function and the class below, then run
 
     zoo grade attention.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch` and `math`.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch` and `math`.
 
 
 1. Scaled dot-product attention                         "Attention Is All You Need", section 3.2.1
@@ -15,32 +15,31 @@ than `torch` and `math`.
     Attention(Q, K, V) = softmax( ----------- ) V
                                   sqrt(d_k)
 
-Read it as a look-up in a soft dictionary. Each query (a row of Q) is compared with every key (a row of
-K) by a dot product. The softmax turns a query's comparisons into shares that sum to 1: how much this
-query takes from each position. The output is the mean of the values (rows of V) with these shares.
-d_k is the width of one query. Dot products grow with the width; the root keeps the softmax from turning
-into "all from one, nothing from the rest", where hardly any gradient is left to learn from.
+Read it as a soft look-up in a dictionary. Each query (a row of Q) is compared with every key (a row of
+K) by a dot product, its score. The softmax turns the scores of a query into weights that sum to 1. The
+output is the weighted mean of the values (rows of V). d_k is the size of one query. Dot products grow with
+the size; dividing by the root keeps the softmax from giving all the weight to one key, where hardly any
+gradient is left to learn from.
 
 Shapes ("..." stands for any number of leading dimensions: none, a batch, a batch and heads):
 
-    query  [..., Tq, Dk]      one row for each position that asks
-    key    [..., Tk, Dk]      one row for each position that can be looked at
-    value  [..., Tk, Dv]      what each of those positions has to give; Dv may differ from Dk
+    query  [..., Tq, Dk]      one row for each position that attends
+    key    [..., Tk, Dk]      one row for each position that may be attended to
+    value  [..., Tk, Dv]      what each of those positions contributes; Dv may differ from Dk
     mask   broadcasts to [..., Tq, Tk], see below, or None
     returns (output [..., Tq, Dv], weights [..., Tq, Tk])
 
 
-2. Which way round the mask is
+2. The mask
 ------------------------------------------------------------------------------------------------------
 
-A mask says which keys (columns) each query (row) may look at. It comes in two forms; take both:
+A mask says which keys (columns) each query (row) may attend to. Your code must accept two forms:
 
     boolean    True = may be attended to            False = may not
     float      0    = may be attended to            -inf  = may not      (it can be added to the scores)
 
-A position that may not be attended to has weight 0: whatever stands there, and however large it is,
-changes nothing in the output. A row in which nothing may be attended to has no right answer, but the
-answer must be finite, in the output and in the gradients.
+A masked position has weight 0: its key and value have no effect on the output, however large they are.
+A row without any allowed key has no right answer, but output and gradients must be finite.
 
 
 3. A worked example
@@ -56,7 +55,7 @@ One query of width 4, three keys, values of width 1:
     mask [True, True, False]         weights [0.731, 0.269, 0.000]    output [ 3.420]
     mask [0.0, 0.0, -inf]            the same
 
-Do it once by hand, with the formula, before you write the code.
+Compute it once by hand, with the formula, before you write the code.
 
 
 4. Multi-head attention                                 "Attention Is All You Need", section 3.2.2
@@ -65,9 +64,9 @@ Do it once by hand, with the formula, before you write the code.
     MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O
     head_i             = Attention(Q W_i^Q, K W_i^K, V W_i^V)
 
-One attention can look in one way only. So the input is projected, cut into `num_heads` narrow heads of
-d = d_model / num_heads columns each, every head attends for itself, and the heads' outputs are put side
-by side again and projected once more. Head h uses the columns h*d up to (h+1)*d of each projection.
+A single attention has only one set of weights. So the input is projected and split into `num_heads` heads
+of d = d_model / num_heads columns each; attention is computed for each head, and the outputs of the heads
+are concatenated and projected again. Head h uses the columns h*d up to (h+1)*d of each projection.
 
     query  [B, Tq, D]         B sentences, D = d_model
     key    [B, Tk, D]
@@ -79,17 +78,17 @@ In self-attention, query, key and value are the same tensor. In cross-attention 
 decoder, key and value from the encoder, and Tq and Tk differ.
 
 
-5. What people trip over
+5. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- Which dimension must sum to 1? Ask whose shares they are.
-- d_k is the width of what is compared. With heads, that is not d_model.
-- With several heads the order of the dimensions decides what is mixed with what. A reshape never moves a
-  number past its neighbours; only a transpose does. Write the shape behind each line.
-- Tq == Tk hides many mistakes, and so does a batch of one. Try it with sizes that all differ.
-- A score of 0 does not mean "not attended to": the softmax of 0 is not 0.
-- Other libraries have masks the other way round (True = may not). Here, True = may.
-- Dropout is for training: a module in eval mode gives the same answer each time.
+- Over which dimension must the weights sum to 1? Each query has its own weights, one for each key.
+- d_k is the size of what is compared. With heads, that is not d_model.
+- With several heads, the order of the dimensions matters. A reshape keeps the order of the elements in
+  memory; only a transpose changes it. Write the shape after each line.
+- Tq == Tk hides many mistakes, and so does a batch of one. Try sizes that all differ.
+- A score of 0 does not mean "masked": exp(0) is 1.
+- Other libraries use the opposite convention for masks (True = may not). Here, True = may.
+- Dropout is for training: a module in eval mode gives the same result every time.
 """
 
 import torch
@@ -106,7 +105,7 @@ def scaled_dot_product_attention(
         key: [..., Tk, Dk].
         value: [..., Tk, Dv].
         mask: broadcasts to [..., Tq, Tk]; bool with True = may be attended to, or float with 0 = may and
-            -inf = may not; None lets every query look at every key.
+            -inf = may not; None lets every query attend to every key.
 
     Returns:
         output [..., Tq, Dv] and weights [..., Tq, Tk].

@@ -1,11 +1,11 @@
-"""The feed-forward network: after looking around, each position thinks for itself.
+"""The feed-forward network: it transforms each position independently.
 
 Write the class below, then run
 
     zoo grade feedforward.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch` and `math`.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch` and `math`.
 
 
 1. What it computes                                     "Attention Is All You Need", section 3.3
@@ -13,28 +13,28 @@ than `torch` and `math`.
 
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
 
-Attention mixes positions, and mixes them linearly once the shares are known. What a position has
-gathered is worked on here: a linear layer makes it wide (d_ff columns, in the paper 2048 for a d_model of
-512), max(0, .), the ReLU, bends it, and a second linear layer brings it back to d_model. Without the bend,
-the two linear layers would be one.
+Attention mixes positions, and is linear in the values. The feed-forward network then transforms the result
+at each position: a linear layer from d_model to d_ff columns (in the paper, from 512 to 2048), the
+nonlinearity max(0, .), the ReLU, and a second linear layer back to d_model. Without the nonlinearity, the
+two linear layers would be equal to one.
 
     x        [B, T, D]        D = d_model
     W_1      D -> d_ff        b_1 [d_ff]
     W_2      d_ff -> D        b_2 [D]
     returns  [B, T, D]
 
-It is the same network at every position ("position-wise"), and no position sees another: what comes out
-at position t depends on x at position t alone. Both layers have a bias.
+It is the same network at every position ("position-wise"), and positions do not interact: the output at
+position t depends on x at position t alone. Both layers have a bias.
 
 
 2. Dropout
 ------------------------------------------------------------------------------------------------------
 
-With `dropout` > 0, numbers of the wide middle [B, T, d_ff] are dropped at random, after the ReLU and
+With `dropout` > 0, elements of the hidden layer [B, T, d_ff] are dropped at random, after the ReLU and
 before the second layer. That is for training: in eval mode nothing is dropped, and the same input gives
-the same output each time. What is left is scaled by 1 / (1 - dropout), as torch's own dropout does.
+the same output each time. The other elements are scaled by 1 / (1 - dropout), as in nn.Dropout.
 
-(The paper drops the output of a sublayer instead, in its section 5.4. That is another place, and another
+(The paper applies dropout to the output of a sublayer instead, in its section 5.4. That is part of another
 exercise, `norm.py`.)
 
 
@@ -55,23 +55,23 @@ d_model = 2, d_ff = 3, one position, written as in the formula (rows times matri
 
     output                      [2.5, 7]
 
-The second hidden number was negative, so the row [5, 5] has no say.
+The second hidden element is negative, so the row [5, 5] has no effect.
 
 
-4. What people trip over
+4. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- The activation stands between the two layers, not behind the second: the output may be negative.
-- ReLU, here. Newer models use smoother ones; they are another function.
-- First to d_ff, then back to d_model. With d_ff == d_model a mix-up hides: try sizes that differ.
+- The activation comes between the two layers, not after the second: the output may be negative.
+- The activation is ReLU here. Newer models use smoother ones, which are different functions.
+- First to d_ff, then back to d_model. d_ff == d_model hides a mix-up: try sizes that differ.
 - No residual sum and no norm: those belong to the layer around this one.
-- A dropout that asks nobody whether it is training also drops in eval mode.
-- Layers are made once, in __init__, as attributes of the module; what is made in forward never learns.
-- The input is not changed in place. The result has the dtype and the device of x.
+- F.dropout drops in eval mode too, unless it is told that the module is not training.
+- Create layers once, in __init__, as attributes of the module; a layer created in forward never learns.
+- The input must not be modified in place. The result has the dtype and the device of x.
 
-Names, the order in which layers are made, and whether you use ready-made linear layers or matrices of
-your own, either way round, are free; further arguments with defaults may follow those named. Module and
-input have one dtype: float32, float64 or bfloat16.
+Attribute names, the order of the layers in __init__, and whether you use nn.Linear or your own matrices,
+transposed or not, are free; more arguments with defaults may follow. Module and input have the same
+dtype: float32, float64 or bfloat16.
 """
 
 import torch
@@ -83,8 +83,8 @@ class FeedForward(nn.Module):
 
     Args:
         d_model: width D of the input and the output.
-        d_ff: width of the middle.
-        dropout: probability with which a number is dropped after the ReLU, in training mode only.
+        d_ff: width of the hidden layer.
+        dropout: probability with which an element is dropped after the ReLU, in training mode only.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:

@@ -1,34 +1,34 @@
-"""Layer normalisation, and its two places: before and after a sublayer.
+"""Layer normalization, and its two placements: before and after a sublayer.
 
 Write the three classes below, then run
 
     zoo grade norm.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch` and `math`.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch` and `math`.
 
 
-1. Layer normalisation                   Ba et al. 2016, arXiv 1607.06450; used in section 3.1 of the paper
+1. Layer normalization                   Ba et al. 2016, arXiv 1607.06450; used in section 3.1 of the paper
 ------------------------------------------------------------------------------------------------------
 
                       x - mean(x)
-    x_hat     =  ---------------------          mean and variance over the d_model numbers of one position
+    x_hat     =  ---------------------          mean and variance over the d_model features of one position
                   sqrt(var(x) + eps)
 
     LayerNorm(x) = gain * x_hat + bias
 
-Sums over many layers make some vectors huge and others tiny. The norm gives every position's vector mean
-0 and variance 1 again, whatever its size was, and then lets training choose a scale and a shift for each
-column: gain [D] starts at 1, bias [D] at 0, and both are trained.
+Sums over many layers make some vectors large and others small. The norm gives every position's vector
+mean 0 and variance 1, whatever its size was, and then lets training choose a scale and a shift for each
+feature: gain [D] starts at 1, bias [D] at 0, and both are trainable.
 
     x        [..., D]         D = d_model; any number of leading dimensions
     returns  [..., D]
 
 The variance is the biased one: the mean of the squared deviations, divided by D and not by D - 1. eps
-stands inside the root. Each position is normed by itself; sentences and positions never meet.
+is inside the root. Each position is normalized independently of all others.
 
-The result is finite also for a row of equal numbers (its variance is 0; that is what eps is for), for
-numbers that are large and close together (near 10000, say), and in bfloat16, which keeps 3 digits or less.
+The result must be finite and accurate for a row of equal numbers (its variance is 0; that is what eps is
+for), for large numbers that are close together (near 10000, say), and in bfloat16 (3 digits or less).
 
 
 2. A worked example
@@ -40,48 +40,48 @@ numbers that are large and close together (near 10000, say), and in bfloat16, wh
     bias [0, 0, 0, 10]        [-1.069, -0.535, 0.000, 11.604]
 
 
-3. Where it stands: post-norm and pre-norm              section 3.1; pre: Xiong et al. 2020, arXiv 2002.04745
+3. Placement: post-norm and pre-norm                    section 3.1; pre: Xiong et al. 2020, arXiv 2002.04745
 ------------------------------------------------------------------------------------------------------
 
-Around each sublayer f (attention, or feed-forward) stand a residual sum, a norm and a dropout:
+Each sublayer f (attention, or feed-forward) is wrapped in a residual sum, a norm and a dropout:
 
-    post    norm(x + drop(f(x)))            as in the paper: the sum is normed
-    pre     x + drop(f(norm(x)))            newer: the sublayer's input is normed, the stream x never is
+    post    norm(x + drop(f(x)))            as in the paper: the sum is normalized
+    pre     x + drop(f(norm(x)))            newer: the sublayer's input is normalized, x itself never is
 
-In deep stacks pre-norm trains more easily, since x passes through all layers untouched.
-Dropout falls on the sublayer's output, before the sum, and in training mode only (section 5.4); what is
-left is scaled by 1 / (1 - dropout), as torch's own dropout does.
+In deep stacks pre-norm is easier to train, since x passes through all layers unchanged.
+Dropout is applied to the sublayer's output, before the sum, and in training mode only (section 5.4); the
+other elements are scaled by 1 / (1 - dropout), as in nn.Dropout.
 
-`PreNorm(norm, sublayer, dropout)` and `PostNorm(norm, sublayer, dropout)` are handed two ready-made
-modules. Register these themselves, not copies of them; each is called exactly once in a forward pass. `norm`
-is called with one tensor. `sublayer` gets its input first, then whatever else `forward` was given:
+`PreNorm(norm, sublayer, dropout)` and `PostNorm(norm, sublayer, dropout)` get two modules as arguments.
+Register these modules, not copies; each is called exactly once in a forward pass. `norm` is called with
+one tensor. `sublayer` gets its input first, then all other arguments of `forward`:
 
     forward(x, *args, **kwargs)  ->  sublayer(input, *args, **kwargs)
 
-A worked example, with a sublayer that squares each number, a fresh LayerNorm, and x = [1, 2, 3, 6]:
+A worked example, with a sublayer that squares each element, a new LayerNorm, and x = [1, 2, 3, 6]:
 
     post    x + f(x) = [2, 6, 12, 42]       output [-0.859, -0.605, -0.223, 1.687]
     pre     f(norm(x)) = [1.143, 0.286, 0.000, 2.571]
                                             output [2.143, 2.286, 3.000, 8.571]
 
 
-4. What people trip over
+4. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- torch's `var` and `std` divide by D - 1 unless they are told otherwise.
-- sqrt(var + eps) is not sqrt(var) + eps: for rows that hardly vary they differ by far, and the gradient
+- `torch.var` and `torch.std` divide by D - 1 by default.
+- sqrt(var + eps) is not sqrt(var) + eps: for rows with little variance they differ a lot, and the gradient
   of a root at 0 is infinite.
-- mean(x^2) - mean(x)^2 is the variance on paper only: for numbers near 10000 their difference is noise.
-- Over the last dimension, and no other. Without a dimension, `mean` takes all numbers of the batch.
-- The last dimension must survive the mean, or the subtraction broadcasts along the wrong one.
+- mean(x^2) - mean(x)^2 is the variance only in exact arithmetic: near 10000 it is mostly rounding error.
+- Normalize over the last dimension only. Without a dimension, `mean` is over all elements of the batch.
+- Keep the last dimension (keepdim) of the mean, or the subtraction broadcasts along the wrong one.
 - gain multiplies and starts at 1, bias is added and starts at 0; both are vectors, not single numbers.
-- In pre-norm, what is added to the sublayer's output is x, not the normed x.
-- Dropout on the sum also drops x itself.
+- In pre-norm, x is added to the sublayer's output, not norm(x).
+- Dropout on the sum would also drop elements of x itself.
 - Masks reach attention through *args and **kwargs: pass both on.
-- The input is not changed in place. The result has the dtype and the device of x.
+- The input must not be modified in place. The result has the dtype and the device of x.
 
-Names inside are free, and further arguments with defaults may follow those named. Module and input have
-one dtype: float32, float64 or bfloat16.
+Attribute names are free, and more arguments with defaults may follow. Module and input have the same
+dtype: float32, float64 or bfloat16.
 """
 
 import torch
@@ -110,8 +110,8 @@ class PreNorm(nn.Module):
 
     Args:
         norm: a module, [..., D] -> [..., D].
-        sublayer: a module, called with the normed x and the rest of what forward is given.
-        dropout: probability with which a number of the sublayer's output is dropped, in training mode only.
+        sublayer: a module, called with norm(x) and the other arguments of forward.
+        dropout: probability with which an element of the sublayer's output is dropped, in training mode only.
     """
 
     def __init__(self, norm: nn.Module, sublayer: nn.Module, dropout: float = 0.0) -> None:
@@ -128,8 +128,8 @@ class PostNorm(nn.Module):
 
     Args:
         norm: a module, [..., D] -> [..., D].
-        sublayer: a module, called with x and the rest of what forward is given.
-        dropout: probability with which a number of the sublayer's output is dropped, in training mode only.
+        sublayer: a module, called with x and the other arguments of forward.
+        dropout: probability with which an element of the sublayer's output is dropped, in training mode only.
     """
 
     def __init__(self, norm: nn.Module, sublayer: nn.Module, dropout: float = 0.0) -> None:

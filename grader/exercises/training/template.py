@@ -1,11 +1,11 @@
-"""Training: the learning rate, one step, and something to learn.
+"""Training: the learning rate, one training step, and a task.
 
 Write the three functions below, then run
 
     zoo grade training.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch`; `torch.nn.functional.cross_entropy` may be used.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch`; `torch.nn.functional.cross_entropy` may be used.
 
 
 1. The learning rate                                    "Attention Is All You Need", section 5.3
@@ -13,8 +13,8 @@ than `torch`; `torch.nn.functional.cross_entropy` may be used.
 
     rate = d_model^-0.5 * min( step^-0.5 , step * warmup^-1.5 )
 
-The rate rises in a straight line for `warmup` steps, and falls with the root of the step from then on. At
-step = warmup the two arguments of min are equal. `step` is a whole number and starts at 1. With
+The rate grows linearly for `warmup` steps, and then falls with the inverse square root of the step. At
+step = warmup the two arguments of min are equal. `step` is an integer and starts at 1. With
 d_model = 512 and warmup = 4000:
 
     step        1        2     4000    16000
@@ -23,27 +23,28 @@ d_model = 512 and warmup = 4000:
 `noam(step, d_model, warmup)` returns it as a Python float.
 
 
-2. One step
+2. One training step
 ------------------------------------------------------------------------------------------------------
 
     train_step(model, optimizer, src, tgt) -> loss, a Python float
 
     model(src, decoder_input) -> logits [B, L, V]       src ids [B, S]; tgt ids [B, L], EOS at the end, then PAD
 
-Teacher forcing: the decoder is shown the right beginning, and must say the next token. So its input is `tgt`
-moved one place to the right, with SOS = 1 in front and the last id gone. What it says is compared with tgt:
+Teacher forcing: the decoder gets the right tokens so far, and must predict the next one. So its input is `tgt`
+shifted one position to the right, with SOS = 1 in front and without the last id. The logits are compared with
+tgt itself:
 
     tgt             [17, 22,  2,  0]
     decoder input   [ 1, 17, 22,  2]
 
-The loss is the cross-entropy, mean over the tokens that are not PAD = 0 (one mean over the whole batch, not
-one for each row). The step, in full: model in train mode, where it stays; loss; gradients of this loss
-alone, whatever was left there from before; exactly one step of the optimizer. Nothing is clipped, and no
-schedule is moved. What is returned is the loss of this batch before the step. Whether gradients are zero
-afterwards is free.
+The loss is the cross-entropy, averaged over the tokens that are not PAD = 0 (one mean over the whole batch,
+not one for each row). The step: set the model to train mode, and leave it there; compute the loss, and its
+gradients alone, whatever gradients were there before; take exactly one step of the optimizer. Do not clip
+gradients or change the learning rate. Return the loss of this batch before the step. Whether gradients are
+zero afterwards is free.
 
 
-3. Something to learn
+3. The task
 ------------------------------------------------------------------------------------------------------
 
     reverse_words(words) -> (src, tgt)        both int64 [B, as wide as the longest row]
@@ -56,21 +57,21 @@ The task of the zoo is to spell words backwards. a..z are the ids 3..28; PAD 0, 
     words ["cab", "to"]        src [[ 5,  3,  4],        tgt [[ 4,  3,  5,  2],
                                     [22, 17,  0]]             [17, 22,  2,  0]]
 
-The rows stay in the order given. Words hold a..z only.
+The rows are in the order of the words. Words consist of a..z only.
 
 
-4. What people trip over
+4. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- A target that is not shifted is a copying task: the loss falls to 0, and nothing has been learned.
-- Gradients add up in PyTorch until somebody clears them.
-- PAD left in the loss makes it look better than it is: PAD is easy to guess. cross_entropy has an argument
-  for it, whose default is not 0.
-- cross_entropy wants logits, not probabilities, and classes in the second dimension. [B, L, V] viewed as
-  [B, V, L] has the right shape and the wrong numbers; flattening batch and length is safe.
+- If the target is not shifted, the decoder learns to copy it: the loss falls to 0, and nothing is learned.
+- Gradients add up in PyTorch until zero_grad is called.
+- PAD is easy to predict: if it counts, the loss looks better than it is. cross_entropy has an argument for
+  it, whose default is not 0.
+- cross_entropy needs logits, not probabilities, and the classes in the second dimension. [B, L, V] viewed
+  as [B, V, L] has the right shape and the wrong values; flattening batch and length is safe.
 - The mean over rows of means over tokens is not the mean over tokens.
 - Reverse the word, not the padded row: PAD comes last on both sides.
-- A model evaluated a moment ago is still in eval mode.
+- A model that was just evaluated is still in eval mode.
 """
 
 import torch
@@ -98,7 +99,7 @@ def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, src: Tensor, 
         model: model(src, decoder_input) -> logits [B, L, V].
         optimizer: an optimizer of torch over the model's parameters.
         src: ids [B, S].
-        tgt: ids [B, L], without SOS, with EOS; it is the decoder's answer, not its input.
+        tgt: ids [B, L], without SOS, with EOS; what the decoder must predict, not its input.
 
     Returns:
         the loss before the step, a Python float.

@@ -4,11 +4,11 @@ Write the class below, then run
 
     zoo grade transformer.py
 
-It tells you what is right, and which mistake was made where something is not. Nothing here needs more
-than `torch` and `math`.
+It runs hidden tests on your code and names the mistakes that they find. You need nothing besides
+`torch` and `math`.
 
 
-1. The way through it                                   "Attention Is All You Need", section 3, figure 1
+1. The computation                                      "Attention Is All You Need", section 3, figure 1
 ------------------------------------------------------------------------------------------------------
 
     encode(src)               x      = positions( src_embed(src) * sqrt(D) )          [B, S, D]
@@ -18,22 +18,22 @@ than `torch` and `math`.
                               y      = decoder(x, memory, src_mask, tgt_mask)         [B, L, D]
                               logits = output(y)                                      [B, L, V]
 
-    forward(src, tgt)         decode what was encoded -> logits [B, L, V]
+    forward(src, tgt)         encode, then decode -> logits [B, L, V]
 
-    src, tgt   token ids [B, S] and [B, L]; tgt is the decoder's input, already moved to the right
+    src, tgt   token ids [B, S] and [B, L]; tgt is the decoder's input, already shifted to the right
     D, V       d_model, tgt_vocab
 
-The logits are raw: no softmax here, the loss takes it. `decode` is handed `src` for its mask only. It depends
-on its arguments alone, and remembers nothing of an earlier `encode`.
+The logits are raw: no softmax here, the loss applies it. `decode` gets `src` for the mask only. It depends
+on its arguments alone; it must not use anything stored by an earlier `encode`.
 
 
-2. What is handed in, and what you make                 section 3.4
+2. Arguments, and what you create                       section 3.4
 ------------------------------------------------------------------------------------------------------
 
-Encoder, decoder, both embeddings and positions come ready made, as modules. Keep them as they are: no
-copies, and no change to their weights. `positions(x)` adds the positions to x and returns the sum; it is one
-module, used for both sides, after the scaling. You make one thing: a learned projection from D to V of the
-target's words, your own, not tied to an embedding. A bias is free. The model adds no dropout of its own.
+Encoder, decoder, both embeddings and positions are passed in as modules. Store them unchanged: do not copy
+them or change their weights. `positions(x)` adds the positions to x and returns the sum; it is one module,
+used for both sides, after the scaling. You create one layer: a learned projection from D to V, the target's
+vocabulary, not tied to an embedding, with or without a bias. The model itself has no dropout.
 
 
 3. The masks
@@ -45,9 +45,9 @@ or higher, is an ordinary token.
     src_mask    a key is allowed if it is not PAD                                  e.g. [B, 1, 1, S]
     tgt_mask    a key is allowed if it is not PAD, and does not come later         e.g. [B, 1, L, L]
 
-A boolean mask is True = may be attended to. An additive one (float, 0 = may, -inf = may not) will do too, and
-so will None where nothing is masked. They must broadcast to [B, 1, Tq, Tk]. Encoder and cross-attention both
-use the source's mask. PAD may stand anywhere in a row, also in front.
+In a boolean mask True = may be attended to. An additive mask (float, 0 = may, -inf = may not) is fine too,
+and so is None where nothing is masked. They must broadcast to [B, 1, Tq, Tk]. Encoder and cross-attention both
+use the source's mask. PAD may be anywhere in a row, also at the start.
 
 
 4. A worked example
@@ -57,21 +57,21 @@ use the source's mask. PAD may stand anywhere in a row, also in front.
 
     tgt = [[1, 7, 0]], pad = 0           tgt_mask   [[True, False, False],      token 1 sees itself
                                                      [True, True,  False],      token 2 sees 1 and 2
-                                                     [True, True,  False]]      PAD is no key, for any query
+                                                     [True, True,  False]]      PAD is masked for all queries
 
     D = 64: embeddings are multiplied by 8.
 
 
-5. What people trip over
+5. Common mistakes
 ------------------------------------------------------------------------------------------------------
 
-- The scaling comes before the positions are added, and multiplies. The order decides how loud they are.
-- The target's mask is causal AND padding. One of them alone, or an OR, lets too much through.
-- Padding belongs to the keys, the last dimension of the mask, not to the queries.
-- Cross-attention gets the source's mask. With S == L the wrong one goes unnoticed.
-- A decoder that sees the future has a wonderful loss, and cannot write.
-- Masks are made on the device of the tokens.
-- A softmax at the end would be taken twice.
+- The embeddings are multiplied by sqrt(D) before the positions are added, not after.
+- The target's mask is causal AND padding. One of them alone, or an OR, allows too much.
+- Padding masks the keys, the last dimension of the mask, not the queries.
+- Cross-attention gets the source's mask. With S == L the wrong one raises no error.
+- A decoder that sees later tokens has a very low loss, and cannot generate.
+- Masks must be on the device of the tokens.
+- A softmax at the end would be applied twice: the loss applies one itself.
 """
 
 import torch

@@ -64,5 +64,7 @@ def test_what_cannot_be_done_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_right_code_passes_on_other_kernels() -> None:
-    assert hundred.main(["--times", "1", "--first", "7", "--jobs", "1", "--onednn", "off"]) == 0
+def test_solutions_pass_in_workers_on_other_kernels() -> None:
+    """All right files are graded on other kernels, in one process, by `python -m tests.elsewhere`."""
+    options = ["--times", "1", "--first", "7", "--jobs", "1", "--onednn", "off", "--files", "solution"]
+    assert hundred.main(options) == 0

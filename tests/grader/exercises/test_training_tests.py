@@ -7,18 +7,18 @@ import pytest
 from grader.catalog import get_exercise, get_exercises
 from grader.core.results import Result
 from grader.run.session import Session
-from grader.sandbox.process import Worker
 from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.sandbox import Sandbox
 from tests import solution_file
 
 NAMES = [name for name, exercise in get_exercises().items() if "test_training.py" in exercise.tests]
 
 
-def trained(name: str, text: str) -> Result:
+def trained(sandbox: Sandbox, name: str, text: str) -> Result:
     """The verdict of the training test alone."""
 
     def submission() -> RemoteSubmission:
-        return RemoteSubmission(Worker(), text.encode(), f"{name}.py")
+        return RemoteSubmission(sandbox.worker("cpu"), text.encode(), f"{name}.py")
 
     (result,) = Session(get_exercise(name), submission, seed=5).run(("training",))
     return result
@@ -30,8 +30,8 @@ def source(name: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_solution_passes(name: str) -> None:
-    result = trained(name, source(name))
+def test_solution_passes(sandbox: Sandbox, name: str) -> None:
+    result = trained(sandbox, name, source(name))
     assert (result.status, result.message) == ("passed", "")
 
 
@@ -44,9 +44,9 @@ def test_solution_passes(name: str) -> None:
     ],
     ids=["older-keys-lost", "values-for-keys"],
 )
-def test_wrong_cache_spells_worse(right: str, wrong: str) -> None:
+def test_wrong_cache_spells_worse(sandbox: Sandbox, right: str, wrong: str) -> None:
     text = source("kv_cache")
     assert text.count(right) == 1
-    result = trained("kv_cache", text.replace(right, wrong))
+    result = trained(sandbox, "kv_cache", text.replace(right, wrong))
     assert result.status == "failed"
     assert "unseen words right" in result.message

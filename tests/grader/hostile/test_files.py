@@ -23,18 +23,20 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the levels are Linux's"),
     pytest.mark.slow,
 ]
-LEVELS = (pytest.param("strict", marks=pytest.mark.elsewhere), "process")
 HONEST = dict({one.control: (name, one) for name, one in WANTING.items()}.values())  # each text once
-EVERY = 3  # the judge's own checks are the same at each level
+EVERY = 3  # the judge's own checks are the same at each level, and for each user
 
 
-def wanting(level: str) -> dict[str, Hostile]:
-    """All at "strict"; at "process" those that only "strict" stops, and every so many of the others."""
+def wanting(some: bool) -> dict[str, Hostile]:
+    """Those that only "strict" stops, and every so many of the others; or, if not `some`, the rest."""
     return {
         name: one
         for i, (name, one) in enumerate(WANTING.items())
-        if level == "strict" or level not in one.stopped_by or i % EVERY == 1
+        if ("process" not in one.stopped_by or i % EVERY == 1) is some
     }
+
+
+RUNS = (pytest.param(("strict", True), marks=pytest.mark.elsewhere), ("strict", False), ("process", True))
 
 
 # Without the names of mistakes, for which a wrong answer is compared with many others: no verdict depends on them.
@@ -51,8 +53,11 @@ main()
 
 @dataclass(frozen=True)
 class Graded:
-    """A whole run: its exit code, the report of each file by its name, all that was said, and what was left."""
+    """A whole run: at which level, of which hostile files, its exit code, the report of each file by its name, all
+    that was said, and what was left."""
 
+    level: str
+    wanted: dict[str, Hostile]
     code: int
     reports: dict[str, Any]
     said: str
@@ -60,14 +65,13 @@ class Graded:
     left: list[str]
 
 
-def grade(level: str, folder: Path) -> Graded:
-    """Grade all files, hostile and honest in turns."""
+def grade(level: str, hostile: dict[str, Hostile], folder: Path) -> Graded:
+    """Grade these files and honest ones, in turns."""
     secret = f"SECRET-{secrets.token_hex(8)}"
     temporary, home = folder / "tmp", folder / "home"
     for one in (temporary, home):
         one.mkdir()
     (home / "key").write_text(secret)
-    hostile = wanting(level)
     files = [
         _write(folder / f"{name}-hostile", f"{one.exercise}.py", one.source) for name, one in hostile.items()
     ]
@@ -94,7 +98,7 @@ def grade(level: str, folder: Path) -> Graded:
     found = {Path(one["file"]).parent.name: one for one in json.loads(report.read_text())}
     said = (done.stdout + done.stderr).decode() + report.read_text()
     left = [one.name for one in temporary.iterdir()] + _made(folder)
-    return Graded(done.returncode, found, said, secret, left)
+    return Graded(level, hostile, done.returncode, found, said, secret, left)
 
 
 def _write(folder: Path, name: str, text: str) -> Path:
@@ -109,46 +113,43 @@ def _made(folder: Path) -> list[str]:
     return [str(one) for one in folder.glob("*-*/*") if one.name not in own]
 
 
-@pytest.fixture(scope="module", params=LEVELS)
-def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Graded]:
-    with Sandbox(request.param) as sandbox:
+@pytest.fixture(scope="module", params=RUNS, ids=lambda run: f"{run[0]}-{'some' if run[1] else 'others'}")
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    level, some = request.param
+    with Sandbox(level) as sandbox:
         try:
             sandbox.level("cpu")
         except ZooError as error:
             pytest.skip(str(error))
-    return request.param, grade(request.param, tmp_path_factory.mktemp("graded"))
+    return grade(level, wanting(some), tmp_path_factory.mktemp("graded"))
 
 
-def test_hostile_files_do_not_pass_and_honest_ones_do(graded: tuple[str, Graded]) -> None:
-    level, run = graded
+def test_hostile_files_do_not_pass_and_honest_ones_do(run: Graded) -> None:
     wrong = []
-    for name, one in wanting(level).items():
+    for name, one in run.wanted.items():
         report = run.reports[f"{name}-hostile"]
-        if report["passed"] is (level in one.stopped_by):
+        if report["passed"] is (run.level in one.stopped_by):
             wrong.append(f"{name}: passed is {report['passed']}")
     wrong += [
         f"{name}: the honest file fails" for name in HONEST if not run.reports[f"{name}-honest"]["passed"]
     ]
     assert wrong == []
-    assert {report["sandbox"] for report in run.reports.values()} == {level}
+    assert {report["sandbox"] for report in run.reports.values()} == {run.level}
 
 
-def test_the_run_goes_on_and_leaves_nothing(graded: tuple[str, Graded]) -> None:
-    level, run = graded
+def test_the_run_goes_on_and_leaves_nothing(run: Graded) -> None:
     assert run.code == 1
-    assert len(run.reports) == len(wanting(level)) + len(HONEST)
+    assert len(run.reports) == len(run.wanted) + len(HONEST)
     # `written-report` writes beside its folder, too: nothing but "strict" keeps it from that.
-    assert run.left == ([] if level == "strict" else ["progress.txt"])
+    assert run.left == ([] if run.level == "strict" else ["progress.txt"])
 
 
-def test_no_secret_is_told(graded: tuple[str, Graded]) -> None:
-    _, run = graded
+def test_no_secret_is_told(run: Graded) -> None:
     assert run.secret not in run.said
 
 
-def test_failures_are_told_in_words(graded: tuple[str, Graded]) -> None:
-    level, run = graded
-    for name in wanting(level):
+def test_failures_are_told_in_words(run: Graded) -> None:
+    for name in run.wanted:
         report = run.reports[f"{name}-hostile"]
         if not report["passed"]:
             failed = [test for test in report["tests"] if test["status"] == "failed"]

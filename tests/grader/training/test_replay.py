@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from grader.core.failures import Failed
-from grader.sandbox.process import Worker
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
 from grader.training.proxy import RemoteModule
@@ -81,8 +80,8 @@ def test_what_depends_on_the_calls_before_is_caught(sandbox: Sandbox, rule: str)
     assert [mistake.id for mistake in caught.value.mistakes] == ["depends-on-earlier-calls"]
 
 
-def test_without_a_way_to_open_the_file_again_nothing_is_replayed() -> None:
-    with Worker() as worker:
+def test_without_a_way_to_open_the_file_again_nothing_is_replayed(sandbox: Sandbox) -> None:
+    with sandbox.worker("cpu") as worker:
         alone = RemoteSubmission(worker, SOURCE.encode(), "a.py")
         part = RemoteModule(alone.construct("Part", (None,)))
         part(torch.ones(1, 3))

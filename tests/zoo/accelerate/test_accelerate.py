@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.zoo.torch_features import batch, blueprint_of, cases, make
+from tests.zoo.torch_features import batch, blueprint_of, cases, flex_is_slow, make
 from zoo.accelerate import AccelerateError, accelerate, products, restore, tricks
 from zoo.accelerate.trick import Trick
 from zoo.core.plugins import get_registry
@@ -49,7 +49,7 @@ def test_it_gives_the_same_and_restore_brings_the_plain_model_back(
     torch.testing.assert_close(results(model), plain, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("case", ATTENTIONS)
+@pytest.mark.parametrize("case", flex_is_slow(ATTENTIONS))
 def test_it_decodes_the_same(case: str) -> None:
     model, src = make(case, dtype=torch.float32), batch().src
     for cached in (None, False):

@@ -33,12 +33,7 @@ CPU = torch.device("cpu")
 CONDITIONS = Conditions(batch=2, length=4, seeds=(0,), device=CPU)
 REVERSE = Conditions(batch=2, length=4, seeds=(0,), device=CPU, task="reverse", steps=2)
 
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
+pytestmark = pytest.mark.usefixtures("timed_once")
 
 
 def small(**given: object) -> Blueprint:

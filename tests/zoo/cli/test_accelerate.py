@@ -48,10 +48,8 @@ def test_a_refusal_is_a_sentence(zoo: Zoo, tmp_path: Path) -> None:
     assert "drops in place (inplace=True)" in " ".join(done.err.split())
 
 
-def test_compare_measures_accelerated_models(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
+@pytest.mark.usefixtures("timed_once")
+def test_compare_measures_accelerated_models(zoo: Zoo) -> None:
     line = ("compare", *SMALL, "--attention=eager,fused", "--accelerate")
     found = zoo(*line, "--json").json
     assert [(row["accelerated"], row["outcome"]) for row in found] == [(True, "measured")] * 2

@@ -25,12 +25,7 @@ SMALL = (
     "--src-vocab=29", "--tgt-vocab=29", "--batch=2", "--length=4", "--device=cpu",
 )  # fmt: skip
 
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
+pytestmark = pytest.mark.usefixtures("timed_once")
 
 
 def test_one_line_a_combination(zoo: Zoo) -> None:

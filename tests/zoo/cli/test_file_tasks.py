@@ -66,6 +66,7 @@ def test_what_is_trained_on_a_file_is_used_without_it(
     assert ("zoo generate" if task == "language" else "zoo predict") in other.output
 
 
+@pytest.mark.usefixtures("timed_once")
 @pytest.mark.slow
 def test_a_comparison_on_a_text_has_bits_per_byte(files: dict[str, Path]) -> None:
     words = [

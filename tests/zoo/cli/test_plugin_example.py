@@ -87,6 +87,7 @@ def test_its_preset_is_reverse_but_for_the_attention() -> None:
     assert ours == theirs.with_choices(attention="sigmoid")
 
 
+@pytest.mark.usefixtures("timed_once")
 def test_it_is_compared(zoo: Zoo) -> None:
     rows = zoo("compare", "--attention=eager,sigmoid", "--length=4", *SIZES, "--json").json
     text = words(zoo("compare", "--attention=eager,sigmoid", "--length=4", *SIZES).out)

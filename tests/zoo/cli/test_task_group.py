@@ -83,6 +83,7 @@ def test_the_help_of_each_task_has_its_options(zoo: Zoo) -> None:
             assert "--train-src" in page
 
 
+@pytest.mark.usefixtures("timed_once")
 def test_a_comparison_on_a_task_can_be_a_subcommand_too(zoo: Zoo) -> None:
     small = (*SMALL, "--max-len=16", "--steps=2", "--json")
     first, second = (zoo("compare", *line, *small).json[0] for line in (("reverse",), ("--task=reverse",)))

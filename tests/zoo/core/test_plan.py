@@ -76,19 +76,23 @@ def test_another_choice_is_the_only_one_that_is_looked_up(calls: Calls) -> None:
     assert calls == {("attention", "fused"): 1}
 
 
+@pytest.mark.usefixtures("timed_once")
 @pytest.mark.parametrize("command", [
     "build --attention=fused --norm=pre",
     "build --preset=reverse --attention=fused:bias=false",
     "train --steps=1 --attention=fused",
     "train --preset=write-your-own --corrected --steps=1 --max-len=16 --d-model=8 --num-heads=2",
-    "train --task=translate {folder}/run --epochs=1 --d-model=8 --d-ff=8 --num-heads=2 --tokens=4096",
+    "train --task=translate {folder}/run --train-tsv={pairs} --valid-tsv={pairs} --test-tsv={pairs} --vocab-size=280 "
+    "--epochs=1 --d-model=8 --d-ff=8 --num-heads=2",
     "compare --attention=fused --d-model=8 --num-heads=2 --batch=1 --length=4",
 ])  # fmt: skip
 def test_a_command_looks_every_choice_up_once(command: str, calls: Calls, tmp_path: Path) -> None:
     from zoo.cli.root import make_cli
 
+    pairs = tmp_path / "pairs"
+    pairs.write_text("ab\tba\ncd\tdc\n")
     group = make_cli(get_plugins())
-    words = command.format(folder=tmp_path).split()
+    words = command.format(folder=tmp_path, pairs=pairs).split()
     group.resolve_command(group.make_context("zoo", ["list"]), [words[0]])  # imports the command
     calls.clear()
     result = CliRunner().invoke(group, words, catch_exceptions=False)

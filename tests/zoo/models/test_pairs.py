@@ -32,7 +32,7 @@ INSIDE = tuple(axis.name for axis in AXES if axis.name != "assembly")
 PER_LAYER = ("attention", "feedforward")
 """Axes with choices per layer; the encoding has them too, and is covered by `tests/zoo/models/test_per_layer.py`."""
 EVERY_SHARE = [
-    pytest.param(name, share, marks=[pytest.mark.slow] * (share > 0))
+    pytest.param(name, share, marks=[pytest.mark.slow] * (share > 0 or "decoder" not in name))
     for name in ASSEMBLIES
     for share in range(SHARES)
 ]

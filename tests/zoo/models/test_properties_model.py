@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.zoo.support import fitting
-from tests.zoo.torch_features import AROUND, covering
+from tests.zoo.torch_features import AROUND, covering, flex_is_slow
 from zoo.core.blueprint import Blueprint
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_registry
@@ -36,10 +36,7 @@ SIZES = {
 
 
 CASES = covering(*AROUND)
-SLOW = "attention=flex"  # traces its mask function at every call
-every_variant = pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.slow] * (SLOW in case)) for case in CASES]
-)
+every_variant = pytest.mark.parametrize("case", flex_is_slow(CASES))
 
 
 def blueprint_of(case: str) -> Blueprint:

@@ -42,12 +42,7 @@ class Hostile:
         raise SystemExit(3)
 """
 
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
+pytestmark = pytest.mark.usefixtures("timed_once")
 
 
 def one_line(text: str) -> str:

@@ -24,12 +24,7 @@ from zoo.training.record import read_about, read_record
 SMALL = ["--d-model=8", "--d-ff=8", "--num-heads=2", "--batch=2", "--length=4", "--device=cpu"]
 TRAINED = ["compare", *SMALL, "--task=reverse", "--steps=3"]
 
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zoo.analysis.benchmarking.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.compare.ROUNDS", 1)
-    monkeypatch.setattr("zoo.analysis.measure.LEAST_SECONDS", 0.001)
+pytestmark = pytest.mark.usefixtures("timed_once")
 
 
 def one_line(text: str) -> str:

@@ -221,7 +221,7 @@ BASES = tuple(final(pruning(REFERENCE)) for pruning, final in product(PRUNING, F
 
 
 def readings() -> list[Steps]:
-    """Every way to read the contract where it is free."""
+    """Every way to read the contract where it is free, the reference first."""
     whole = [final(place(prune(REFERENCE))) for prune, place, final in product(PRUNING, PLACES, FINAL)]
     return [*whole, *(other(prune(REFERENCE)) for prune, other in product(PRUNING, FORGETTING))]
 
@@ -229,15 +229,17 @@ def readings() -> list[Steps]:
 def agreed(request: Request, doubt: Draws, by: float = 1e-3) -> tuple[list[tuple[int, ...]], list[bool]]:
     """The right ids of each sentence, and whether all readings give them, also with logits off by some `by`."""
     right = rows(REFERENCE, request)
-    fine = [True] * len(right)
     shaken = []
     for _ in range(2):
         table = request.model.judge_table
         other = {"table": table + by * doubt.normal(*table.shape), "memory": request.model.judge_memory}
         shaken.append(replace(request, model=speller({k: v.detach() for k, v in other.items()})))
-    for steps, asked in [*((s, request) for s in readings()), *((REFERENCE, one) for one in shaken)]:
-        fine = [a and b == c for a, b, c in zip(fine, right, rows(steps, asked), strict=True)]
-    return right, fine
+    left = list(range(len(right)))
+    for steps, asked in [*((REFERENCE, one) for one in shaken), *((one, request) for one in readings()[1:])]:
+        if left:
+            found = rows(steps, replace(asked, src=asked.src[left]))
+            left = [i for i, ids in zip(left, found, strict=True) if ids == right[i]]
+    return right, [i in left for i in range(len(right))]
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def load(client: Client, instance: Instance, table: Tensor) -> dict[str, str]:
     total = sum(info.value.numel() for info in parameters.values())
     trained = sum(info.value.numel() for info in parameters.values() if info.requires_grad)
     instance.load(filled(client.cast(table), parameters))
-    return {"parameters": str(total), "trained numbers": str(trained)}
+    return {"parameters": str(total), "trainable parameters": str(trained)}
 
 
 def gradients(client: Client, instance: Instance, x: Tensor, cotangent: Tensor, table: Tensor) -> Answer:

@@ -8,7 +8,7 @@ from grader.api import Submission
 from grader.exercises.positions.reference import LEARNED, SINUSOIDAL
 from grader.exercises.positions.suite.scenarios import grading
 
-COUNTED = ("parameters", "trained numbers")
+COUNTED = ("parameters", "trainable parameters")
 CHANGED = "changed in place"
 
 

@@ -27,8 +27,10 @@ from zoo.parts.encoding.base import Positions
 from zoo.parts.masking.base import causal_keep
 
 LENGTH = 7
-cacheable = pytest.mark.parametrize(
-    "variant", [v for v in ATTENTIONS if v.capabilities["cacheable"]], ids=lambda v: v.name
+CACHEABLE = [v for v in ATTENTIONS if v.capabilities["cacheable"]]
+cacheable = pytest.mark.parametrize("variant", CACHEABLE, ids=lambda v: v.name)
+step_by_step = pytest.mark.parametrize(  # flex traces its mask function at every step
+    "variant", [pytest.param(v, id=v.name, marks=[pytest.mark.slow] * (v.name == "flex")) for v in CACHEABLE]
 )
 SMALL = {"sliding": {"window": 2}, "chunked": {"chunk": 2}, "gqa": {"num_kv_heads": 2}}
 """Options with which a short sequence shows what they do."""
@@ -74,7 +76,7 @@ def stepwise(attention: Any, x: Tensor, steps: list[int], form: str, acts: tuple
     return torch.cat(found, dim=1)
 
 
-@cacheable
+@step_by_step
 @pytest.mark.parametrize("inside", [True, False], ids=["positions", "plain"])
 @pytest.mark.parametrize("training", [True, False], ids=["grad", "no-grad"])
 def test_prefill_and_token_by_token_is_the_whole_at_once(
