@@ -24,6 +24,7 @@ from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of
 from grader.engine.moved import partners
 from grader.engine.place import (
     Where,
+    applied,
     at_the_end,
     chain,
     completed,
@@ -253,8 +254,11 @@ class Locator:
         )
 
     def _elsewhere(self, wrong: Sequence[Wrong], line: int) -> list[Cure]:
-        """A change that makes wrong results right where what a line reads was made: the first place may be right."""
-        made = [one for one in (*self.source.made(line), *self.source.helpers(line)) if one != line]
+        """A change that makes wrong results right where what a line works on comes from; the line may be right."""
+        source = self.source
+        made = [
+            one for one in (*source.callers(line), *source.made(line), *source.helpers(line)) if one != line
+        ]
         return self._undone(wrong, made, MOST_MADE, seconds=SECOND_S, only=True) if made else []
 
     def _suspected(self, wrong: Sequence[Wrong]) -> list[int]:
@@ -442,7 +446,8 @@ class Locator:
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
             draw = where(flow, random, "value")
-            return replace(draw, other=next(iter(draw.called_from), draw.other), evidence="alike")
+            other = applied(flow, random) or next(iter(draw.called_from), draw.other)
+            return replace(draw, other=other, evidence="alike")
         index, found = first_wrong(flow), None
         if index is not None:
             found = self._where(flow, wrong, index, "value", exact=exact)

@@ -398,6 +398,15 @@ def drawn(flow: Flow, *, facts: bool) -> int | None:
     return None
 
 
+def applied(flow: Flow, index: int) -> int | None:
+    """The line where random numbers that were drawn in another one meet what they are for."""
+    for later in range(index + 1, len(flow.events)):
+        event = flow.events[later]
+        if event.kind == "call" and len(event.inputs) > 1 and index in flow.ancestors(later):
+            return event.place.line if event.place.line != flow.events[index].place.line else None
+    return None
+
+
 def _draws(flow: Flow, event: Event) -> bool:
     """Whether an event draws random numbers, other than a parameter's first values."""
     name = event.name.rstrip("_")  # `__rand__` is an `&`

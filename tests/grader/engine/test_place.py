@@ -513,3 +513,38 @@ def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, n
     found = place(exercise, text.replace(old, new))
     assert found is not None
     assert line_of(text, old) in found.lines
+
+
+BY_HAND = """import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.up, self.down, self.p = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model), dropout
+
+    def forward(self, x):
+        y = self.up(x).relu()
+        shift = torch.zeros(y.size(-1), dtype=y.dtype)
+        y = y + shift
+        if self.training and self.p:
+            keep = torch.rand_like(y) > self.p
+            y = y * keep / (1 - self.p)
+        return self.down(y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (", dtype=y.dtype", ""),  # the error comes in the last line
+        ("y * keep / (1 - self.p)", "y * keep"),  # after random numbers, of which any are right
+    ],
+)
+def test_the_line_behind_a_dtype_or_random_numbers_is_shown(old: str, new: str) -> None:
+    wrong = BY_HAND.replace(old, new)
+    assert wrong != BY_HAND
+    found = place("feedforward", wrong)
+    assert found is not None
+    assert line_of(BY_HAND, old) in found.lines
