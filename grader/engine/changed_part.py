@@ -50,6 +50,9 @@ def _statements(a: ast.AST, b: ast.AST) -> tuple[str, str] | None:
             some, others = list(map(_dumped, one)), list(map(_dumped, other))
             gone = [x for x, dumped in zip(one, some, strict=True) if dumped not in others]
             come = [x for x, dumped in zip(other, others, strict=True) if dumped not in some]
+            if len(other) == len(one) + 1 and not gone and not come:  # one that is there already
+                at = next((i for i, x in enumerate(some) if x != others[i]), len(some))
+                return "", _said(other[at])
             if len(one) != len(other) and len(gone) + len(come) == 1:
                 return "".join(map(_said, gone)), "".join(map(_said, come))
             if some != others and not gone and not come and len(one) == len(other):

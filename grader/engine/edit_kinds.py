@@ -112,6 +112,8 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
 def regrouped(node: ast.AST) -> Iterator[ast.AST]:
     """The same operators and functions with other parentheses: a (b + c) and a b + c, f(a + b) and a + f(b)."""
     if isinstance(node, ast.BinOp):
+        if isinstance(node.left, ast.BinOp):  # p op q op right
+            yield ast.BinOp(node.left.left, node.left.op, ast.BinOp(node.left.right, node.op, node.right))
         for left, right in ((node.left, node.right), (node.right, node.left)):
             if isinstance(right, ast.BinOp):  # left op (p op q)
                 for p, q in ((right.left, right.right), (right.right, right.left)):
@@ -150,6 +152,16 @@ class _Without(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         found = node.value if ast.dump(node.slice) == self._dumped else None
         return self.generic_visit(node) if found is None else found
+
+
+def replaced(node: ast.expr, name: str, by: ast.expr) -> ast.expr:
+    """An expression with another one in place of a name."""
+
+    class Other(ast.NodeTransformer):
+        def visit_Name(self, one: ast.Name) -> ast.expr:
+            return by if one.id == name and isinstance(one.ctx, ast.Load) else one
+
+    return Other().visit(copy.deepcopy(node))  # type: ignore[no-any-return]
 
 
 def argument(node: ast.AST) -> ast.expr | None:
@@ -214,14 +226,16 @@ def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
 
 
 def unkept(node: ast.AST) -> Iterator[ast.stmt]:
-    """A statement whose result is dropped: the value that it works on becomes it."""
-    value = node.value if isinstance(node, ast.Expr) else None
+    """A statement whose result is dropped: the value that it works on becomes it; an exception is raised."""
+    value = node.value if isinstance(node, (ast.Expr, ast.Return)) else None
     works_on: list[ast.AST | None] = []
     if isinstance(value, ast.Call):
+        if called(value.func).endswith(("Error", "Exception")):
+            yield ast.Raise(value)
         works_on = [*value.args[:1], getattr(value.func, "value", None)]
     elif isinstance(value, ast.BinOp):
         works_on = [value.left]
-    for one in works_on:
+    for one in works_on if isinstance(node, ast.Expr) else ():
         if isinstance(one, ast.Name) and one.id not in PATHS and value is not None:
             yield ast.Assign([ast.Name(one.id, ast.Store())], value)
 
@@ -322,6 +336,16 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
         for keep in ([], [ast.keyword("keepdim", ast.Constant(True))]):
             yield ast.Call(function, args, [*words, ast.keyword("dim", constant(-1)), *keep])
     given = {one.id for one in args if isinstance(one, ast.Name)}
+    of = function.value if isinstance(function, ast.Attribute) else None
+    if called(function) == "repeat" and of is not None and args:
+        first = args[0].value if isinstance(args[0], ast.Starred) else args[0]
+        yield method(of, "repeat_interleave", first, constant(0))
+    if called(function) == "mean" and of is not None:  # of some of it, which a mask says
+        for mask in (ast.Name(name, ast.Load()) for name in names):
+            yield ast.Call(
+                ast.Attribute(ast.Subscript(of, mask, ast.Load()), "mean", ast.Load()), args, words
+            )
+            yield ast.BinOp(method(of, "sum"), ast.Div(), method(mask, "sum"))
     for name in names:
         if name not in given:
             yield ast.Call(function, [*args, ast.Name(name, ast.Load())], words)

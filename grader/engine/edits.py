@@ -35,10 +35,10 @@ from grader.engine.edit_kinds import (
     unwrapped,
     with_names,
 )
-from grader.engine.fragments import Fragments
 from grader.engine.missing_calls import with_calls
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
+from grader.engine.steps import Steps
 
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
@@ -51,11 +51,11 @@ CONTAINERS: dict[type[ast.expr], str] = {
 TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
-MOST_CHAINED = 3  # calls and indices, one on the result of the other
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 
-Change = Callable[[ast.AST], Iterator["ast.AST | str"]]  # a text is the whole file
+Changed = ast.AST | str | tuple[int, str]  # a text is the whole file, a number the line that was changed
+Change = Callable[[ast.AST], Iterator[Changed]]
 
 
 class Edits:
@@ -74,7 +74,7 @@ class Edits:
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
-        self._fragments = Fragments(*self._trees)
+        self._steps = Steps(self._trees, self._scopes, self._modules)
         self._tried_already: set[str] = set()
 
     def among(
@@ -100,28 +100,36 @@ class Edits:
         renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
         rarer: tuple[Change, ...] = (self._rarer,)
         parts: tuple[Change, ...] = (self._through_a_part,)
-        other: tuple[Change, ...] = (self._another_step,)
-        more: tuple[Change, ...] = (self._one_step_more,)
+        other: tuple[Change, ...] = (self._steps.other,)
+        more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
+        repeated: tuple[Change, ...] = (self._moves.repeated,)
+        as_near: tuple[Change, ...] = (self._steps.of_near,)
+        of_state: tuple[Change, ...] = (self._steps.of_state,)
         kept: tuple[Change, ...] = (unkept,)
         soon = (
             ([*first, *conditions, *rest], kept),
             (first, changed),
             (conditions, changed),
             (second, changed),
+            ([*first, *rest], (self._without_module,)),
             (first, renamed),
             (conditions, renamed),
             (second, inverted),
             (first, moved),
+            (second, moved),
+            (rest, moved),
+            (first, repeated),
+            ([*first, *second, *rest], of_state),
+            (first, as_near),
             (first, rarer),
             (rest, changed),
-            (rest, moved),
+            ([*conditions, *rest], (regrouped,)),
         )
         late = (
             (first, parts),
             (first, other),
             (second, renamed),
-            (second, moved),
             (second, rarer),
             (first, more),
             (rest, renamed),
@@ -146,10 +154,11 @@ class Edits:
     def _of_line(self, line: int, change: Change) -> Iterator[tuple[int, str]]:
         for node in self._nodes.get(line, ()):
             for new in change(node):
-                text = new if isinstance(new, str) else self._with(node, new)
+                at, text = new if isinstance(new, tuple) else (line, new)
+                text = self._with(node, text) if isinstance(text, ast.AST) else text
                 if text not in self._tried_already:
                     self._tried_already.add(text)
-                    yield line, text
+                    yield at, text
 
     def forced(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which
@@ -161,16 +170,18 @@ class Edits:
                     for kind in (ast.IsNot, ast.Is):
                         new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
                 yield from ((line, self._with(node, one)) for one in new)
-        if self._nn is not None:
-            nothing = ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], [])
-            for line, nodes in self._nodes.items():
-                for node in nodes:
-                    if (
-                        isinstance(node, ast.Assign)
-                        and isinstance(node.targets[0], ast.Attribute)
-                        and isinstance(node.value, ast.Call)
-                    ):
-                        yield line, self._with(node, ast.Assign(node.targets, nothing))
+        for line, nodes in self._nodes.items():
+            yield from ((line, self._with(node, one)) for node in nodes for one in self._without_module(node))
+
+    def _without_module(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What `self` gets does nothing."""
+        if (
+            self._nn is not None
+            and isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, ast.Call)
+        ):
+            yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -345,25 +356,6 @@ class Edits:
                         with_names(node, {old: new}, skip=skip) for skip in range(given.count(old) - 1)
                     )
 
-    def _another_step(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
-        if not isinstance(node, (ast.Call, ast.Subscript)) or isinstance(
-            getattr(node, "ctx", None), ast.Store
-        ):
-            return
-        names = {*self._scopes.names(node.lineno), *self._modules}
-        inner: list[ast.expr] = node.args[:1] if isinstance(node, ast.Call) else []
-        of: ast.expr = node
-        for _ in range(MOST_CHAINED):
-            of = of.func if isinstance(of, ast.Call) else of
-            if not isinstance(of, (ast.Attribute, ast.Subscript)):
-                break
-            of = of.value
-            inner.append(of)
-        for one in inner:
-            if ast.unparse(one) not in {"self", *self._modules}:
-                yield from self._fragments.around(one, names, self._scopes.attributes(node.lineno))
-
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
         """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
         yield from regrouped(node)
@@ -414,17 +406,6 @@ class Edits:
         if not isinstance(node, ast.Name) or node.id in self._scopes.names(node.lineno):
             for function in self._scopes.functions(node.lineno)[:MOST_WRAPPED]:
                 yield ast.Call(function, [node], [])
-
-    def _one_step_more(self, node: ast.AST) -> Iterator[ast.AST]:
-        """An expression in a step that the file has elsewhere, or that right code has."""
-        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
-        if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            return
-        names = self._scopes.names(node.lineno)
-        if not isinstance(node, ast.Name) or node.id in names:
-            yield from self._fragments.around(
-                node, {*names, *self._modules}, self._scopes.attributes(node.lineno)
-            )
 
     @cached_property
     def _classes(self) -> list[ast.expr]:

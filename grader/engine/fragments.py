@@ -10,6 +10,7 @@ HOLE = "_open"
 BUILT_IN = frozenset(
     {"abs", "bool", "float", "int", "len", "list", "max", "min", "range", "set", "sorted", "sum", "tuple"}
 )
+MODULES = frozenset({"torch", "F", "nn", "math", "np"})
 MOST_NODES = 14  # of a step, beside the value that it works on
 
 
@@ -18,10 +19,12 @@ class Fragments:
 
     Args:
         trees: of files, the most likely ones first.
+        by_locals: only calls and indices that another local goes into: `_[rows]`, `_.masked_fill(done, 0)`.
     """
 
-    def __init__(self, *trees: ast.Module) -> None:
-        found = {ast.dump(one): one for tree in trees for one in _steps(tree)}
+    def __init__(self, *trees: ast.Module, by_locals: bool = False) -> None:
+        steps = (one for tree in trees for one in _steps(tree))
+        found = {ast.dump(one): one for one in steps if not by_locals or _by_local(one)}
         self._steps = [(one, _names(one), _attributes(one)) for one in found.values()]
 
     def around(
@@ -98,9 +101,7 @@ def _is_path(node: ast.expr) -> bool:
     """Whether an expression is the name of a module or a function: `torch.nn.functional`, `F.softmax`, `len`."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    return isinstance(node, ast.Name) and (
-        node.id in BUILT_IN or node.id in {"torch", "F", "nn", "math", "np"}
-    )
+    return isinstance(node, ast.Name) and (node.id in BUILT_IN or node.id in MODULES)
 
 
 def _small(nodes: list[ast.expr]) -> bool:
@@ -114,6 +115,10 @@ def _small(nodes: list[ast.expr]) -> bool:
 
 def _names(step: ast.expr) -> set[str]:
     return {n.id for n in ast.walk(step) if isinstance(n, ast.Name)} - BUILT_IN
+
+
+def _by_local(step: ast.expr) -> bool:
+    return not isinstance(step, ast.BinOp) and bool(_names(step) - {HOLE, "self", *MODULES})
 
 
 def _attributes(step: ast.expr) -> set[str]:

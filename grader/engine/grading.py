@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.catalog import get_mistakes
-from grader.core.explain import same_failure
+from grader.core.explain import misfit, same_failure
 from grader.core.failures import Failed, Named, Unexplained
 from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
@@ -273,10 +273,19 @@ class Grading:
                 wrong.append((scenario, names))
         if wrong:
             first = self.got(wrong[0][0])
+
+            def locate(source: str, deadline: float) -> Spots:
+                from grader.engine.places import signature_place  # it is made of gradings itself
+
+                error = first.error
+                if error is not None and misfit(error):
+                    return signature_place(source, error)
+                return self.places(component, source, deadline)
+
             raise Unexplained(
                 lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
                 lambda: self._failure(wrong, first, len(asked), None),
-                lambda source, deadline: self.places(component, source, deadline),
+                locate,
             )
 
     def check_devices(self, component: str, *groups: str, cause: str = "") -> None:

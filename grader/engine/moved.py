@@ -1,12 +1,14 @@
-"""A file with one statement elsewhere: exchanged with a neighbour, out of the block it ends, into the one above."""
+"""A file with one statement elsewhere, in or out of a block, exchanged with a neighbour; or there once more."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 MOST_LINES = 8  # of a statement that is moved
+MOST_REPEATED = 40  # ways to repeat what a statement needs
 
 
 class Moves:
@@ -15,6 +17,7 @@ class Moves:
     def __init__(self, lines: Sequence[bytes], tree: ast.Module) -> None:
         self._lines = lines
         self._siblings: dict[int, tuple[ast.AST, list[ast.stmt], int]] = {}
+        self._functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         for parent in ast.walk(tree):
             for _, body in ast.iter_fields(parent):
                 if isinstance(body, list) and not isinstance(parent, (ast.Module, ast.ClassDef)):
@@ -40,6 +43,33 @@ class Moves:
         if ends and not getattr(parent, "orelse", []):
             yield self._put(node, _span(parent)[1], parent.col_offset)  # type: ignore[attr-defined]
 
+    def repeated(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        """The file with what makes a name that a statement reads once more, before it or above it; with the line after.
+
+        Args:
+            node: what may be a statement.
+        """
+        if id(node) not in self._siblings or not isinstance(node, ast.stmt):
+            return
+        around = [one for one in self._functions if one.lineno < node.lineno <= (one.end_lineno or 0)]
+        if not around:
+            return
+        inside = [
+            one for one in ast.walk(around[-1]) if isinstance(one, ast.stmt) and id(one) in self._siblings
+        ]
+        read = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        ways = (
+            (before.lineno, self._put_again(maker, before))
+            for name in dict.fromkeys(read)
+            for maker, before in _again(name, node, sorted(inside, key=lambda one: one.lineno))
+        )
+        yield from islice(ways, MOST_REPEATED)
+
+    def _put_again(self, node: ast.stmt, before: ast.stmt) -> str:
+        (first, last), at = _span(node), _span(before)[0]
+        own = [self._shifted(line, before.col_offset - node.col_offset) for line in self._lines[first:last]]
+        return _text([*self._lines[:at], *own, *self._lines[at:]])
+
     def _exchanged(self, first: ast.stmt, second: ast.stmt) -> Iterator[str]:
         (a, b), (c, d) = _span(first), _span(second)
         if b <= c and d - c <= MOST_LINES:
@@ -58,6 +88,15 @@ class Moves:
     def _shifted(line: bytes, by: int) -> bytes:
         bare = line.lstrip(b" ")
         return b" " * max(0, len(line) - len(bare) + by) + bare
+
+
+def _again(name: str, node: ast.stmt, inside: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+    """Statements that give a name its value, and those that it may be missing before. Args: inside: by line."""
+    makers = [one for one in inside if isinstance(one, ast.Assign) and name in map(ast.unparse, one.targets)]
+    made = max((one.end_lineno or 0 for one in makers if one.lineno < node.lineno), default=0)
+    places = [one for one in inside if made < one.lineno <= node.lineno]
+    for maker in {ast.dump(one): one for one in makers if one is not node}.values():
+        yield from ((maker, one) for one in places)
 
 
 def _span(node: ast.AST) -> tuple[int, int]:

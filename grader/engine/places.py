@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from grader.core.failures import Failed, Unexplained
 from grader.core.spots import Spot, Spots
+from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
 from grader.engine.naming import Account, Findings
 from grader.engine.place import Where
-from grader.engine.raised import not_raised
+from grader.engine.raised import misfitting, not_raised
 from grader.engine.source_tree import Source
 
 if TYPE_CHECKING:
-    from grader.engine.locate import Locator, Wrong
+    from grader.engine.locate import Locator
+    from grader.engine.wrong import Wrong
 
 
 def find_places(locator: Locator, component: str, findings: Findings, accounts: Sequence[Account]) -> Spots:
@@ -74,6 +76,12 @@ def unrefused(failure: Failed, type_name: str) -> Unexplained:
         return {} if found is None else {"": spot_of(found)}
 
     return Unexplained(lambda _deadline: failure, lambda: failure, locate)
+
+
+def signature_place(text: str, error: SubmissionError) -> Spots:
+    """The function that a call did not fit."""
+    found = misfitting(Source(text), error.message)
+    return {} if found is None else {"": spot_of(found)}
 
 
 def device_place(text: str, message: str) -> Spots:

@@ -38,6 +38,11 @@ class Scopes:
             return sorted(args, key=lambda name: name in read)
         return []
 
+    def function(self, line: int) -> ast.FunctionDef | None:
+        """The innermost function around a line."""
+        found = self._around(line, (ast.FunctionDef,))
+        return found[0] if found else None  # type: ignore[return-value]
+
     def attributes(self, line: int) -> list[str]:
         """What `self` has in the class around a line."""
         classes = self._around(line, (ast.ClassDef,))

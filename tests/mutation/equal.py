@@ -141,7 +141,9 @@ class Both:
                 ]
                 if found[0] is None or not equal(*found):
                     continue
-                if not equal(found[0], value_of(changed, other, method, 0)):
+                other_answer = value_of(changed, other, method, 0)
+                again = value_of(self._base, other, method, 0)  # what a call is given may change with each
+                if not equal(found[0], other_answer) and equal(found[0], again):
                     raise DiffersError(f"called with {in_short(other)}")
                 self._pair.count += 1
         return self._base.call(args, kwargs, grad=grad, method=method)
@@ -240,6 +242,9 @@ def _copied(given: Any) -> Any:
 def equal(a: Any, b: Any) -> bool:
     """Whether two values are the same, up to rounding, and up to columns of padding behind ids [B, L]."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
+        if a.dim() == b.dim() == 0 and a.is_floating_point() and b.is_floating_point():
+            coarse = max(a.dtype, b.dtype, key=lambda dtype: torch.finfo(dtype).eps)
+            a, b = a.to(coarse), b.to(coarse)  # a number, in whatever form: scenarios ask for the dtype
         a, b = _as_wide(a, b), _as_wide(b, a)
         if a.shape != b.shape or a.dtype != b.dtype:
             return False

@@ -29,6 +29,7 @@ def compared(exercise: str, old: str, new: str, enough: int = 60) -> tuple[str, 
         ("feedforward", "self.up(x).relu()", "self.up(x).clamp(min=0)"),
         ("feedforward", "nn.Linear(d_model, d_ff)", "nn.Linear(d_model, d_ff, True)"),
         ("loss", "dim=1)", "dim=-1)"),
+        ("training", "torch.full_like(tgt[", "torch.full_like(src["),  # trains what it is given
         ("positions", "0.02 * torch.randn", "0.03 * torch.randn"),
         (
             "kv_cache",
@@ -70,6 +71,8 @@ def test_one_size_is_changed_everywhere() -> None:
         (torch.ones(2), torch.ones(2) + 1e-6, True),
         (torch.ones(2), torch.ones(2) + 1e-2, False),
         (torch.ones(2), torch.ones(2).double(), False),
+        (torch.tensor(0.1), torch.tensor(0.1).double(), True),
+        (torch.tensor(0.1), torch.tensor(0.2).double(), False),
         (torch.tensor([torch.nan, torch.inf]), torch.tensor([torch.nan, torch.inf]), True),
         ((torch.ones(1), [1]), (torch.ones(1), [1]), True),
         ((torch.ones(1), [1]), (torch.ones(1), [2]), False),

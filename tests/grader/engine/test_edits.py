@@ -103,7 +103,7 @@ def test_suspected_lines_come_first() -> None:
     lines = [line for line, _ in Edits(TEXT).among([12], [9], [10])]
     assert lines[0] == 12
     assert lines.index(12) < lines.index(10) < lines.index(9)  # a condition decides much
-    assert set(lines) == {9, 10, 12}
+    assert set(lines) == {9, 10, 11, 12}  # before 11 something may be missing
 
 
 def test_changed_loops_end() -> None:

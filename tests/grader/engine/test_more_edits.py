@@ -87,6 +87,15 @@ def test_a_result_that_is_dropped_is_kept() -> None:
     assert first == ["x = F.relu(x)", "y = self.drop(y)", "x = x * 2"]
 
 
+def test_an_exception_that_is_only_made_is_raised() -> None:
+    text = "def f(x):\n    if x:\n        return ValueError('x')\n    return x\n"
+    assert "raise ValueError('x')" in lines(text, 3)
+
+
+def test_parentheses_around_the_last_two_of_three() -> None:
+    assert "return (2 * (x // 2))" in lines("def f(x):\n    return 2 * x // 2\n", 2)
+
+
 def test_what_is_unpacked_is_exchanged() -> None:
     assert "((b, a)) = x.shape" in lines("def f(x):\n    a, b = x.shape\n    return a\n", 2)
 
@@ -109,6 +118,46 @@ def test_moved_statements_of_several_lines_stay_python() -> None:
     assert "def f(x):\n    if x:\n        y = 1\n    z = (x +\n         y)\n    return z\n" in moved
     for one in moved:
         ast.parse(one)
+
+
+LOOP = """def search(model, src, many):
+    rest = src
+    tokens, done = src, src
+    for _ in range(many):
+        src = model.norm(src)
+        best = model(tokens).argmax(-1)
+        tokens = tokens[best]
+        done = done | best
+        done |= best
+        src = rest + src
+    if many:
+        rest = src
+    return tokens.repeat(many, 1, 1), tokens.mean()
+"""
+
+
+def test_a_statement_is_repeated_where_it_may_be_missing() -> None:
+    missing = LOOP.replace("        src = model", "        rest = src\n        src = model")
+    found = {(at, new) for at, new in Edits(LOOP).among([10], [])}
+    assert (5, missing) in found
+    for _, new in found:
+        ast.parse(new)
+
+
+def test_a_local_takes_the_step_of_another_one() -> None:
+    assert "done = (done[best]) | best" in lines(LOOP, 8)
+    assert "done = done[best] | best" in {
+        new.splitlines()[7].strip() for at, new in Edits(LOOP).among([1], [8]) if at == 8
+    }
+    assert "done = done[best] | best" in lines(LOOP, 9)
+
+
+def test_a_repetition_is_by_rows_and_a_mean_over_a_mask() -> None:
+    found = lines(LOOP, 13)
+    assert "return ((tokens.repeat_interleave(many, 0)), tokens.mean())" not in found
+    assert any("(tokens.repeat_interleave(many, 0))" in one for one in found)
+    assert any("(tokens[best].mean())" in one for one in found)
+    assert any("(tokens.sum() / best.sum())" in one for one in found)
 
 
 def test_the_last_line_may_have_no_end() -> None:

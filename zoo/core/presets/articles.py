@@ -64,7 +64,7 @@ USING_PYTORCH = Preset(
         "included. With padding at the end no real position sees any of it, and the loss leaves padded positions "
         "out; with padding in front it leaks. --corrected hides padding as a key and keeps every row, and a row that "
         "has nothing to attend to attends to nothing.",
-        "Dropout falls on every sublayer's output and on the sum of embedding and position only.",
+        "Dropout is applied to every sublayer's output and to the sum of embedding and position only.",
         "Sizes, which the article's text leaves open, are the paper's.",
     ),
 )

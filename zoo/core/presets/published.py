@@ -127,8 +127,8 @@ LLAMA = Preset(
     recipe={"lr": 3e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1},
     notes=(
         "1,235,814,400 parameters, as published.",
-        "It turns the halves of a head against each other, the zoo neighbouring numbers: the same function, with the "
-        "rows of the query and key projections in another order.",
+        "It rotates pairs from the two halves of a head, the zoo pairs of neighboring features: the same function, "
+        "with the rows of the query and key projections in another order.",
         "The model was made from a larger one by pruning and distillation; the recipe here is Llama 2's.",
     ),
 )
@@ -166,9 +166,9 @@ GEMMA = Preset(
     notes=(
         "999,885,952 parameters, as published. Layers 6, 12, 18 and 24 see the whole text, the others the last 512 "
         "positions, the query's own included.",
-        "It stores the gain of a norm less 1: the same function. It turns the halves of a head against each other, "
-        "the zoo neighbouring numbers: the same function, with the rows of the query and key projections in another "
-        "order.",
+        "It stores the gain of a norm less 1: the same function. It rotates pairs from the two halves of a head, the "
+        "zoo pairs of neighboring features: the same function, with the rows of the query and key projections in "
+        "another order.",
         "Embeddings are multiplied by sqrt(D), and the head takes the table as it is.",
         "The published model was distilled from a larger one; the recipe here is Llama 2's.",
     ),

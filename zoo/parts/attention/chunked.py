@@ -20,7 +20,7 @@ class ChunkedAttention(MultiHeadAttention):
 
     and in the end out = o / l. The backward pass computes each chunk's scores anew, so that training too
     takes memory for Tq * chunk of them only. Rabe and Staats 2021, arXiv:2112.05682, section 2 and 4;
-    queries are not split. Dropout falls on e^(s - m') in front of V, not on l, as it should: on the weights.
+    queries are not split. Dropout is applied to e^(s - m') in front of V, not to l: that is dropout of the weights.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class DifferentialAttention(WeightedAttention):
 
         lambda = exp(l_q1 . l_k1) - exp(l_q2 . l_k2) + lambda_init,  four vectors of d/2 numbers
 
-    The RMS norm has one gain [d] for all heads. Weights, the difference, are signed; dropout falls on them.
+    The RMS norm has one gain [d] for all heads. Weights, the difference, are signed; dropout is applied to them.
     Ye et al. 2024, section 2.1, arXiv:2410.05258.
     """
 

@@ -35,7 +35,7 @@ class GroupedAttention(ShownAttention):
         Args:
             num_kv_heads: number of key and value heads Hk; divides H; H itself if None.
             head_dim: width d of a head; D / H if not given.
-            qk_norm: whether queries and keys are normed.
+            qk_norm: whether queries and keys are normalized.
 
         Other arguments as in `zoo.parts.attention.base.MultiHeadAttention`.
 
@@ -65,5 +65,5 @@ class GroupedAttention(ShownAttention):
         return self.q_norm(q), self.k_norm(k), v
 
     def project_query(self, query: Tensor) -> Tensor:
-        """The query alone, normed."""
+        """The query alone, normalized."""
         return self.q_norm(super().project_query(query))  # type: ignore[no-any-return]

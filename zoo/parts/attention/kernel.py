@@ -22,14 +22,14 @@ def fused_heads(
         k, v: [B, Hk, Tk, d]; Hk divides H, and each key head serves H / Hk query heads that stand together.
         mask: broadcasts to [B, H, Tq, Tk]; bool, True = may be attended to, or float, added to the scores,
             -inf = may not.
-        dropout: falls on the weights, in train mode.
+        dropout: of the weights, in train mode.
         grouped: whether Hk may be less than H.
 
     Returns:
         [B, H, Tq, d]; a fully masked row is exactly 0.
     """
     p = dropout.p if dropout.training else 0.0
-    if p and type(dropout) is not nn.Dropout:  # of your own: it falls on weights that are formed for it
+    if p and type(dropout) is not nn.Dropout:  # of your own: applied to weights that are computed for it
         return written_out(q, k, v, mask, dropout)[0]
     if (
         grouped and mask is not None and q.device.type != "cpu"

@@ -21,7 +21,7 @@ class LinearAttention(ShownAttention):
     Turning queries and keys by their positions acts on f(Q) and f(K) in the numerator alone, where a
     distance then comes in as an angle; the denominator stays a sum of positive numbers. So Su et al. 2021
     (RoFormer), arXiv:2104.09864, combine the two. Turned before f, the angle would be lost. There are no
-    scores that a bias could be added to. Dropout falls on the heads, since there need not be weights.
+    scores that a bias could be added to. Dropout is applied to the heads, since weights may not be computed.
     """
 
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:

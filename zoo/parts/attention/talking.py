@@ -19,7 +19,7 @@ class TalkingHeadsAttention(WeightedAttention):
 
     Two learned [H, H] matrices mix the heads' scores before the softmax and their weights after it; both
     start as the identity, with which this is multi-head attention. A mask or a bias is added to the mixed
-    scores. Mixed weights need not sum to 1, nor be positive; dropout falls on them. Shazeer et al. 2020,
+    scores. Mixed weights need not sum to 1, nor be positive; dropout is applied to them. Shazeer et al. 2020,
     section 3, arXiv:2003.02436.
 
     Heads must hide the same places: with a place hidden from one head only, the others would carry it over.

@@ -12,7 +12,7 @@ class ThreeWayEmbeddings(Embeddings):
 
     Vaswani et al. 2017, section 3.4, arXiv:1706.03762; Press and Wolf 2017, arXiv:1608.05859. Both sides
     must have the same vocabulary. A standard deviation of 1/sqrt(D) suits all uses: embedded vectors of
-    size 1, and logits of size 1 for a normed hidden vector.
+    size 1, and logits of size 1 for a normalized hidden vector.
     """
 
     def __init__(

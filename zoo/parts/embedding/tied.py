@@ -9,7 +9,7 @@ class TiedEmbeddings(ScaledEmbeddings):
     """One table a side; the model's head takes `tgt_table` for its weight. Vectors are `scale` times their row.
 
     Press and Wolf 2017, arXiv:1608.05859. A standard deviation of 1/sqrt(D) suits both uses: embedded vectors
-    of size 1, and logits of size 1 for a normed hidden vector.
+    of size 1, and logits of size 1 for a normalized hidden vector.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ class DeepNorm(NormPlacement):
 
         alpha = (2 N)^(1/4)                    beta = (8 N)^(-1/4)
 
-    Beta, the `gain`, falls on the initial weights of the values, of the attention's output and of the
+    Beta, the `gain`, scales the initial weights of the values, of the attention's output and of the
     feed-forward network; queries and keys keep theirs. As after post-norm, a stack has no further norm.
     """
 

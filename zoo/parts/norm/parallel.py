@@ -10,7 +10,7 @@ from zoo.parts.norm.base import NormPlacement, Sublayer
 
 
 class ParallelNorm(NormPlacement):
-    """x = x + sum_i dropout(f_i(norm(x))): every sublayer is given the same normed stream, through one norm.
+    """x = x + sum_i dropout(f_i(norm(x))): every sublayer gets the same norm(x), from one norm.
 
     Chowdhery et al. 2022 (PaLM), section 2, arXiv:2204.02311, after GPT-J. In a decoder layer the
     cross-attention stands beside the self-attention too: its queries do not know yet what the same layer's

@@ -8,7 +8,7 @@ from zoo.parts.norm.base import NormPlacement, Sublayer
 
 
 class PreNorm(NormPlacement):
-    """x = x + dropout(f(norm(x))). The stream itself is never normed, so a stack ends in one more norm.
+    """x = x + dropout(f(norm(x))). x itself is never normalized, so a stack has a final norm.
 
     Xiong et al. 2020, arXiv:2002.04745.
     """

@@ -18,6 +18,7 @@ FULL = [[4, 3, 6, 2], [5, 7, 1, 3], [8, 2, 4, 5]]
 PADDED = [[4, 3, 6, 8, 2], [5, 2, 0, 0, 0], [7, 1, 2, 0, 0]]
 ANYWHERE = [[0, 4, 0, 6], [5, 0, 3, 2], [0, 0, 0, 0], [3, 8, 1, 0], [1, 6, 2, 7]]
 THREES = [[4, 0, 2, 6, 3], [0, 3, 3, 3, 3], [7, 1, 2, 3, 3]]  # PAD is 3, and 0 an ordinary id
+ONE_MORE = (1261, 1281)  # than a multiple of most sizes in which a vocabulary is cut up, of 256 the second
 SQUARE = [[4, 3, 2], [6, 2, 0], [5, 0, 0]]
 
 
@@ -85,14 +86,20 @@ def _loss(
     size: float = 1.5,
     vocab: int = 9,
     last: float = 1.0,
+    top: float = 0.0,
     **kwargs: Any,
 ) -> Ask:
-    """Logits of so many ids, drawn, up to `last` times as large for the last; the target as given."""
+    """Logits of so many ids, drawn, up to `last` times as large for the last place; the target as given.
+
+    Args:
+        top: by how much the last id's logits are larger.
+    """
 
     def ask(client: Client) -> Answer:
         target = torch.tensor(ids)
         growing = torch.linspace(1, last, target.numel()).view(*target.shape, 1)
         logits = Draws(seed).normal(*target.shape, vocab) * size * growing
+        logits[..., -1] += top
         return described(client.call(client.function(LOSS), logits, target, **kwargs))
 
     return ask
@@ -110,7 +117,10 @@ def _losses(seed: int) -> list[Scenario]:
         one("sentences of different length", "padding", PADDED),
         one("PAD anywhere, a sentence of PAD only", "padding", ANYWHERE),
         *(one(trait, "padding", ids, trait, last=9.0) for trait, ids in _extremes(seed + 90).items()),
-        one("a vocabulary of 600 ids", "padding", _many(seed + 92, 2, 4, 40), vocab=600),
+        *(
+            one(f"a vocabulary of {vocab} ids", "padding", _many(seed + 92, 2, 4, 40), vocab=vocab, top=6.0)
+            for vocab in ONE_MORE
+        ),
         one("a vocabulary of 600 ids, smoothing=0.1", "smoothing", PADDED, vocab=600, smoothing=0.1),
         one("pad=3", "pad", THREES, pad=3),
         one("pad=7, which is in no target", "pad", PADDED[:2], pad=7),
@@ -120,6 +130,7 @@ def _losses(seed: int) -> list[Scenario]:
         Scenario("logits of +-2000", LOSS, "large", _large(seed, 0.0)),
         Scenario("logits of +-2000, smoothing=0.1", LOSS, "large", _large(seed, 0.1)),
         one("logits around 50", "large", PADDED, size=50.0),
+        Scenario("logits on other levels at each place", LOSS, "large", _levels(seed), slack=10.0),
     ]
 
 
@@ -128,6 +139,18 @@ def _large(seed: int, smoothing: float) -> Ask:
         target = torch.tensor(PADDED)
         logits = Draws(seed + 60).normal(*target.shape, 9).sign() * 2000
         return described(client.call(client.function(LOSS), logits, target, smoothing=smoothing))
+
+    return ask
+
+
+def _levels(seed: int) -> Ask:
+    """Logits that are far lower at some places than at others: one maximum for all of them is not enough."""
+
+    def ask(client: Client) -> Answer:
+        target = torch.tensor(PADDED)
+        levels = -128.0 * (torch.arange(target.numel()) % 4).view(*target.shape, 1)
+        logits = Draws(seed + 61).normal(*target.shape, 9) + levels
+        return described(client.call(client.function(LOSS), logits, target))
 
     return ask
 
