@@ -26,6 +26,11 @@ class Trainer:
 def step(model, x):
     return model(x)
 """
+OWN = """def __init__(self, model):
+        self.model = model
+
+    def run(self, x):
+        out = self.model(x)"""
 
 
 def test_a_call_is_put_about_where_right_code_has_it() -> None:
@@ -37,3 +42,14 @@ def test_a_call_is_put_about_where_right_code_has_it() -> None:
     assert not any(text.count("self.log") > 1 for text in texts)  # it is called already
     for text in texts:
         ast.parse(text)
+
+
+def test_in_a_class_the_call_is_made_of_its_attribute() -> None:
+    """`__init__` is no place for it, though it has the name."""
+    text = FILE.replace("def step(self, model, x):\n        out = model(x)", OWN)
+    assert text != FILE
+    found = list(with_calls(text.encode().splitlines(keepends=True), ast.parse(text), ast.parse(RIGHT)))
+    added = {line.strip() for _, new in found for line in new.splitlines()} - {
+        line.strip() for line in text.splitlines()
+    }
+    assert added == {"self.model.train()"}
