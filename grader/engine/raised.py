@@ -12,6 +12,7 @@ from grader.engine.place import Where, other_line, turned_at
 from grader.engine.source_tree import Source
 from grader.engine.unknown_names import unknown
 
+MOST_STEPS = 8  # back to where a dtype comes from
 MOST_BEHIND = 6  # lines behind an exception
 
 
@@ -117,15 +118,27 @@ def _handed_over(flow: Flow, index: int, message: str) -> int | None:
 
 
 def _other_dtype(flow: Flow, index: int, message: str) -> int | None:
-    """The line that made the one operand of another dtype, where dtypes do not fit."""
-    failed = flow.failed(index)
+    """The line that made an operand of another dtype than the arguments', or the others', where dtypes do not fit."""
+    failed, values = flow.failed(index), flow.trace.values
     if failed is None or not re.search("dtype|scalar type", message):
         return None
-    inputs = [one for one in flow.events[failed].inputs if "float" in flow.trace.values[one].dtype]
-    counts = Counter(flow.trace.values[one].dtype for one in inputs)
-    odd = [one for one in inputs if counts[flow.trace.values[one].dtype] == 1]
-    producer = flow.producer(odd[0]) if len(odd) == 1 and len(counts) == 2 and len(inputs) > 2 else None
-    return None if producer is None else flow.events[producer].place.line
+    inputs = [one for one in flow.events[failed].inputs if "float" in values[one].dtype]
+    begun = [event for event in flow.events if event.kind == "given" and not event.callers]
+    given = {values[ref.value].dtype for one in begun for item in one.names.values() for ref in refs(item)}
+    counts = Counter(values[one].dtype for one in inputs)
+    if any("float" in dtype for dtype in given):
+        odd = [one for one in inputs if values[one].dtype not in given]
+    else:
+        odd = [one for one in inputs if counts[values[one].dtype] == 1 and len(inputs) > 2]
+    line = None
+    for _ in range(MOST_STEPS):
+        producer = flow.producer(odd[0]) if odd else None
+        if producer is None:
+            break
+        line = flow.events[producer].place.line
+        dtype = values[odd[0]].dtype
+        odd = [one for one in flow.events[producer].inputs if one < odd[0] and values[one].dtype == dtype]
+    return line
 
 
 def _signature(source: Source, line: int, message: str) -> int | None:

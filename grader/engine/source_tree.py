@@ -96,6 +96,18 @@ class Source:
             if isinstance(statement, ast.stmt) and statement is not function
         ]
 
+    def callers(self, line: int) -> list[int]:
+        """Lines that call the function, other than a constructor or `forward`, which a line belongs to."""
+        function = self._function(line)
+        if function is None or function.name in ("__init__", "forward"):
+            return []
+        return [
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and function.name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+        ]
+
     def assigned(self, line: int) -> list[int]:
         """Lines of the same function in which the names that a statement reads got their values, the last one first."""
         span = self.span(line)
