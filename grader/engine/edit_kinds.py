@@ -112,6 +112,8 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
 def regrouped(node: ast.AST) -> Iterator[ast.AST]:
     """The same operators and functions with other parentheses: a (b + c) and a b + c, f(a + b) and a + f(b)."""
     if isinstance(node, ast.BinOp):
+        if isinstance(node.left, ast.BinOp):  # p op q op right
+            yield ast.BinOp(node.left.left, node.left.op, ast.BinOp(node.left.right, node.op, node.right))
         for left, right in ((node.left, node.right), (node.right, node.left)):
             if isinstance(right, ast.BinOp):  # left op (p op q)
                 for p, q in ((right.left, right.right), (right.right, right.left)):
@@ -224,14 +226,16 @@ def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
 
 
 def unkept(node: ast.AST) -> Iterator[ast.stmt]:
-    """A statement whose result is dropped: the value that it works on becomes it."""
-    value = node.value if isinstance(node, ast.Expr) else None
+    """A statement whose result is dropped: the value that it works on becomes it; an exception is raised."""
+    value = node.value if isinstance(node, (ast.Expr, ast.Return)) else None
     works_on: list[ast.AST | None] = []
     if isinstance(value, ast.Call):
+        if called(value.func).endswith(("Error", "Exception")):
+            yield ast.Raise(value)
         works_on = [*value.args[:1], getattr(value.func, "value", None)]
     elif isinstance(value, ast.BinOp):
         works_on = [value.left]
-    for one in works_on:
+    for one in works_on if isinstance(node, ast.Expr) else ():
         if isinstance(one, ast.Name) and one.id not in PATHS and value is not None:
             yield ast.Assign([ast.Name(one.id, ast.Store())], value)
 

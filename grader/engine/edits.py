@@ -112,6 +112,7 @@ class Edits:
             (first, changed),
             (conditions, changed),
             (second, changed),
+            ([*first, *rest], (self._without_module,)),
             (first, renamed),
             (conditions, renamed),
             (second, inverted),
@@ -123,6 +124,7 @@ class Edits:
             (first, as_near),
             (first, rarer),
             (rest, changed),
+            ([*conditions, *rest], (regrouped,)),
         )
         late = (
             (first, parts),
@@ -168,16 +170,18 @@ class Edits:
                     for kind in (ast.IsNot, ast.Is):
                         new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
                 yield from ((line, self._with(node, one)) for one in new)
-        if self._nn is not None:
-            nothing = ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], [])
-            for line, nodes in self._nodes.items():
-                for node in nodes:
-                    if (
-                        isinstance(node, ast.Assign)
-                        and isinstance(node.targets[0], ast.Attribute)
-                        and isinstance(node.value, ast.Call)
-                    ):
-                        yield line, self._with(node, ast.Assign(node.targets, nothing))
+        for line, nodes in self._nodes.items():
+            yield from ((line, self._with(node, one)) for node in nodes for one in self._without_module(node))
+
+    def _without_module(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What `self` gets does nothing."""
+        if (
+            self._nn is not None
+            and isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, ast.Call)
+        ):
+            yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
 
     @cached_property
     def _conditions(self) -> set[int]:

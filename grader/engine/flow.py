@@ -368,6 +368,12 @@ class Flow:
         ]
         return sorted(left, key=lambda one: (tuple(one.numbers.shape) != shape, one.order))
 
+    def is_copy(self, index: int) -> bool:
+        """Whether an event only gives a wrong value that came from elsewhere another layout, or other memory."""
+        event = self.events[index]
+        known = [self.name(value) for value in event.inputs]
+        return plain_name(event.name) in LAYOUT | {"clone", "detach"} and not any(known)
+
     def passed(self, index: int) -> list[Right]:
         """Right values of its result's shape that went into an event: it may be a step too many."""
         shape = tuple(self.trace.values[self.outputs(index)[0]].shape) if self.events[index].outputs else None

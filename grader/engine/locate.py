@@ -33,6 +33,7 @@ from grader.engine.place import (
     downstream,
     drawn,
     first_wrong,
+    foreign,
     never_dropped,
     other_default,
     turned_first,
@@ -44,6 +45,7 @@ from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.undoing import SECOND_S, Cure, Undoing
+from grader.engine.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -60,17 +62,8 @@ MOST_BEYOND = 6  # later events in which right values are tried
 MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
-SURE = ("patched", "alike")  # evidence that what raised an error was wrong before
+SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A scenario that is wrong, and in what."""
-
-    scenario: Scenario
-    names: Sequence[str]
-    got: Observation
 
 
 @dataclass(frozen=True)
@@ -178,7 +171,7 @@ class Locator:
             if best.why == "in place" or best.evidence == "dtype":
                 return best
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
-        sure = best is not None and (best.proved or best.why == "gradient")
+        sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
         if not cures and self._undoing is not None and self._undoing.exhausted and self._needed:
@@ -195,7 +188,8 @@ class Locator:
                 lost = [
                     Where(Place(at, at), "omitted", value=said, expected=right) for at in self._nothing_gets()
                 ]
-                return next(iter(lost), None)
+                parts = [name for one in wrong for name, _ in one.got.extra]
+                return next(iter(lost), None) or foreign(self.source, parts)
             return best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)
@@ -246,14 +240,6 @@ class Locator:
         """
         if self._undoing is None:
             return []
-        crashes = 2 * sum(one.got.error is not None for one in wrong) > len(wrong)
-        small = sorted(
-            wrong,
-            key=lambda one: (
-                (one.got.error is not None) != crashes,  # what most of them are is their common cause
-                sum(x.numel() for x in one.got.values.values()),
-            ),
-        )
         needed = () if self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
         unused = [] if only else self._nothing_gets()
@@ -262,7 +248,7 @@ class Locator:
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
-        scenarios = [one.scenario for one in small]
+        scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
             scenarios, islice(tried, most), islice(edits.forced(), 0 if only else MOST_FORCED), **limits
         )
@@ -497,6 +483,8 @@ class Locator:
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
         evidence = "patched" if blamed.proved else "alike" if alike else ""
+        if blamed.proved and flow.is_copy(blamed.event):
+            evidence = "copied"
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             lines = {
                 flow.events[i].place.line

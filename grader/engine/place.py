@@ -16,6 +16,7 @@ from torch import Tensor
 from grader.core.value_trace import Event, Place, Ref
 from grader.engine.alignment import equal, hidden, level, plain_name, turned
 from grader.engine.flow import Flow, refs
+from grader.engine.source_tree import Source
 
 DRAWING = frozenset(
     {"bernoulli", "dropout", "multinomial", "normal", "rand", "rand_like", "randint", "randn", "randn_like",
@@ -41,9 +42,9 @@ class Where:
         proved: with right values there, the result was right.
         event: index of the event in the trace, or None.
         evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
-            does, "alike" if a right run did the same with the same values and got something else, "narrow" if hardly
-            any other line has wrong lists or numbers, "dtype" if only the dtype is wrong, which changed at one of the
-            two lines or should have, or "".
+            does, "copied" if it does but what is copied there is wrong too, "alike" if a right run did the same with
+            the same values and got something else, "narrow" if hardly any other line has wrong lists or numbers,
+            "dtype" if only the dtype is wrong, which changed at one of the two lines or should have, or "".
         agreed: how many scenarios have this place.
         iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.
     """
@@ -121,6 +122,16 @@ def other_default(flow: Flow) -> Where | None:
                 line = flow.source.default(event.place.line, name)
                 if line is not None:
                     return Where(Place(line, line), "value", evidence="alike")
+    return None
+
+
+def foreign(source: Source, names: Sequence[str]) -> Where | None:
+    """The line where a part was made whose parameters do not belong to the class. Args: names: of such parameters."""
+    for name in names:
+        line = source.attributes.get(name.partition(".")[0])
+        if line is not None:
+            said = f"`self.{name}` is a parameter that the formula does not have, or of another shape"
+            return Where(Place(line, line), "value", value=said, expected="the parameters of the formula")
     return None
 
 

@@ -16,7 +16,8 @@ from grader.engine.raised import misfitting, not_raised
 from grader.engine.source_tree import Source
 
 if TYPE_CHECKING:
-    from grader.engine.locate import Locator, Wrong
+    from grader.engine.locate import Locator
+    from grader.engine.wrong import Wrong
 
 
 def find_places(locator: Locator, component: str, findings: Findings, accounts: Sequence[Account]) -> Spots:

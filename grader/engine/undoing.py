@@ -16,10 +16,12 @@ from grader.engine.scenario import Scenario, scenarios_of
 EDITING_S = 5.0  # of CPU, ...
 ALL_S = 9.0  # ... for all searches together, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
+NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well
 MOST_READINGS = 100
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
+MOST_NOTED = 12  # changes that make a first wrong result right
 MOST_PARTLY = 6  # lines in which a change makes some wrong results right
 
 Tried = Iterable[tuple[int, str]]  # lines, and the file with one of them changed, the most likely first
@@ -67,6 +69,7 @@ class Undoing:
             seconds: of CPU.
         """
         found: list[Cure] = []
+        some: list[tuple[int, str]] = []  # changes that make the first scenario right, and not all
         self.partly = []
         right = [
             one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
@@ -84,8 +87,8 @@ class Undoing:
             if first and self.are_right(text, [*wrong, *right]):
                 found.append(Cure(line, text, frozenset(wrong)))
                 self._end = min(self._end, time.process_time() + SECOND_S)
-            elif first and not found and len(self.partly) < MOST_PARTLY:
-                self._note(line, text, wrong, right)
+            elif first and not found and len(some) < MOST_NOTED:
+                some.append((line, text))
         for line, text in () if found else forced:
             if self._late():
                 break
@@ -93,6 +96,11 @@ class Undoing:
                 found.append(Cure(line, text, frozenset(wrong)))
                 break
         self.exhausted = not self._late()
+        self._end = max(self._end, time.process_time() + NOTING_S)
+        for line, text in () if found else some:
+            if self._late() or len(self.partly) == MOST_PARTLY:
+                break
+            self._note(line, text, wrong, right)
         self._left -= time.process_time() - begun
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 import pytest
@@ -61,6 +62,7 @@ def pairs(first: str, *others: str) -> list[str]:
     return [case for case in found if not problems(make_plan(blueprint_of(case), registry))]
 
 
+@cache
 def covering(*left_out: str) -> list[str]:
     """As few models as it takes for every variant that can stand in a model to be in one, but for some axes.
 

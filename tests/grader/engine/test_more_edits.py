@@ -87,6 +87,15 @@ def test_a_result_that_is_dropped_is_kept() -> None:
     assert first == ["x = F.relu(x)", "y = self.drop(y)", "x = x * 2"]
 
 
+def test_an_exception_that_is_only_made_is_raised() -> None:
+    text = "def f(x):\n    if x:\n        return ValueError('x')\n    return x\n"
+    assert "raise ValueError('x')" in lines(text, 3)
+
+
+def test_parentheses_around_the_last_two_of_three() -> None:
+    assert "return (2 * (x // 2))" in lines("def f(x):\n    return 2 * x // 2\n", 2)
+
+
 def test_what_is_unpacked_is_exchanged() -> None:
     assert "((b, a)) = x.shape" in lines("def f(x):\n    a, b = x.shape\n    return a\n", 2)
 

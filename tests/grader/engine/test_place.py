@@ -144,7 +144,8 @@ def test_a_value_put_right_proves_the_place() -> None:
     assert found.proved
 
 
-def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
+def test_a_step_too_many_is_proved_by_leaving_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.engine.locate.TRACING_S", 60.0)  # however busy the machine is
     text = solution_file("feedforward").read_text(encoding="utf-8")
     begin, end = text.index("        hidden ="), text.index("        return output")
     loop = "        for part in (self.up, self.down):\n            x = self.dropout(part(x).relu())\n"
@@ -152,6 +153,40 @@ def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
     found = place("feedforward", text)
     assert found is not None
     assert (found.place.line, found.proved, found.iteration) == (line_of(text, "part(x).relu()"), True, 2)
+
+
+def test_a_part_that_the_formula_does_not_have_is_shown_where_it_is_made() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    wide = "nn.Conv1d(d_model, d_ff, 3, padding=1)"
+    text = text.replace("nn.Linear(d_model, d_ff)", wide).replace("self.up(x)", "self.up(x.mT).mT")
+    found = place("feedforward", text)
+    assert found is not None
+    assert found.lines == (line_of(text, wide),)
+    text = solution_file("positions").read_text(encoding="utf-8")
+    made = "        self.norm = nn.LayerNorm(d_model)\n"
+    text = text.replace("        self.table = nn.Param", f"{made}        self.table = nn.Param")
+    begin, end = text.rsplit("return x +", 1)
+    text = f"{begin}x = x +{end.rstrip()}\n        return self.norm(x)\n"
+    found = place("positions", text)
+    assert found is not None
+    assert line_of(text, made.strip()) in found.lines
+
+
+def test_a_copy_of_what_was_made_without_torch_is_no_proof() -> None:
+    text = solution_file("positions").read_text(encoding="utf-8")
+    begin, end = text.index("        # Angles in"), text.index("        self.register_buffer")
+    rows = "[[angle(t, j, d_model) for j in range(d_model)] for t in range(max_len)]"
+    helper = (
+        "def angle(t, j, d):\n    t = t / 10000 ** (2 * j // 2 / d)\n"
+        "    return math.cos(t) if j % 2 else math.sin(t)\n\n\n"
+    )
+    text = f"{text[:begin]}        table = torch.tensor({rows})\n{text[end:]}"
+    text = text.replace("class Sinusoidal", f"{helper}class Sinusoidal").replace(
+        "import torch\n", "import math\nimport torch\n", 1
+    )
+    found = place("positions", text.replace("self.table[: x.size(1)]", "self.table[: x.size(1)].clone()", 1))
+    assert found is not None
+    assert found.place.line == line_of(text, "2 * j // 2")
 
 
 def test_a_call_that_does_not_fit_is_placed_at_the_signature() -> None:

@@ -28,7 +28,7 @@ from grader.sandbox.remote import RemoteInstance, RemoteSubmission
 from grader.worker import frames, serve
 from tests.grader.mutator import Mutator
 
-QUICK, ALL = 2_000, 10_000  # mutated frames on each side: with every change to the code, and in CI
+QUICK, ALL = 2_000, 20_000  # mutated frames on each side: with every change to the code, and in CI
 KEPT = 48 * 2**20  # bytes by which the process may grow: less than one body of the largest allowed size
 LINUX = sys.platform.startswith("linux")
 PATIENCE_S = 900  # for all frames together; only a hang takes so long
