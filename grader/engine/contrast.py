@@ -24,7 +24,7 @@ GRADIENT = 4.0  # a backward pass rounds about twice as often, and its sums are 
 # Bool matrices that are drawn side by side: how their names begin, and what an x says.
 MAPS = {
     "influence": "x where the output position (row) depends on the input position (column)",
-    "looks": "x where the query (row) may attend to the key (column)",
+    "allowed keys": "x where the query (row) may attend to the key (column)",
     "keys": "x where a key may be attended to; one row per sentence",
 }
 LARGEST_MAP = 12

@@ -16,7 +16,7 @@ LARGEST = 24  # rows and columns of a matrix; of a larger one, those around the 
 MOST = 3
 MAP_AXES = {
     "*: influence*": ("output position", "input position"),
-    "*: looks*": ("query", "key"),
+    "*: allowed keys*": ("query", "key"),
     "*: keys": ("sentence", "key"),
 }
 

@@ -179,7 +179,9 @@ def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
     if other is None and seen is not None and flow.events[seen].place.line != event.place.line:
         other = flow.events[seen].place.line
     other = other or turned_at(flow, index, event.inputs) or other_line(flow, index)
-    return Where(event.place, why, other, event.callers, last, event=index, iteration=_iteration(flow, index))
+    left = flow.source.left_by(event.place.line, flow.trace.ran) if event.kind == "return" else None
+    place = event.place if left is None else Place(left, left)
+    return Where(place, why, other, event.callers, last, event=index, iteration=_iteration(flow, index))
 
 
 def _iteration(flow: Flow, index: int) -> int | None:

@@ -89,8 +89,8 @@ def test_what_torch_does_not_implement_is_no_stub(submission: Submission, name: 
 def test_a_mask_is_said_and_drawn() -> None:
     right, got = torch.ones(2, 2, dtype=torch.bool).tril(), torch.ones(2, 2, dtype=torch.bool)
     scenario = Scenario("size 2", "causal_mask", "plain", lambda _client: {})
-    seen = [Observation({"output": x, "looks of sentence 1": x}) for x in (right, got)]
-    said, picture = contrast(scenario, ["output", "looks of sentence 1"], *seen)
+    seen = [Observation({"output": x, "allowed keys of sentence 1": x}) for x in (right, got)]
+    said, picture = contrast(scenario, ["output", "allowed keys of sentence 1"], *seen)
     assert "expected [True, False] [True, True]" in said
     assert picture.splitlines()[0].endswith("x where the query (row) may attend to the key (column)")
     assert picture.splitlines()[2:] == ["x .      x x", "x x      x x"]

@@ -548,3 +548,19 @@ def test_the_line_behind_a_dtype_or_random_numbers_is_shown(old: str, new: str) 
     found = place("feedforward", wrong)
     assert found is not None
     assert line_of(BY_HAND, old) in found.lines
+
+
+def test_a_return_inside_of_with_is_shown_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python reports the line of `with` once more when a function leaves it."""
+    monkeypatch.setattr("grader.engine.undoing.ALL_S", 0.0)  # no small change would help
+    text = solution_file("training").read_text(encoding="utf-8")
+    old = "    return loss.item()"
+    assert old in text
+    wrong = text.replace(
+        old,
+        "    with torch.no_grad():\n        again = model(src, tgt)\n        return again.exp().mean().item()",
+    )
+    found = place("training", wrong)
+    assert found is not None
+    assert line_of(wrong, "again.exp") in found.lines
+    assert line_of(wrong, "with torch") not in found.lines

@@ -270,7 +270,7 @@ def attends_over_batch(steps: Steps) -> Steps:
     "projection-per-head-shared",
     "The projections are d_k x d_k, shared by all heads and applied after the split. Each head needs its "
     "own columns of a d_model x d_model projection.",
-    formula="head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i), each W_i of d_model x d_k",
+    formula="head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i), W_i: d_model x d_k",
     hint="Project first, then split.",
     source="aladdinpersson/Machine-Learning-Collection#3",
     parts=CLASS,

@@ -93,7 +93,7 @@ def query_from_memory(steps: Steps) -> list[Steps]:
     "memory-normed",
     "memory is normalized before cross-attention. It must be used unchanged: the encoder has normalized "
     "it, and in pre-norm only the query is normalized.",
-    formula=f"pre: x = x + drop({CROSS.replace('query from the decoder', 'norm(x)')})",
+    formula=f"pre: x = x + drop({CROSS.replace('query', 'norm(x)')})",
     hint="Which of the three arguments of cross_attention go through a norm?",
     parts=LAYER,
 )

@@ -8,8 +8,9 @@ from grader.exercises.layers.reference import Steps
 LAYER, STACK = ("DecoderLayer",), ("Decoder",)
 mistake: Collection[Steps] = Collection()
 ORDER = "self-attention, cross-attention, feed-forward network"
-CROSS = "cross_attention(query from the decoder, memory, memory, src_mask)"
+CROSS = "cross_attention(query, memory, memory, src_mask)"
 SELF = "self_attention(y, y, y, tgt_mask)"
+MASKS = "self_attention(..., tgt_mask); cross_attention(..., src_mask)"
 LOOP = "for layer in layers: x = layer(x, memory, src_mask, tgt_mask)"
 PAPER = "Attention Is All You Need, sections 3.1 and 3.2.3"
 SOURCE_MASK = (

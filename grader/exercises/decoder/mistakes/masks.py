@@ -13,6 +13,7 @@ from grader.exercises.decoder.mistakes.collection import (
     CROSS,
     INVERTED,
     LAYER,
+    MASKS,
     SELF,
     SOURCE_MASK,
     mistake,
@@ -37,7 +38,7 @@ def _masks(steps: Steps, choose: Callable[[Mask, Mask], tuple[Mask, Mask]]) -> S
     "masks-exchanged",
     "src_mask is passed to self-attention, and tgt_mask to cross-attention. A mask's columns are keys: "
     "target positions in self-attention, source positions in cross-attention.",
-    formula=f"{SELF}; {CROSS}",
+    formula=MASKS,
     hint="Try it with a target that is longer than its source.",
     source=SOURCE_MASK,
     parts=LAYER,
@@ -108,7 +109,7 @@ def _turned(steps: Steps, *turns: Turn) -> list[Steps]:
     "cross-mask-inverted",
     "Cross-attention, or both attentions, get an inverted mask. True means that a key may be attended to. "
     "Pass masks on unchanged.",
-    formula=f"{SELF}; {CROSS}",
+    formula=MASKS,
     hint="Is there a ~ or a `== 0` around a mask?",
     source=INVERTED,
     parts=LAYER,
@@ -121,7 +122,7 @@ def cross_mask_inverted(steps: Steps) -> list[Steps]:
     "cross-mask-converted",
     "Cross-attention, or both attentions, get their mask as the numbers 1 and 0, or in another shape. Pass "
     "masks on unchanged, whatever their form.",
-    formula=f"{SELF}; {CROSS}",
+    formula=MASKS,
     hint="What does your layer do to the masks before it passes them on?",
     source="pytorch/pytorch#29546",
     parts=LAYER,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.decoder.mistakes.collection import CROSS, LAYER, mistake
-from grader.exercises.layers.mistakes.collection import BOTH, POST, PRE
+from grader.exercises.decoder.mistakes.collection import LAYER, mistake
+from grader.exercises.layers.mistakes.collection import BOTH, POST
 from grader.exercises.layers.reference import Call, Place, Steps
 
 FROM_MLX = "ml-explore/mlx#3382"
@@ -112,7 +112,7 @@ def query_before_add_and_norm(steps: Steps) -> list[Steps]:
 @mistake(
     "query-not-normed",
     "In pre-norm, the query of cross-attention is x itself; it must be norm(x).",
-    formula=f"{PRE}, with f: {CROSS}",
+    formula="pre: x = x + drop(cross_attention(norm(x), memory, memory, src_mask))",
     hint="Every sublayer of a pre-norm layer normalizes its input. Which one does not?",
     parts=LAYER,
 )

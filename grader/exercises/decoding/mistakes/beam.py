@@ -10,7 +10,7 @@ from grader.exercises.decoding.reference import Beam, Hypothesis, Request, Steps
 
 mistake: Collection[Steps] = Collection(("beam_search",))
 MISTAKES = mistake.mistakes
-KEEP = "of all extensions of all hypotheses of a sentence, keep the `beam` best"
+KEEP = "of all extensions of all hypotheses, keep the `beam` best"
 
 
 @mistake(

@@ -212,7 +212,7 @@ def loss_shifts_again(steps: Steps) -> list[Steps]:
     "places-mixed-up",
     "Logits and target are not in the same order: a reshape makes the sizes fit but mixes positions and "
     "vocabulary (view to [B, V, L], or a transpose of only one of the two).",
-    formula="logits [B * L, V] and target [B * L], or logits.transpose(1, 2) [B, V, L] and target [B, L]",
+    formula="logits [B * L, V] and target [B * L], or [B, V, L] and [B, L]",
     hint="view and reshape keep the order of the elements in memory; transpose swaps dimensions.",
     source="PyTorch, torch.nn.functional.cross_entropy",
 )

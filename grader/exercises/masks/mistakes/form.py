@@ -25,7 +25,7 @@ from grader.exercises.masks.reference import Steps
     "mask-dimensions-wrong",
     "The mask has too few or too many dimensions, or the wrong sizes. It must broadcast with scores [B, H, "
     "Tq, Tk]: its size is 1 in each dimension along which it is the same.",
-    formula="padding_mask [B, 1, 1, T], causal_mask [1, 1, T, T], decoder_mask [B, 1, T, T]",
+    formula="padding [B, 1, 1, T], causal [1, 1, T, T], decoder [B, 1, T, T]",
     hint="Write the mask's shape below [B, H, Tq, Tk], aligned on the right.",
     source="PyTorch, broadcasting semantics",
 )

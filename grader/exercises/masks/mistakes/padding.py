@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.api import ASKED_FOR
-from grader.exercises.masks.mistakes.collection import DECODER, PADDING, in_decoder, in_padding, mistake
+from grader.exercises.masks.mistakes.collection import PADDING, in_decoder, in_padding, mistake
 from grader.exercises.masks.reference import Steps, padding
 
 
@@ -174,7 +174,7 @@ def sentences_mixed_up(steps: Steps) -> list[Steps]:
 @mistake(
     "padding-missing",
     "Padding is not masked at all: every key may be attended to, including PAD.",
-    formula=f"{PADDING}; {DECODER}",
+    formula="padding_mask = (tokens != pad); decoder_mask = causal AND padding",
     hint="If PAD is appended to a sentence, should the result for its tokens change?",
     source="DaoyuanLi2816/Molecule-Generator#22",
 )

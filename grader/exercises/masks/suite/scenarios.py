@@ -49,7 +49,7 @@ def described(answer: Mapping[str, Tensor | str]) -> Answer:
         if output.size(2) == 1:
             facts["keys"] = output[:, 0, 0]
         else:
-            facts |= {f"looks of sentence {n}": table for n, table in enumerate(output[:, 0], start=1)}
+            facts |= {f"allowed keys of sentence {n}": table for n, table in enumerate(output[:, 0], start=1)}
     return {**answer, **facts}
 
 

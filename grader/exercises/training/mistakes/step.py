@@ -16,7 +16,7 @@ from grader.exercises.training.reference import EOS, PAD, SOS, Steps
 
 mistake: Collection[Steps] = Collection(("train_step",))
 MISTAKES = mistake.mistakes
-SHIFT = "logits = model(src, shift_right(tgt)); loss = cross-entropy(logits, tgt)"
+SHIFT = "loss = cross_entropy(model(src, shift_right(tgt)), tgt)"
 LOSS = "mean over the tokens of tgt that are not PAD"
 ORDER = "zero_grad, loss, backward, step"
 Loss = Callable[[], Tensor]

@@ -7,7 +7,7 @@ from grader.exercises.transformer.reference import Steps
 
 mistake: Collection[Steps] = Collection()
 INPUT = "x = positions(embed(tokens) * sqrt(d_model))"
-MASKS = "src_mask: key is not PAD; tgt_mask: key is not PAD, and not later than the query"
+MASKS = "src_mask: key != PAD; tgt_mask: key != PAD and not after the query"
 DECODE = "logits = head(decoder(x, memory, src_mask, tgt_mask))"
 FORWARD = "forward(src, tgt) = decode(tgt, encode(src), src)"
 PAPER = "Attention Is All You Need, section 3.4"

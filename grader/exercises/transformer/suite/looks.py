@@ -51,9 +51,9 @@ def _looks(client: Client, output: Any, queries: Tensor, block: int, what: str) 
         return {"result": "another width"}
     marks = output[..., block * LENGTH : (block + 1) * LENGTH]
     unused = (queries == 0) & (output.abs() < 1e-6).all(-1)  # [B, Tq]
-    free = torch.tensor(client.left_free(f"unused rows of {what}", tuple(unused.flatten().tolist())))
+    free = torch.tensor(client.left_free(f"unused rows {what}", tuple(unused.flatten().tolist())))
     found = (marks.abs() > 1e-3) & ~free.view(queries.shape)[:, :, None]  # [B, Tq, Tk]
-    return {f"looks {what}, sentence {n}": table for n, table in enumerate(found, start=1)}
+    return {f"allowed keys {what}, sentence {n}": table for n, table in enumerate(found, start=1)}
 
 
 def looks_of_encode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Client], Answer]:
@@ -63,7 +63,7 @@ def looks_of_encode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Client
         size = sizes(WIDTH, 11, WIDTH + 2)
         model = ready(client, _weights(size), size)
         output = client.call(model, SOURCE, method="encode").get("output")
-        return _looks(client, output, SOURCE, 1, "at the source")
+        return _looks(client, output, SOURCE, 1, "in the encoder")
 
     return ask
 
@@ -76,7 +76,7 @@ def looks_of_decode(ready: Ready, sizes: Callable[..., Any]) -> Callable[[Client
         model = ready(client, _weights(size), size)
         memory = _marks(2).expand(len(SOURCE), LENGTH, WIDTH)
         output = client.call(model, TARGET, memory, SOURCE, method="decode").get("output")
-        own = _looks(client, output, TARGET, 1, "of the target at itself")
-        return {**own, **_looks(client, output, TARGET, 2, "of the target at the source")}
+        own = _looks(client, output, TARGET, 1, "in target self-attention")
+        return {**own, **_looks(client, output, TARGET, 2, "in cross-attention")}
 
     return ask
