@@ -286,6 +286,8 @@ class Locator:
             return None
         self._explanations.edited(one.line, one.text)
         self.cure = others[0].text if others else None
+        if best is not None and best.place.line in [each.line for each in others]:  # whose values are known
+            return replace(best, other=one.line, proved=True, evidence="edited")
         lines = [each.line for each in others] + list(best.lines if best else ())
         second = next((line for line in lines if line != one.line), None)
         if best is None or best.place.line != one.line:

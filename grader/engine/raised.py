@@ -44,7 +44,7 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
     ]
     value, expected = unknown(flow.source, line, message)
     other = cause(flow, index, message) or _signature(flow.source, event.place.line, message)
-    other = other or _condition(flow.source, line, names) or _unmade(flow.source, line, message)
+    other = other or _unmade(flow.source, line, message) or _condition(flow.source, line, names)
     other = other or turned_at(flow, index, values)
     other = other or next(iter(flow.source.assigned(line)), None) or other_line(flow, index)
     return Where(event.place, "error", other, event.callers, value=value, expected=expected)

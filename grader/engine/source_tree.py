@@ -206,9 +206,11 @@ class Source:
         return [(at, names) for at, names, _ in sorted(self._tests.get(line, []), key=lambda one: -one[0])]
 
     def decided(self, lines: Sequence[int]) -> int | None:
-        """The line of a condition that reads nothing, `if True`, in the functions that these lines belong to."""
+        """The line of a condition that reads nothing, `if True`: in the functions of these lines, or elsewhere."""
         functions = [one for line in lines if (one := self._function(line)) is not None]
-        tests = (test for function in functions for node in ast.walk(function) for test in _conditions(node))
+        tests = (
+            test for part in (*functions, self._tree) for node in ast.walk(part) for test in _conditions(node)
+        )
         return next((test.lineno for test in tests if isinstance(test, ast.Constant)), None)
 
     def skipped(self, after: int, before: int) -> int | None:
@@ -306,10 +308,21 @@ class Source:
         return [one.arg for one in args if one.arg != "self"]
 
     def constructor_begin(self, line: int) -> int | None:
-        """The first statement of the constructor of the class that a line belongs to."""
+        """The first statement of the constructor of a line's class, or of its base's, which that one calls."""
         found = self._constructor(line)
+        for _ in range(MOST_STEPS_BACK):
+            base = None if found is None or "super().__init__" not in ast.unparse(found) else self._base(line)
+            if base is None:
+                break
+            line, found = base.lineno, self._constructor(base.lineno)
         body = [] if found is None else found.body[ast.get_docstring(found) is not None :]
         return body[0].lineno if body else None
+
+    def _base(self, line: int) -> ast.ClassDef | None:
+        """The first base of the class that a line belongs to, if the file defines it."""
+        classes = {node.name: node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)}
+        own = [one for one in classes.values() if one.lineno <= line <= (one.end_lineno or line)]
+        return classes.get(ast.unparse(own[0].bases[0])) if own and own[0].bases else None
 
     def constructor_end(self, line: int) -> int | None:
         """The last line of the constructor of the class that a line belongs to."""
