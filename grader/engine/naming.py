@@ -272,8 +272,12 @@ class Namer:
             "A correct implementation with only these two mistakes gives the same results as your code in all "
             f"{len(self.findings.scenarios)} cases: {first.id} and {second.id}."
         )
-        wrong = frozenset(self.findings.wrong)
-        return [Account(m.named, self._shown_by(m) or wrong, proof) for m in pair.mistakes]
+        wrong, shown = frozenset(self.findings.wrong), [self._shown_by(one) for one in pair.mistakes]
+        rest = wrong.difference(*shown)  # another variant shows there
+        return [
+            Account(one.named, (own | rest) or wrong, proof)
+            for one, own in zip(pair.mistakes, shown, strict=True)
+        ]
 
     def _shown_by(self, mistake: Mistake[Any]) -> frozenset[int]:
         """Wrong scenarios in which this mistake alone would show."""
