@@ -52,6 +52,12 @@ def place(exercise: str, text: str) -> Where | None:
     return None
 
 
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few changes are tried: where none of them helps, that takes all the time there is."""
+    monkeypatch.setattr("grader.engine.undoing.ALL_S", 0.5)
+
+
 def line_of(text: str, part: str) -> int:
     return next(i for i, line in enumerate(text.splitlines(), start=1) if part in line)
 
@@ -334,6 +340,7 @@ def test_two_statements_in_the_wrong_order_are_found() -> None:
     assert line_of(text, first.strip()) in found.lines
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_name_of_the_wrong_type_is_found_where_it_got_it() -> None:
     text = """import torch
 
@@ -400,6 +407,7 @@ def test_a_line_outside_of_functions_is_found() -> None:
     assert line_of(f"{text}\n\n{last}\n", last) in found.lines
 
 
+@pytest.mark.usefixtures("hurried")
 def test_an_error_before_a_value_is_needed_is_shown_where_it_is_raised() -> None:
     """Memory that is not filled yet when a constructor raises is none of its causes."""
     text = solution_file("positions").read_text(encoding="utf-8")
