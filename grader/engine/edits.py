@@ -49,6 +49,7 @@ CONTAINERS: dict[type[ast.expr], str] = {
     ast.Call: "ModuleList",
 }
 TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
+CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
@@ -308,7 +309,9 @@ class Edits:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)
-            if "self" in self._scopes.names(node.lineno):
+            function = self._scopes.function(node.lineno)
+            text = "" if function is None else ast.unparse(function)
+            if "self" in text and CHANCE.search(text):  # which train mode may decide
                 yield ast.BoolOp(ast.Or(), [node, ast.UnaryOp(ast.Not(), TRAINING)])
                 yield ast.BoolOp(ast.And(), [node, TRAINING])
             names = self._scopes.names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []

@@ -105,7 +105,8 @@ def _rest(name: str, seed: int) -> list[Scenario]:
             "the gradient", name, "gradients", _gradient(name, seed), traits=frozenset({"the backward pass"})
         ),
         Scenario("train mode", name, "train", _train(name, seed)),
-        Scenario("a short x after a long one", name, "train", _one_after_another(name, seed)),
+        Scenario("a short x after a long one", name, "train", _one_after_another(name, seed, (8, 3))),
+        Scenario("a long x after a short one", name, "train", _one_after_another(name, seed, (3, 8))),
     ]
     for dtype in (torch.float64, torch.bfloat16):
         said_so = f"{str(dtype)[6:]} inputs"
@@ -147,14 +148,14 @@ def _train(name: str, seed: int) -> Ask:
     return ask
 
 
-def _one_after_another(name: str, seed: int) -> Ask:
+def _one_after_another(name: str, seed: int, lengths: Sequence[int]) -> Ask:
     def ask(client: Client) -> Answer:
         instance, facts = ready(client, name, 6, 9, seed)
         if facts.get("parameters") == "0":
             return {}
         draws = Draws(seed + 60)
-        for shape in ((3, 8, 6), (2, 3, 6)):
-            answer = client.call(instance, draws.normal(*shape))
+        for length in lengths:
+            answer = client.call(instance, draws.normal(length // 2, length, 6))
         return answer
 
     return ask
