@@ -169,14 +169,24 @@ def mean_not_subtracted(steps: Steps) -> Steps:
     source="Layer Normalization (Ba et al. 2016), section 3",
     parts=NORM,
 )
-def rms_norm(steps: Steps) -> list[Steps]:
-    def square(x: Tensor, _mean: Tensor) -> Tensor:
-        return x.square().mean(-1, keepdim=True)
+def rms_norm(steps: Steps) -> Steps:
+    return replace(steps, centre=lambda x, _mean: x, variance=_mean_square)
 
-    return [
-        replace(steps, centre=lambda x, _mean: x, variance=square),
-        replace(steps, variance=square),
-    ]
+
+@mistake(
+    "variance-around-zero",
+    "The variance is computed as the mean of x squared: the mean of x must be subtracted before squaring.",
+    formula=FORMULA,
+    hint="What is the variance of a row in which all elements are 5?",
+    source=BA,
+    parts=NORM,
+)
+def variance_around_zero(steps: Steps) -> Steps:
+    return replace(steps, variance=_mean_square)
+
+
+def _mean_square(x: Tensor, _mean: Tensor) -> Tensor:
+    return x.square().mean(-1, keepdim=True)
 
 
 @mistake(
