@@ -58,6 +58,7 @@ def cause(flow: Flow, index: int, message: str) -> int | None:
         or _unfit(flow, index, message)
         or _handed_over(flow, index, message)
         or _other_dtype(flow, index, message)
+        or _from_earlier(flow, index)
     )
 
 
@@ -145,6 +146,25 @@ def _signature(source: Source, line: int, message: str) -> int | None:
     """The line of the file's own function whose signature a call does not fit."""
     called = misfitting(source, message)
     return None if called is None or called.place.line == line else called.place.line
+
+
+def _from_earlier(flow: Flow, index: int) -> int | None:
+    """The `return` of the earlier call that gave what a line reads of its arguments: a cache."""
+    event = flow.events[index]
+    names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
+    begun = next(
+        one for one in reversed(flow.events[:index]) if one.kind == "given" and one.frame == event.frame
+    )
+    given = {ref.value for name in names & set(begun.names) for ref in refs(begun.names[name])}
+    return next(
+        (
+            before.place.line
+            for before in reversed(flow.events[:index])
+            if before.kind == "return" and not before.callers
+            if given & {ref.value for ref in refs(list(before.result))}
+        ),
+        None,
+    )
 
 
 def _type_name(item: Plain) -> str:

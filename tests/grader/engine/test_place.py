@@ -513,6 +513,11 @@ def test_dropout_by_hand_that_does_not_scale_has_its_line() -> None:
         # a call for what it does, about where right code has it; a value that nothing gets
         ("training", "autograd_grad_by_hand", "model.train(True)", "pass"),
         ("decoding", "recursion_and_namedtuples", "return hyp.total", "hyp.total"),
+        # what an earlier call gave back, and this one gets
+        ("kv_cache", "solution", "return self.out_proj(merged), (k, v)", "return self.out_proj(merged), k"),
+        # a condition that is a constant; a part that is made once
+        ("attention", "solution", "if mask is None:", "if False:"),
+        ("loss", "callable_instances_constant_pad_module", "(1, -1)", "(1, 1)"),
     ],
 )
 def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, new: str) -> None:
