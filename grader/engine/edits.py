@@ -185,6 +185,22 @@ class Edits:
             yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
 
     @cached_property
+    def _growing(self) -> dict[int, str]:
+        """By what is added to a list, its name: in itself it would have no end, which ends the process."""
+        found: dict[int, str] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.AugAssign):
+                of: ast.expr = node.target
+                added = [node.value]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                of, added = node.func.value, node.args
+            else:
+                continue
+            if isinstance(of, ast.Name):
+                found.update((id(inner), of.id) for one in added for inner in ast.walk(one))
+        return found
+
+    @cached_property
     def _conditions(self) -> set[int]:
         nodes = list(ast.walk(self._tree))
         tests = {id(node.test) for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))}
@@ -322,7 +338,7 @@ class Edits:
         """Another name of the same function, another attribute of the same class."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in PATHS:
             for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
-                if name not in (node.id, "self"):
+                if name not in (node.id, "self", self._growing.get(id(node))):
                     yield ast.Name(name, ast.Load())
             if node.id in self._scopes.attributes(node.lineno):
                 yield _own(node)
