@@ -174,7 +174,8 @@ class Locator:
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
-        if not cures and self._undoing is not None and self._undoing.exhausted and self._needed:
+        undoing = self._undoing
+        if not cures and undoing is not None and undoing.exhausted and self._needed and not undoing.partly:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
