@@ -366,6 +366,18 @@ def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.
     return ast.Call(node.func, args, [ast.keyword(word.arg, other(word.value)) for word in node.keywords])
 
 
+def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:
+    """A statement in which two of these names that it reads are exchanged everywhere."""
+    read = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    known = [name for name in dict.fromkeys(n.id for n in read) if name in names and name not in PATHS]
+    for a, b in combinations(known[:MOST_SIZES], 2):
+        found = copy.deepcopy(node)
+        for one in ast.walk(found):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in (a, b):
+                one.id = b if one.id == a else a
+        yield found
+
+
 def by_one(node: ast.expr) -> Iterator[ast.expr]:
     """A number, one more and one less."""
     yield from (ast.BinOp(node, op(), ast.Constant(1)) for op in (ast.Add, ast.Sub))

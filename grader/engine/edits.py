@@ -24,6 +24,7 @@ from grader.engine.edit_kinds import (
     exchanged,
     laid_out,
     method,
+    names_exchanged,
     near,
     of_call,
     of_two,
@@ -97,38 +98,32 @@ class Edits:
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
         changed: tuple[Change, ...] = (self._changed,)
-        inverted: tuple[Change, ...] = (self._inverted,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
         rarer: tuple[Change, ...] = (self._rarer,)
-        parts: tuple[Change, ...] = (self._through_a_part,)
         other: tuple[Change, ...] = (self._steps.other,)
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
-        repeated: tuple[Change, ...] = (self._moves.repeated,)
-        as_near: tuple[Change, ...] = (self._steps.of_near,)
-        of_state: tuple[Change, ...] = (self._steps.of_state,)
-        kept: tuple[Change, ...] = (unkept,)
         soon = (
-            ([*first, *conditions, *rest], kept),
+            ([*first, *conditions, *rest], (unkept,)),
             (first, changed),
             (conditions, changed),
             (second, changed),
             ([*first, *rest], (self._without_module,)),
             (first, renamed),
             (conditions, renamed),
-            (second, inverted),
+            (second, (self._inverted,)),
             (first, moved),
             (second, moved),
             (rest, moved),
-            (first, repeated),
-            ([*first, *second, *rest], of_state),
-            (first, as_near),
+            (first, (self._moves.repeated,)),
+            ([*first, *second, *rest], (self._steps.of_state,)),
+            (first, (self._steps.of_near,)),
             (first, rarer),
             (rest, changed),
             ([*conditions, *rest], (regrouped,)),
         )
         late = (
-            (first, parts),
+            (first, (self._through_a_part,)),
             (first, other),
             (second, renamed),
             (second, rarer),
@@ -183,22 +178,6 @@ class Edits:
             and isinstance(node.value, ast.Call)
         ):
             yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
-
-    @cached_property
-    def _growing(self) -> dict[int, str]:
-        """By what is added to a list, its name: in itself it would have no end, which ends the process."""
-        found: dict[int, str] = {}
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.AugAssign):
-                of: ast.expr = node.target
-                added = [node.value]
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                of, added = node.func.value, node.args
-            else:
-                continue
-            if isinstance(of, ast.Name):
-                found.update((id(inner), of.id) for one in added for inner in ast.walk(one))
-        return found
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -338,7 +317,7 @@ class Edits:
         """Another name of the same function, another attribute of the same class."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in PATHS:
             for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
-                if name not in (node.id, "self", self._growing.get(id(node))):
+                if name not in (node.id, "self", self._scopes.growing.get(id(node))):
                     yield ast.Name(name, ast.Load())
             if node.id in self._scopes.attributes(node.lineno):
                 yield _own(node)
@@ -356,7 +335,9 @@ class Edits:
             yield from map(ast.Constant, sorted(others)[:4])
 
     def _other_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A call in which two names are exchanged everywhere, or one that is given twice is another one."""
+        """A statement or a call with two names exchanged everywhere, or with another name for one that it has twice."""
+        if isinstance(node, (ast.Assign, ast.Return)):
+            yield from names_exchanged(node, self._scopes.names(node.lineno)[:MOST_NAMES])
         if not isinstance(node, ast.Call):
             return
         given = [
@@ -398,6 +379,10 @@ class Edits:
             yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
             yield from rarer_of_call(node, self._scopes.names(node.lineno)[:MOST_NAMES])
+            words = [word.arg for word in node.keywords]
+            for name in (one for one in self._scopes.given(node.lineno) if one not in words):
+                passed = ast.keyword(name, ast.Name(name, ast.Load()))
+                yield ast.Call(node.func, node.args, [*node.keywords, passed])
             for i, one in enumerate(node.args):
                 for new in by_one(one) if isinstance(one, (ast.Name, ast.Call, ast.Attribute)) else ():
                     yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)

@@ -37,6 +37,7 @@ from grader.engine.place import (
     never_dropped,
     other_default,
     turned_first,
+    unused,
     where,
     written,
 )
@@ -185,12 +186,8 @@ class Locator:
             # a wrong line is worse than none
             weak = best is not None and best.why == "value" and not best.evidence
             if best is None or (weak and self._explanations.left_out(best.place) is None):
-                said, right = "nothing gets the value of this line", "a `return`, or a name for it"
-                lost = [
-                    Where(Place(at, at), "omitted", value=said, expected=right) for at in self._nothing_gets()
-                ]
                 parts = [name for one in wrong for name, _ in one.got.extra]
-                return next(iter(lost), None) or foreign(self.source, parts)
+                return next(map(unused, self._nothing_gets()), None) or foreign(self.source, parts)
             return best
         if len(cures) == 1:
             cures += self._elsewhere(wrong, cures[0].line)

@@ -321,6 +321,12 @@ def turned_first(flow: Flow) -> int | None:
     return next((index for index in sorted(odd) if not odd & flow.ancestors(index)), None)
 
 
+def unused(line: int) -> Where:
+    """The place of a statement whose value nothing gets."""
+    said, right = "nothing gets the value of this line", "a `return`, or a name for it"
+    return Where(Place(line, line), "omitted", value=said, expected=right)
+
+
 def not_returned(flow: Flow) -> Where | None:
     """The end of the function that gives nothing back."""
     begun = [one for one in flow.events if one.kind == "given" and not one.callers and one.name != "__init__"]

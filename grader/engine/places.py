@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.core.failures import Failed, Unexplained
@@ -11,7 +12,7 @@ from grader.core.spots import Spot, Spots
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place
 from grader.engine.naming import Account, Findings
-from grader.engine.place import Where
+from grader.engine.place import Where, unused
 from grader.engine.raised import misfitting, not_raised
 from grader.engine.source_tree import Source
 
@@ -89,8 +90,11 @@ def device_place(text: str, message: str) -> Spots:
     line = re.search(r"in line (\d+)", message)
     if line is None:
         return {}
-    at = int(line[1])
-    made = Source(text).made_on_default_device(at)
+    at, source = int(line[1]), Source(text)
+    made = source.made_on_default_device(at)
+    lost = [one for one in source.unused if source.calls(Place(one, one)) & {"to", "cuda"}]
+    if lost:  # a copy on the other device that nothing gets
+        return {"": spot_of(replace(unused(lost[0]), other=made or at))}
     place = Place(made or at, made or at)
     return {"": spot_of(Where(place, "value", at if made not in (None, at) else None))}
 

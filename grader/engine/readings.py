@@ -122,8 +122,12 @@ def written(reading: Reading, values: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 
 def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, ParameterInfo]:
-    """Those that the learner made: the weights of the judge's own parts are left out."""
-    return {n: p for n, p in parameters.items() if not n.rpartition(".")[2].startswith("judge_")}
+    """Those that the learner made and that hold numbers: the weights of the judge's own parts are left out."""
+    return {
+        name: one
+        for name, one in parameters.items()
+        if one.value.numel() and not name.rpartition(".")[2].startswith("judge_")
+    }
 
 
 def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Reading]:

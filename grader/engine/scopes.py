@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import cached_property
 
 from grader.engine.edit_kinds import called
 
@@ -13,6 +14,22 @@ class Scopes:
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
+
+    @cached_property
+    def growing(self) -> dict[int, str]:
+        """By what is added to a list, its name: in itself it would have no end, which ends the process."""
+        found: dict[int, str] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.AugAssign):
+                of: ast.expr = node.target
+                added = [node.value]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                of, added = node.func.value, node.args
+            else:
+                continue
+            if isinstance(of, ast.Name):
+                found.update((id(inner), of.id) for one in added for inner in ast.walk(one))
+        return found
 
     def names(self, line: int) -> list[str]:
         """Arguments, and locals that are assigned before a line, the nearest first."""

@@ -210,3 +210,9 @@ def test_any_order_and_any_names_are_among_the_readings(order: list[str], d_mode
     own = {f"p{i}": ParameterInfo(torch.randn(shapes[name]), True) for i, name in enumerate(order)}
     right = {name: f"p{i}" for i, name in enumerate(order)}
     assert right in [{name: slot.own for name, slot in reading.items()} for reading in readings(own, wanted)]
+
+
+def test_parameters_without_numbers_are_left_out() -> None:
+    """`nn.Linear(8, d_model % num_heads)` has such ones: they are nothing that could be found."""
+    empty, weight = (ParameterInfo(torch.zeros(size, 8), requires_grad=True) for size in (0, 8))
+    assert list(own_parameters({"q.weight": empty, "out.weight": weight})) == ["out.weight"]
