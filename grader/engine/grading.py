@@ -172,6 +172,7 @@ class Grading:
         self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = dict(readings or {})
         self._most_readings = most_readings
+        self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
@@ -202,23 +203,36 @@ class Grading:
     def _settle(self, scenario: Scenario) -> None:
         """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right.
 
-        An error says nothing of the weights, and in few numbers several ways may come out right.
+        An error says nothing of the weights, and in few numbers several ways may come out right. Where none does, it is
+        tried once more with other options: norm="post" may be wrong, and norm="pre" right.
         """
         self._choice.pop(scenario.component, None)
         first = self._got[scenario] = self.ask(scenario)
         choice = self._chosen[scenario] = self._choice.get(scenario.component, ("", 1))
-        if choice in self._reading or choice[1] < 2 or first.error is not None:
+        tried = self._in_vain.setdefault(choice, set())
+        settled = choice in self._reading and (not tried or first.chosen in tried)
+        if settled or choice[1] < 2 or first.error is not None:
             return
         for number in range(min(choice[1], self._most_readings or choice[1])):
             self._reading[choice] = number
             if number:
                 self._got[scenario] = self.ask(scenario)
             if self.is_right(scenario):
+                self._ask_again(choice if tried else None)
                 break
         else:
             self._reading[choice], self._got[scenario] = 0, first
+            tried.add(first.chosen)
         if sum(value.numel() for value in self.right(scenario).values.values()) < TELLING:
             del self._reading[choice]
+
+    def _ask_again(self, choice: Choice | None) -> None:
+        """What was asked with weights read in a way that is not the right one is to be asked again when needed."""
+        if choice is not None:
+            self._in_vain.pop(choice)
+            for scenario in [one for one, its in self._chosen.items() if its == choice and one in self._got]:
+                if not self.is_right(scenario):
+                    del self._got[scenario]
 
     def readings(self, component: str, *, proved: bool) -> dict[Choice, int]:
         """How weights are read. Args: proved: only as far as something came out right like that, and not otherwise."""
