@@ -172,6 +172,7 @@ class Grading:
         self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = dict(readings or {})
         self._most_readings = most_readings
+        self.searched = 0.0  # seconds of CPU that went into changed copies
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}

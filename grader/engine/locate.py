@@ -166,6 +166,8 @@ class Locator:
                 counts[one.place.line] += one.why != "omitted"
                 if counts[one.place.line] == ENOUGH_AGREE:
                     break
+        if self._undoing is not None:
+            self._undoing.spend(max(0.0, time.process_time() - self._end))  # records that took long
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
         if best is not None:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))

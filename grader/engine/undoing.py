@@ -15,6 +15,7 @@ from grader.engine.scenario import Scenario, scenarios_of
 
 EDITING_S = 5.0  # of CPU, ...
 ALL_S = 9.0  # ... for all searches together, ...
+LEAST_S = 3.0  # ... of which each component has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.3  # ... for a second line that may be at fault as well
@@ -50,13 +51,17 @@ class Undoing:
     def __init__(self, submission: Editable, text: str, grading: Grading, deadline: float) -> None:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._end = self._readings_end = math.inf
-        self._left = ALL_S
+        self._left = max(min(ALL_S, LEAST_S), ALL_S - grading.searched)
         self._known: dict[tuple[str, bool], dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
         # of the last search: changes that make only some wrong results right, and whether there were no more to try
         self.partly: list[Cure] = []
         self.exhausted = False
+
+    def spend(self, seconds: float) -> None:
+        """Leave so much less time for all searches together, but enough for one. Args: seconds: of CPU."""
+        self._left = min(self._left, max(EDITING_S, self._left - seconds))
 
     def search(
         self, wrong: Sequence[Scenario], tried: Tried, forced: Tried, seconds: float = EDITING_S
@@ -102,6 +107,7 @@ class Undoing:
                 break
             self._note(line, text, wrong, right)
         self._left -= time.process_time() - begun
+        self._grading.searched += time.process_time() - begun
         return found
 
     def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
