@@ -152,10 +152,8 @@ def _from_earlier(flow: Flow, index: int) -> int | None:
     """The `return` of the earlier call that gave what a line reads of its arguments: a cache."""
     event = flow.events[index]
     names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
-    begun = next(
-        one for one in reversed(flow.events[:index]) if one.kind == "given" and one.frame == event.frame
-    )
-    given = {ref.value for name in names & set(begun.names) for ref in refs(begun.names[name])}
+    begun = [one for one in flow.events[:index] if one.kind == "given" and one.frame == event.frame]
+    given = {ref.value for one in begun for name in names & set(one.names) for ref in refs(one.names[name])}
     return next(
         (
             before.place.line
