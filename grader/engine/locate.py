@@ -189,7 +189,8 @@ class Locator:
             self._explanations.edited(cure.line, cure.text)
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
-        if best is None or not {best.place.line, between} & {*proofs}:
+        dropped = proofs[0] in self._nothing_gets()  # before any other explanation
+        if best is None or dropped or not {best.place.line, between} & {*proofs}:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
