@@ -17,7 +17,9 @@ from grader.engine.edit_kinds import (
     EQUATION,
     OPERATORS,
     PATHS,
+    TRAINING,
     WRAPPERS,
+    bounded,
     by_one,
     called,
     equations,
@@ -36,6 +38,7 @@ from grader.engine.edit_kinds import (
     unwrapped,
     with_names,
 )
+from grader.engine.left_out import LeftOut
 from grader.engine.missing_calls import with_calls
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
@@ -49,7 +52,6 @@ CONTAINERS: dict[type[ast.expr], str] = {
     ast.Name: "ModuleList",
     ast.Call: "ModuleList",
 }
-TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
@@ -76,6 +78,7 @@ class Edits:
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
+        self._left_out = LeftOut(self._trees, self._scopes)
         self._steps = Steps(self._trees, self._scopes, self._modules)
         self._tried_already: set[str] = set()
 
@@ -109,6 +112,7 @@ class Edits:
             (conditions, changed),
             (second, changed),
             ([*first, *rest], (self._without_module,)),
+            ([*first, *second, *rest], (self._left_out.unread,)),
             (first, renamed),
             (conditions, renamed),
             (second, (self._inverted,)),
@@ -364,6 +368,7 @@ class Edits:
             yield from (ast.Call(one, node.args, node.keywords) for one in others)
         if isinstance(node, (ast.Assign, ast.Return)):
             yield from unwrapped(node)
+            yield from bounded(node, self._scopes.names(node.lineno)[:MOST_NAMES])
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
             yield from (ast.Assign([one], node.value) for one in node.targets)
         if isinstance(node, ast.Call):
@@ -378,6 +383,7 @@ class Edits:
             yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
             yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
+            yield from self._left_out.options(node)
             yield from rarer_of_call(node, self._scopes.names(node.lineno)[:MOST_NAMES])
             words = [word.arg for word in node.keywords]
             for name in (one for one in self._scopes.given(node.lineno) if one not in words):

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from grader.engine.edit_kinds import called
 
 MOST_ROUNDS = 100  # of a loop of changed code, ...
-MOST_LOOPING_S = 2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs
-ENDS = "_loops_end_at"
+MOST_LOOPING_S = (
+    2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs, ...
+)
+LOOPING_S = 0.3  # ... in each scenario; right code takes a tenth of it
 _NESTED = re.compile(r"^( +)for .*\n(?:\1 .*\n|\s*\n)*?\1 .*\bfor\b", re.MULTILINE)
 _ROUND = re.compile(r"\bfor\b.+\bin (\w+):")
-_BEGIN = ast.parse(f"{ENDS} = __import__('time').process_time() + {MOST_LOOPING_S}").body
-_LATE = ast.parse(f"__import__('time').process_time() > {ENDS}", mode="eval").body
-_STOP = ast.parse("raise RuntimeError('it takes too long')").body[0]
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def ending(text: str, *, recursive: bool = False) -> str:
+def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     """The same program, ending: a `while` goes round at most so many times, and for so long.
 
     So do loops in loops, and one over a list that may grow meanwhile: each round may take longer than the one before.
 
     Args:
         recursive: no function begins after that time either.
+        scenarios: how many it is asked for.
 
     Raises:
         SyntaxError: it is no Python.
@@ -32,12 +33,22 @@ def ending(text: str, *, recursive: bool = False) -> str:
     grown = {name for name in _ROUND.findall(text) if re.search(rf"\b{name}\.(append|extend|insert)\(", text)}
     if "while" not in text and not grown and not recursive and not _NESTED.search(text):
         return text
-    tree = ast.parse(text)
+    tree, guards = ast.parse(text), _Guards(text)
     first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
     first += ast.get_docstring(tree) is not None
-    tree = _Ending(recursive).visit(tree)
-    tree.body[first:first] = _BEGIN
-    return ast.unparse(tree)
+    end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
+    for node in tree.body[first : first + 1]:
+        guards.before(node, f"_early = lambda *_, end={end}: __import__('time').process_time() < end")
+    for node in _statements(tree):
+        if isinstance(node, ast.For):
+            guards.around(node.iter, "__import__('itertools').takewhile(_early, (", "))")
+        elif isinstance(node, ast.While):
+            rounds = f"_rounds_{node.lineno}"
+            guards.before(node, f"{rounds} = iter(range({MOST_ROUNDS}, 0, -1))")
+            guards.around(node.test, f"_early() and next({rounds}, 0) and (", ")")
+        elif isinstance(node, ast.FunctionDef) and recursive:
+            guards.before(node.body[0], "assert _early(), 'it takes too long'")
+    return guards.text()
 
 
 def calls_itself(text: str) -> bool:
@@ -50,31 +61,37 @@ def calls_itself(text: str) -> bool:
     )
 
 
-class _Ending(ast.NodeTransformer):
-    def __init__(self, recursive: bool) -> None:
-        self._recursive = recursive
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements in one, and in those in it."""
+    for block in _BLOCKS:
+        for one in getattr(node, block, ()):
+            yield one
+            yield from _statements(one)
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Statements alone: no loop is within an expression."""
-        for block in _BLOCKS:
-            if found := getattr(node, block, None):
-                setattr(node, block, [self.visit(one) for one in found])
-        return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        if self._recursive:
-            node.body.insert(0, ast.If(_LATE, [_STOP], []))
-        return node
+class _Guards:
+    """What is put into a text, which stays as it is otherwise: to write the whole program anew takes long."""
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        node.body.insert(0, ast.If(_LATE, [ast.Break()], []))
-        return node
+    def __init__(self, text: str) -> None:
+        self._lines = text.encode().splitlines(keepends=True)
+        self._put: list[tuple[int, int, str]] = []  # line and column of bytes, both from 0
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        stop = ast.If(ast.UnaryOp(ast.Not(), node.test), [*node.orelse, ast.Break()], [])
-        rounds = ast.Call(ast.Name("range", ast.Load()), [ast.Constant(MOST_ROUNDS)], [])
-        body = [stop, ast.If(_LATE, [ast.Break()], []), *node.body]
-        return ast.For(ast.Name("_round_of_loop", ast.Store()), rounds, body, [], lineno=0)
+    def before(self, node: ast.stmt, statement: str) -> None:
+        """Put a statement before another one, be it on a line of its own or not."""
+        line = min(one.lineno for one in (node, *getattr(node, "decorator_list", ()))) - 1
+        start = self._lines[line][: node.col_offset].decode()
+        self._put.append(
+            (line, node.col_offset, f"{statement}; " if start.strip() else f"{statement}\n{start}")
+        )
+
+    def around(self, node: ast.expr, start: str, end: str) -> None:
+        """Put an expression between two texts."""
+        self._put.append((node.lineno - 1, node.col_offset, start))
+        self._put.append(((node.end_lineno or node.lineno) - 1, node.end_col_offset or 0, end))
+
+    def text(self) -> str:
+        """The text with all that was put into it."""
+        lines = list(self._lines)
+        for line, column, put in sorted(self._put, reverse=True):
+            lines[line] = lines[line][:column] + put.encode() + lines[line][column:]
+        return b"".join(lines).decode()

@@ -349,7 +349,7 @@ class Grading:
         got = self._got.get(
             scenario, first
         )  # looking for mistakes may have asked again, and read weights otherwise
-        if not named and got.error is not None:
+        if got.error is not None and (not named or misfit(got.error)):
             return got.error
         message, picture = contrast(scenario, names, self.right(scenario), got)
         drawn = (scenario, self.right(scenario), got)
@@ -500,16 +500,21 @@ class Grading:
         return findings, []
 
     def _findings(self, component: str) -> Findings:
-        """Every scenario's answer; up to the one, if any, that ends the worker."""
-        asked, got = scenarios_of(self.scenarios, component), []
-        for scenario in asked:
+        """Every scenario's answer; up to the one, if any, that ends the worker.
+
+        Not those in which none of the code ran: any mistake that raises an error there would explain them.
+        """
+        asked, got = [], []
+        for scenario in scenarios_of(self.scenarios, component):
             try:
-                got.append(self.got(scenario))
+                answer = self.got(scenario)
             except SubmissionError as error:
                 if error.kind in ("not_written", "missing"):
                     return Findings([], [], [], [])
                 break
-        asked = asked[: len(got)]
+            if answer.error is None or not misfit(answer.error):
+                asked.append(scenario)
+                got.append(answer)
         right = [self.right(scenario) for scenario in asked]
         wrong = [i for i, s in enumerate(asked) if not same(s, right[i], got[i])]
         return Findings(asked, got, right, wrong)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 from grader.engine.edit_kinds import called
 
@@ -14,6 +14,8 @@ class Scopes:
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
+        self.names, self.given = cache(self._names), cache(self._given)
+        self.attributes, self.functions = cache(self._attributes), cache(self._functions)
 
     @cached_property
     def growing(self) -> dict[int, str]:
@@ -31,7 +33,7 @@ class Scopes:
                 found.update((id(inner), of.id) for one in added for inner in ast.walk(one))
         return found
 
-    def names(self, line: int) -> list[str]:
+    def _names(self, line: int) -> list[str]:
         """Arguments, and locals that are assigned before a line, the nearest first."""
         functions = self._around(line, (ast.FunctionDef,))
         if not functions:
@@ -45,22 +47,29 @@ class Scopes:
         names = [name for _, name in sorted(made, reverse=True)] + args
         return list(dict.fromkeys(names))
 
-    def given(self, line: int) -> list[str]:
+    def _given(self, line: int) -> list[str]:
         """The arguments of the function around a line, those that it never reads first."""
-        for function in self._around(line, (ast.FunctionDef,))[:1]:
-            read = {
-                n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-            }
-            args = [n.arg for n in ast.walk(function) if isinstance(n, ast.arg) and n.arg != "self"]
-            return sorted(args, key=lambda name: name in read)
-        return []
+        unread = self.unread(line)
+        return [*unread, *(name for name in self._arguments(line) if name not in unread)]
+
+    def unread(self, line: int) -> list[str]:
+        """The arguments of the function around a line that it never reads."""
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        return [name for name in self._arguments(line) if name not in read]
+
+    def _arguments(self, line: int) -> list[str]:
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        return [n.arg for n in nodes if isinstance(n, ast.arg) and n.arg != "self"]
 
     def function(self, line: int) -> ast.FunctionDef | None:
         """The innermost function around a line."""
         found = self._around(line, (ast.FunctionDef,))
         return found[0] if found else None  # type: ignore[return-value]
 
-    def attributes(self, line: int) -> list[str]:
+    def _attributes(self, line: int) -> list[str]:
         """What `self` has in the class around a line."""
         classes = self._around(line, (ast.ClassDef,))
         found = [
@@ -72,7 +81,7 @@ class Scopes:
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))
 
-    def functions(self, line: int) -> list[ast.expr]:
+    def _functions(self, line: int) -> list[ast.expr]:
         """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""
         made: dict[str, ast.expr] = {}
         used: dict[str, ast.expr] = {}
@@ -87,10 +96,16 @@ class Scopes:
             one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
         ]
 
-    def _around(self, line: int, kinds: tuple[type[ast.AST], ...]) -> Sequence[ast.AST]:
+    def _around(
+        self, line: int, kinds: tuple[type[ast.AST], ...]
+    ) -> Sequence[ast.FunctionDef | ast.ClassDef]:
         found = [
             node
-            for node in ast.walk(self._tree)
-            if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or line)  # type: ignore[attr-defined]
+            for node in self._definitions
+            if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or line)
         ]
-        return sorted(found, key=lambda node: -node.lineno)  # type: ignore[attr-defined]
+        return sorted(found, key=lambda node: -node.lineno)
+
+    @cached_property
+    def _definitions(self) -> list[ast.FunctionDef | ast.ClassDef]:
+        return [node for node in ast.walk(self._tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]

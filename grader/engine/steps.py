@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from functools import cache
 
 from grader.engine.edit_kinds import replaced
 from grader.engine.fragments import Fragments
@@ -24,6 +25,7 @@ class Steps:
     def __init__(self, trees: list[ast.Module], scopes: Scopes, modules: Collection[str]) -> None:
         self._fragments = Fragments(*trees)
         self._scopes, self._modules = scopes, modules
+        self._near = cache(self._made_near)
 
     def other(self, node: ast.AST) -> Iterator[ast.AST]:
         """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
@@ -51,7 +53,7 @@ class Steps:
     def of_near(self, node: ast.AST) -> Iterator[ast.AST]:
         """A local in a step that its function takes with another one: an index, a method."""
         if isinstance(node, ast.Name):
-            yield from self._in_a_step(node, self._near(node.lineno))
+            yield from self._in_a_step(node, self._near(self._scopes.function(node.lineno)))
 
     def of_state(self, node: ast.AST) -> Iterator[ast.AST]:
         """What a local is made of anew, in a step that its function takes with another one."""
@@ -63,12 +65,11 @@ class Steps:
             return
         old = ast.Name(node.targets[0].id, ast.Load(), lineno=node.lineno)
         if any(isinstance(one, ast.Name) and one.id == old.id for one in ast.walk(node.value)):
-            for new in self._in_a_step(old, self._near(node.lineno)):
+            for new in self._in_a_step(old, self._near(self._scopes.function(node.lineno))):
                 yield ast.Assign(node.targets, replaced(node.value, old.id, new))
 
-    def _near(self, line: int) -> Fragments:
-        """The calls and indices of the function around a line that take locals."""
-        function = self._scopes.function(line)
+    def _made_near(self, function: ast.FunctionDef | None) -> Fragments:
+        """The calls and indices of a function that take locals."""
         return Fragments(ast.Module([] if function is None else [function], []), by_locals=True)
 
     def _in_a_step(self, node: ast.AST, steps: Fragments) -> Iterator[ast.expr]:

@@ -135,7 +135,7 @@ class Undoing:
         """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
         found: list[Scenario] = []
         try:
-            copy = self._submission.edited(ending(text, recursive=self._recursive))
+            copy = self._submission.edited(ending(text, recursive=self._recursive, scenarios=len(asked)))
             if copy is None:
                 return []
             hurried = time.process_time() > self._readings_end

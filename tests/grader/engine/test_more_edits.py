@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from grader.engine.edits import Edits
 from grader.engine.fragments import Fragments
 from grader.engine.moved import partners
@@ -184,3 +186,47 @@ def test_a_tensor_becomes_a_buffer() -> None:
 def test_a_list_becomes_a_module() -> None:
     text = TEXT.replace("nn.Identity(size)", "[nn.Identity(size) for _ in range(3)]")
     assert "self.norm = nn.ModuleList([nn.Identity(size) for _ in range(3)])" in lines(text, 9)
+
+
+LACKING = """
+import torch.nn.functional as F
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, size, eps=1e-5):
+        self.eps = 1e-6
+        self.layers = nn.Sequential(
+            nn.GELU(),
+        )
+
+    def forward(self, x, mask=None, used=1):
+        y = self.attend(query=x, key=x, mask=mask)
+        y = self.attend(query=y, key=y)
+        y = F.dropout(y, p=0.5)
+        k, v = y[:, :, 0], x[:, :, 0]
+        return k.view(2, 3), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        (8, "self.eps = eps"),
+        (10, "(nn.ReLU()),"),
+        (15, "y = (self.attend(query=y, key=y, mask=mask))"),
+        (16, "y = (F.dropout(y, p=0.5, training=self.training))"),
+        (17, "k, v = (y[:, :used, 0], x[:, :used, 0])"),
+        (
+            18,
+            "return (k.transpose(1, 2).reshape(2, 3)), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)",
+        ),
+        (
+            18,
+            "return k.view(2, 3), (F.scaled_dot_product_attention(x, k, v, "
+            "dropout_p=0.5 if self.training else 0.0))",
+        ),
+    ],
+)
+def test_what_a_call_or_a_constant_lacks_is_tried(line: int, new: str) -> None:
+    assert new in lines(LACKING, line)
