@@ -315,6 +315,24 @@ def exchanged(items: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
         yield found
 
 
+def reordered(node: ast.AST) -> Iterator[tuple[int, ast.AST]]:
+    """Layers that are listed on lines of their own, two neighbours exchanged. Gives the line of the later one, too."""
+    keyed = isinstance(node, ast.Call) and called(node.func) in ("OrderedDict", "ModuleDict", "dict")
+    if not isinstance(node, (ast.Call, ast.List)) or not (keyed or _lists_layers(node)):
+        return
+    field = "elts" if isinstance(node, ast.List) else "keywords" if keyed else "args"
+    items = getattr(node, field)
+    for i in range(len(items) - 1):
+        if items[i].lineno != items[i + 1].lineno:
+            found = copy.copy(node)
+            setattr(found, field, [*items[:i], items[i + 1], items[i], *items[i + 2 :]])
+            yield items[i + 1].lineno, found
+
+
+def _lists_layers(node: ast.Call | ast.List) -> bool:
+    return isinstance(node, ast.List) or called(node.func) == "Sequential"
+
+
 def of_call(node: ast.Call) -> Iterator[ast.AST]:
     """Of a call: another function, arguments in another order or left out, one call less."""
     function, args, words = node.func, node.args, node.keywords

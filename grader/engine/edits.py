@@ -32,6 +32,7 @@ from grader.engine.edit_kinds import (
     of_two,
     rarer_of_call,
     regrouped,
+    reordered,
     same_twice,
     transposed,
     unkept,
@@ -222,7 +223,8 @@ class Edits:
         end = self._lines[last][node.end_col_offset :] + b"".join(self._lines[last + 1 :])
         return (start + written.encode() + end).decode("utf-8", "replace")
 
-    def _changed(self, node: ast.AST) -> Iterator[ast.AST]:
+    def _changed(self, node: ast.AST) -> Iterator[Changed]:
+        yield from ((line, self._with(node, new)) for line, new in reordered(node))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kinds in COMPARISONS:
                 if type(node.ops[0]) in kinds:
@@ -448,6 +450,8 @@ class Edits:
                 if isinstance(one, ast.Name) and "self" in self._scopes.names(node.lineno):
                     own = [*target.elts[:i], _own(one), *target.elts[i + 1 :]]
                     yield ast.Assign([ast.Tuple(own, ast.Store())], node.value)
+            known = self._scopes.names(node.lineno)[:MOST_NAMES]
+            yield from (ast.Assign(node.targets, ast.Name(name, ast.Load())) for name in known)
             return
         if isinstance(target, (ast.Name, ast.Attribute)):
             for op in (ast.Add, ast.Mult, ast.BitAnd):
