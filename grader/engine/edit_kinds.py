@@ -31,7 +31,7 @@ FUNCTIONS = (
     ("relu", "gelu", "sigmoid", "tanh", "silu"),
     ("ReLU", "GELU", "Sigmoid", "Tanh", "SiLU"),
     ("softmax", "log_softmax"),
-    ("mean", "sum"),
+    ("mean", "sum", "prod"),
     ("sin", "cos"),
     ("argmax", "argmin"),
     ("lt", "le", "gt", "ge"),
@@ -64,6 +64,8 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "tril": (("diagonal", 1), ("diagonal", -1)),
     "triu": (("diagonal", 1),),
     "cross_entropy": (("reduction", "sum"), ("reduction", "none")),
+    "cat": (("dim", 1), ("dim", -1), ("dim", 2)),
+    "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
 }
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 DIMS = (-1, -2, 0, 1, 2, 3)
@@ -429,6 +431,15 @@ def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.
 
     args = [other(one) for one in node.args]
     return ast.Call(node.func, args, [ast.keyword(word.arg, other(word.value)) for word in node.keywords])
+
+
+def same_twice(node: ast.Call) -> Iterator[ast.Call]:
+    """A call with one of its arguments in place of another one: `torch.ones(2 * n, 2 * n)`."""
+    for i, old in enumerate(node.args):
+        for other in node.args:
+            plain = not isinstance(old, ast.Starred) and not isinstance(other, (ast.Starred, ast.Name))
+            if plain and ast.dump(old) != ast.dump(other):
+                yield ast.Call(node.func, [*node.args[:i], other, *node.args[i + 1 :]], node.keywords)
 
 
 def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:

@@ -18,8 +18,9 @@ ALL_S = 9.0  # ... for all searches together, ...
 LEAST_S = 3.0  # ... of which each component has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
-SECOND_S = 0.3  # ... for a second line that may be at fault as well
+SECOND_S = 1.0  # ... for a second line that may be at fault as well
 MOST_READINGS = 100
+HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 MOST_NOTED = 12  # changes that make a first wrong result right
@@ -145,7 +146,7 @@ class Undoing:
                 self._grading.subject,
                 self._grading.seed,
                 readings={**known, **self._readings},
-                most_readings=1 if hurried else MOST_READINGS,
+                most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
             )
             for scenario in asked:
                 if grading.is_right(scenario):
