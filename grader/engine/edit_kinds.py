@@ -23,7 +23,7 @@ OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
 }
 COMPARISONS: tuple[tuple[type[ast.cmpop], ...], ...] = (
     (ast.Lt, ast.LtE, ast.Gt, ast.GtE),
-    (ast.Eq, ast.NotEq),
+    (ast.Eq, ast.NotEq, ast.Gt, ast.LtE),
     (ast.Is, ast.IsNot),
     (ast.In, ast.NotIn),
 )
@@ -34,6 +34,8 @@ FUNCTIONS = (
     ("mean", "sum", "prod"),
     ("sin", "cos"),
     ("argmax", "argmin"),
+    ("lt", "le", "gt", "ge"),
+    ("eq", "ne", "gt", "le"),
     ("max", "min"),
     ("maximum", "minimum"),
     ("tril", "triu"),
@@ -126,6 +128,11 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
             if inner is not None:  # left op f(inner)
                 pair = (left, inner) if right is node.right else (inner, left)
                 yield with_argument(right, ast.BinOp(pair[0], node.op, pair[1]))
+            core = None if inner is None else argument(inner)
+            if inner is not None and core is not None:  # left op f(g(core)): g(left op f(core))
+                pair = (left, with_argument(right, core))
+                pair = pair if right is node.right else pair[::-1]
+                yield with_argument(inner, ast.BinOp(pair[0], node.op, pair[1]))
             if isinstance(inner, ast.BinOp):  # left op f(p op q)
                 for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
                     yield with_argument(right, ast.BinOp(ast.BinOp(left, node.op, p), inner.op, q))

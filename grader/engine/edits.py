@@ -239,6 +239,8 @@ class Edits:
             yield node.operand
         elif isinstance(node, ast.Constant):
             yield from self._other_constants(node)
+        elif isinstance(node, ast.Attribute) and node.attr == "min" and "finfo" in ast.unparse(node.value):
+            yield ast.parse("float('-inf')", mode="eval").body
         elif isinstance(node, ast.IfExp):
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
