@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import re
 
 ATOMS = (ast.Name, ast.Constant, ast.UnaryOp, ast.Starred)  # say nothing without what is around them
 
@@ -22,6 +24,13 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
             return extra
         pair = _inner(a, b)
     return _said(shown[0]), _said(shown[1])
+
+
+def size_of_change(old: str, new: str) -> int:
+    """How many words and signs are other ones, in the part of a file that was changed."""
+    some, others = (re.findall(r"\w+|\S", part) for part in changed_part(old, new))
+    same = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
+    return len(some) + len(others) - 2 * sum(block.size for block in same)
 
 
 def _said(node: ast.AST | None) -> str:

@@ -419,7 +419,8 @@ class Edits:
         if isinstance(node.slice, (ast.Name, ast.Slice)):
             for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
                 other = ast.Name(name, ast.Load())
-                for pair in ((node.slice, other), (other, node.slice)):
+                part = ast.Slice(None, other)
+                for pair in ((node.slice, other), (other, node.slice), (node.slice, part)):
                     yield ast.Subscript(node.value, ast.Tuple([*pair], ast.Load()), node.ctx)
 
     def _multiplied(self, node: ast.Call) -> Iterator[ast.AST]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
+from grader.engine.changed_part import size_of_change
 from grader.engine.ending import calls_itself, ending
 from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
@@ -19,6 +20,7 @@ LEAST_S = 3.0  # ... of which each component has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 1.0  # ... for a second line that may be at fault as well
+MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
 HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
@@ -51,6 +53,7 @@ class Undoing:
 
     def __init__(self, submission: Editable, text: str, grading: Grading, deadline: float) -> None:
         self._submission, self._grading, self._deadline = submission, grading, deadline
+        self._text = text
         self._end = self._readings_end = math.inf
         self._left = max(min(ALL_S, LEAST_S), ALL_S - grading.searched)
         self._known: dict[str, dict[Choice, int]] = {}
@@ -67,7 +70,7 @@ class Undoing:
     def search(
         self, wrong: Sequence[Scenario], tried: Tried, forced: Tried, seconds: float = EDITING_S
     ) -> list[Cure]:
-        """A change that makes all wrong scenarios right, and one of another line where that does it too.
+        """Changes that make all wrong scenarios right, of one line each, the smallest first.
 
         Args:
             wrong: those with the fewest numbers first.
@@ -85,7 +88,7 @@ class Undoing:
         self._end = begun + min(seconds, self._left)
         self._readings_end = begun + min(seconds, READINGS_S)
         for line, text in tried:
-            if self._late() or len(found) == 2:
+            if self._late() or len(found) == MOST_CURES:
                 break
             if line in [one.line for one in found]:
                 continue
@@ -109,7 +112,7 @@ class Undoing:
             self._note(line, text, wrong, right)
         self._left -= time.process_time() - begun
         self._grading.searched += time.process_time() - begun
-        return found
+        return sorted(found, key=lambda one: size_of_change(self._text, one.text))
 
     def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
         """Remember a change that makes something right, the best one of each line."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from grader.engine.changed_part import size_of_change
 from grader.engine.edits import Edits
 from grader.engine.ending import calls_itself, ending
 
@@ -199,3 +200,11 @@ def test_parentheses_layouts_and_what_self_gets_are_changed(line: int, new: str)
 def test_a_module_that_should_not_be_there_does_nothing() -> None:
     forced = [text.splitlines()[9].strip() for at, text in Edits(OTHERS).forced() if at == 10]
     assert forced == ["self.last = nn.Identity()"]
+
+
+@pytest.mark.parametrize(
+    ("new", "size"),
+    [("z = y @ x * 3", 2), ("z = x @ y / 3", 4), ("z = (y @ x / 3).tril()", 6), ("z = (y @ x / 3)", 0)],
+)
+def test_the_size_of_a_change(new: str, size: int) -> None:
+    assert size_of_change(TEXT, TEXT.replace("z = y @ x / 3", new)) == size
