@@ -51,7 +51,7 @@ from grader.engine.wrong import Wrong, smallest_first
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
 MOST_EDITS = 5000
-MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
+MOST_SURE = 2000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_MADE = 2000  # where what a line reads was made

@@ -388,7 +388,9 @@ def at_the_end(flow: Flow) -> Where | None:
     last = flow.events[lines[-1]]
     if any(e.kind == "call" and e.place.line == end.place.line and e.frame == end.frame for e in flow.events):
         return Where(end.place, "omitted", last.place.line, event=at)
-    computed = any(e.kind == "call" and e.place.line == last.place.line for e in flow.events)
+    computed = any(
+        e.kind == "call" and last.place.line in (e.place.line, *e.callers[:1]) for e in flow.events
+    )
     other = None if computed else other_line(flow, lines[-1])
     return Where(last.place, "omitted", other or end.place.line, event=lines[-1])
 
