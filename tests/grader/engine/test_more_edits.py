@@ -205,6 +205,10 @@ class Part(nn.Module):
         y = self.attend(query=y, key=y)
         y = F.dropout(y, p=0.5)
         k, v = y[:, :, 0], x[:, :, 0]
+        y, k = self.pair, k
+        y = y + F.relu(self.norm(x))
+        y[y.le(0) & (x > 0)] = torch.finfo(y.dtype).min
+        y = y if used < x.size(0) else x
         return k.view(2, 3), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)
 """
 
@@ -217,12 +221,18 @@ class Part(nn.Module):
         (15, "y = (self.attend(query=y, key=y, mask=mask))"),
         (16, "y = (F.dropout(y, p=0.5, training=self.training))"),
         (17, "k, v = (y[:, :used, 0], x[:, :used, 0])"),
+        (18, "y, k = v"),
+        (19, "y = (self.norm(y + F.relu(x)))"),
+        (20, "y[y.le(0) & (x > 0)] = (float('-inf'))"),
+        (20, "y[(y.eq(0)) & (x > 0)] = torch.finfo(y.dtype).min"),
+        (20, "y[y.le(0) & ((x != 0))] = torch.finfo(y.dtype).min"),
+        (21, "y = y if (used != x.size(0)) else x"),
         (
-            18,
+            22,
             "return (k.transpose(1, 2).reshape(2, 3)), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)",
         ),
         (
-            18,
+            22,
             "return k.view(2, 3), (F.scaled_dot_product_attention(x, k, v, "
             "dropout_p=0.5 if self.training else 0.0))",
         ),
@@ -230,3 +240,12 @@ class Part(nn.Module):
 )
 def test_what_a_call_or_a_constant_lacks_is_tried(line: int, new: str) -> None:
     assert new in lines(LACKING, line)
+
+
+@pytest.mark.parametrize("made", ["nn.Sequential", "", "OrderedDict"])
+def test_layers_are_exchanged_at_the_line_of_the_later_one(made: str) -> None:
+    begin, end = f"layers = {made}({'' if made else '['}\n", f"\n{'' if made else ']'})\n"
+    layers = ["a=A()", "b=B()", "c=C()"] if made == "OrderedDict" else ["A()", "B()", "C()"]
+    text, wanted = (begin + ",\n".join(some) + end for some in (layers, [layers[i] for i in (0, 2, 1)]))
+    same = ast.dump(ast.parse(wanted))
+    assert [at for at, new in Edits(text).among([1], []) if ast.dump(ast.parse(new)) == same] == [4]
