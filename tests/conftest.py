@@ -39,8 +39,9 @@ LONG = {
     "tests/mutation/test_sample.py",
     "tests/grader/hostile/test_ordinary_user.py",
     "tests/grader/classroom/test_ray.py",
+    "tests/grader/sandbox/test_killed_at_any_message.py",
 }
-"""Files of few tests that take minutes: begun first, or one core would wait for them at the end."""
+"""Files of few tests that take a minute or more: begun first, or one core would wait for them at the end."""
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -22,7 +22,7 @@ OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.BitOr: (ast.BitAnd,),
 }
 COMPARISONS: tuple[tuple[type[ast.cmpop], ...], ...] = (
-    (ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+    (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.NotEq),
     (ast.Eq, ast.NotEq, ast.Gt, ast.LtE),
     (ast.Is, ast.IsNot),
     (ast.In, ast.NotIn),

@@ -169,7 +169,7 @@ def test_wrong_usage_is_a_sentence_before_anything_is_measured(
 
 @pytest.mark.slow
 class TestJobs:
-    def test_the_numbers_are_those_of_one_process(self, shell: Zoo) -> None:
+    def test_the_numbers_are_those_of_one_process(self, zoo: Zoo, shell: Zoo) -> None:
         args = (
             "compare",
             *SMALL,
@@ -180,7 +180,7 @@ class TestJobs:
             "--seeds=2",
             "--json",
         )
-        alone, spread = (shell(*args, f"--jobs={jobs}").json for jobs in (1, 2))
+        alone, spread = zoo(*args, "--jobs=1").json, shell(*args, "--jobs=2").json
         timed = ("forward_s", "step_s", "jobs")
         for one, other in zip(alone, spread, strict=True):
             assert all(one[name] and other[name] for name in timed)
