@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain as joined
 from itertools import islice
 
 import torch
@@ -195,6 +196,7 @@ class Locator:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
+        self._grading.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
         if best is None or not {best.place.line, between} & {*proofs}:
@@ -248,9 +250,13 @@ class Locator:
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = () if only else (*self._ran, *self.source.statements)
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
+        known = () if only or text else self._grading.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
-            scenarios, islice(tried, most), islice(edits.forced(), 0 if only else MOST_FORCED), **limits
+            scenarios,
+            islice(joined(known, tried), most),
+            islice(edits.forced(), 0 if only else MOST_FORCED),
+            **limits,
         )
 
     def _elsewhere(self, wrong: Sequence[Wrong], line: int) -> list[Cure]:

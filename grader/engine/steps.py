@@ -46,6 +46,12 @@ class Steps:
             if ast.unparse(one) not in {"self", *self._modules}:
                 yield from self._fragments.around(one, names, self._scopes.attributes(node.lineno))
 
+    def index(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An index of the file, or of right code, in place of another one."""
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            steps = self._in_a_step(node.value, self._fragments)
+            yield from (one for one in steps if isinstance(one, ast.Subscript))
+
     def more(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression in a step that the file has elsewhere, or that right code has."""
         yield from self._in_a_step(node, self._fragments)
