@@ -28,7 +28,8 @@ COMPARISONS: tuple[tuple[type[ast.cmpop], ...], ...] = (
     (ast.In, ast.NotIn),
 )
 FUNCTIONS = (
-    ("relu", "gelu", "sigmoid", "tanh"),
+    ("relu", "gelu", "sigmoid", "tanh", "silu"),
+    ("ReLU", "GELU", "Sigmoid", "Tanh", "SiLU"),
     ("softmax", "log_softmax"),
     ("mean", "sum"),
     ("sin", "cos"),
@@ -68,6 +69,7 @@ MOST_ITEMS = 4  # of a tuple whose items are exchanged
 MOST_SIZES = 5  # of a view whose sizes are exchanged
 MOST_LETTERS = 5  # of an equation
 PATHS = {"self", "torch", "nn", "F", "math", "np"}
+TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
 EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
 
 
@@ -152,6 +154,28 @@ class _Without(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         found = node.value if ast.dump(node.slice) == self._dumped else None
         return self.generic_visit(node) if found is None else found
+
+
+def bounded(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.stmt]:
+    """A statement in which an index begins with all of a dimension, everywhere where it has this index.
+
+    What comes in its place is the part up to one of these names.
+    """
+    indices = [one.slice for one in ast.walk(node) if isinstance(one, ast.Subscript)]
+    for index in {ast.dump(one): one for one in indices if isinstance(one, ast.Tuple)}.values():
+        whole = [i for i, one in enumerate(index.elts) if isinstance(one, ast.Slice) and _is_whole(one)]
+        for i, name in ((i, name) for i in whole for name in names):
+            found = copy.deepcopy(node)
+            for one in ast.walk(found):
+                if isinstance(one, ast.Subscript) and ast.dump(one.slice) == ast.dump(index):
+                    elts = [*index.elts]
+                    elts[i] = ast.Slice(None, ast.Name(name, ast.Load()))
+                    one.slice = ast.Tuple(elts, ast.Load())
+            yield found
+
+
+def _is_whole(node: ast.Slice) -> bool:
+    return node.lower is None and node.upper is None and node.step is None
 
 
 def replaced(node: ast.expr, name: str, by: ast.expr) -> ast.expr:
@@ -289,6 +313,24 @@ def exchanged(items: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
         yield found
 
 
+def reordered(node: ast.AST) -> Iterator[tuple[int, ast.AST]]:
+    """Layers that are listed on lines of their own, two neighbours exchanged. Gives the line of the later one, too."""
+    keyed = isinstance(node, ast.Call) and called(node.func) in ("OrderedDict", "ModuleDict", "dict")
+    if not isinstance(node, (ast.Call, ast.List)) or not (keyed or _lists_layers(node)):
+        return
+    field = "elts" if isinstance(node, ast.List) else "keywords" if keyed else "args"
+    items = getattr(node, field)
+    for i in range(len(items) - 1):
+        if items[i].lineno != items[i + 1].lineno:
+            found = copy.copy(node)
+            setattr(found, field, [*items[:i], items[i + 1], items[i], *items[i + 2 :]])
+            yield items[i + 1].lineno, found
+
+
+def _lists_layers(node: ast.Call | ast.List) -> bool:
+    return isinstance(node, ast.List) or called(node.func) == "Sequential"
+
+
 def of_call(node: ast.Call) -> Iterator[ast.AST]:
     """Of a call: another function, arguments in another order or left out, one call less."""
     function, args, words = node.func, node.args, node.keywords
@@ -319,6 +361,22 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
     for word, value in WORDS.get(name, ()):
         if not any(one.arg == word for one in words):
             yield ast.Call(function, args, [*words, ast.keyword(word, constant(value))])
+    yield from in_training(node)
+    if of is not None and name in ("view", "reshape", "flatten"):  # heads are not put back first
+        yield method(
+            method(of, "transpose", constant(1), constant(2)), name.replace("view", "reshape"), *args
+        )
+
+
+def in_training(node: ast.Call) -> Iterator[ast.Call]:
+    """A function that drops, in train mode only."""
+    words = {word.arg: word for word in node.keywords}
+    if called(node.func) == "dropout" and "training" not in words:
+        yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("training", TRAINING)])
+    if "dropout_p" in words:
+        others = [word for word in node.keywords if word.arg != "dropout_p"]
+        share = ast.IfExp(TRAINING, words["dropout_p"].value, ast.Constant(0.0))
+        yield ast.Call(node.func, node.args, [*others, ast.keyword("dropout_p", share)])
 
 
 def _renamed(function: ast.expr, name: str) -> ast.expr:

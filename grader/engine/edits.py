@@ -17,7 +17,9 @@ from grader.engine.edit_kinds import (
     EQUATION,
     OPERATORS,
     PATHS,
+    TRAINING,
     WRAPPERS,
+    bounded,
     by_one,
     called,
     equations,
@@ -32,11 +34,13 @@ from grader.engine.edit_kinds import (
     rarer_of_call,
     registered,
     regrouped,
+    reordered,
     transposed,
     unkept,
     unwrapped,
     with_names,
 )
+from grader.engine.left_out import LeftOut
 from grader.engine.missing_calls import with_calls
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
@@ -50,7 +54,6 @@ CONTAINERS: dict[type[ast.expr], str] = {
     ast.Name: "ModuleList",
     ast.Call: "ModuleList",
 }
-TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
@@ -77,6 +80,7 @@ class Edits:
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
+        self._left_out = LeftOut(self._trees, self._scopes)
         self._steps = Steps(self._trees, self._scopes, self._modules)
         self._tried_already: set[str] = set()
 
@@ -110,6 +114,7 @@ class Edits:
             (conditions, changed),
             (second, changed),
             ([*first, *rest], (self._without_module,)),
+            ([*first, *second, *rest], (self._left_out.unread,)),
             (first, renamed),
             (rest, changed),
             ([*first, *rest], (self._steps.index,)),
@@ -227,7 +232,8 @@ class Edits:
         end = self._lines[last][node.end_col_offset :] + b"".join(self._lines[last + 1 :])
         return (start + written.encode() + end).decode("utf-8", "replace")
 
-    def _changed(self, node: ast.AST) -> Iterator[ast.AST]:
+    def _changed(self, node: ast.AST) -> Iterator[Changed]:
+        yield from ((line, self._with(node, new)) for line, new in reordered(node))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kinds in COMPARISONS:
                 if type(node.ops[0]) in kinds:
@@ -368,6 +374,7 @@ class Edits:
             yield from (ast.Call(one, node.args, node.keywords) for one in others)
         if isinstance(node, (ast.Assign, ast.Return)):
             yield from unwrapped(node)
+            yield from bounded(node, self._scopes.names(node.lineno)[:MOST_NAMES])
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
             yield from (ast.Assign([one], node.value) for one in node.targets)
         if isinstance(node, ast.Call):
@@ -382,6 +389,7 @@ class Edits:
             yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
             yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
         elif isinstance(node, ast.Call):
+            yield from self._left_out.options(node)
             yield from rarer_of_call(node, self._scopes.names(node.lineno)[:MOST_NAMES])
             words = [word.arg for word in node.keywords]
             for name in (one for one in self._scopes.given(node.lineno) if one not in words):
@@ -461,6 +469,8 @@ class Edits:
                 if isinstance(one, ast.Name) and "self" in self._scopes.names(node.lineno):
                     own = [*target.elts[:i], _own(one), *target.elts[i + 1 :]]
                     yield ast.Assign([ast.Tuple(own, ast.Store())], node.value)
+            known = self._scopes.names(node.lineno)[:MOST_NAMES]
+            yield from (ast.Assign(node.targets, ast.Name(name, ast.Load())) for name in known)
             return
         if isinstance(target, (ast.Name, ast.Attribute)):
             for op in (ast.Add, ast.Mult, ast.BitAnd):

@@ -20,7 +20,7 @@ from grader.engine.grading import Subject
 from grader.engine.place import Where
 from grader.engine.right_runs import right_runs
 from grader.engine.scenario import Free, Scenario
-from grader.engine.value_names import short
+from grader.engine.value_names import short_pair
 from grader.engine.vocabulary import (
     rendered,
 )
@@ -45,6 +45,7 @@ class Explanations:
         self._subject, self._seed, self._source, self._solution = subject, seed, source, solution
         self._found: dict[Place, list[list[Statement]]] = {}
         self._edits: dict[int, tuple[str, str]] = {}  # by line
+        self._indented: dict[int, str] = {}  # by line, what is right where only the indentation differs
         self._skipped: dict[Place, set[int | None]] = {}  # after which line a step before it is missing
         self._deadline = math.inf
         self.proof: Tensor | None = None
@@ -64,6 +65,9 @@ class Explanations:
     def edited(self, line: int, text: str) -> None:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
         self._edits[line] = changed_part(self._source, text)
+        old, new = ([*one.splitlines(), *[""] * line][line - 1] for one in (self._source, text))
+        if old.split() == new.split() and old != new:
+            self._indented[line] = "this line indented " + ("less" if len(new) < len(old) else "more")
 
     def complete(self, found: Where) -> Where:
         """The place with its explanation."""
@@ -74,9 +78,11 @@ class Explanations:
         value, expected = in_common(statements)
         likely = any(some and some[0].likely for some in statements)
         if (likely or not expected) and found.place.line in self._edits:
-            old, new = self._edits[found.place.line]
-            value = (f"`{short(old)}`" if old else "a step is missing here") if likely or not value else value
-            expected = f"`{short(new)}`" if new else f"without `{short(old)}`" if old else ""
+            old, new = short_pair(*self._edits[found.place.line])
+            moved = self._indented.get(found.place.line, "")
+            if likely or not value:
+                value = f"`{old}`" if old else "the indentation" if moved else "a step is missing here"
+            expected = f"`{new}`" if new else f"without `{old}`" if old else moved
         after = self.left_out(found.place)
         if after is not None and found.why != "omitted":
             found = replace(found, why="omitted", other=after)

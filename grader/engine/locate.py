@@ -248,7 +248,8 @@ class Locator:
         suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
         likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
-        others = () if only else (*self._ran, *self.source.statements)
+        others = [] if only else [*self._ran, *self.source.statements]
+        others = [each for line in others for each in (line, *self.source.span(line))]
         tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
         known = () if only or text else self._grading.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
@@ -493,6 +494,10 @@ class Locator:
         evidence = "patched" if blamed.proved else "alike" if alike else ""
         if blamed.proved and flow.is_copy(blamed.event):
             evidence = "copied"
+            if made:  # what is copied is wrong too
+                found = replace(
+                    found, other=next((e.place.line for e in made if e.place.line != line), found.other)
+                )
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             lines = {
                 flow.events[i].place.line

@@ -190,6 +190,9 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
     found = re.search(r"has no attribute '(\w+)'", message)
     if found is None or found[1] in source.attributes:
         return None
+    stored = source.stored(found[1])  # by a function that has not run
+    if stored is not None:
+        return stored
     return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
 
 

@@ -49,13 +49,20 @@ class Scopes:
 
     def _given(self, line: int) -> list[str]:
         """The arguments of the function around a line, those that it never reads first."""
-        for function in self._around(line, (ast.FunctionDef,))[:1]:
-            read = {
-                n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-            }
-            args = [n.arg for n in ast.walk(function) if isinstance(n, ast.arg) and n.arg != "self"]
-            return sorted(args, key=lambda name: name in read)
-        return []
+        unread = self.unread(line)
+        return [*unread, *(name for name in self._arguments(line) if name not in unread)]
+
+    def unread(self, line: int) -> list[str]:
+        """The arguments of the function around a line that it never reads."""
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        return [name for name in self._arguments(line) if name not in read]
+
+    def _arguments(self, line: int) -> list[str]:
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        return [n.arg for n in nodes if isinstance(n, ast.arg) and n.arg != "self"]
 
     def function(self, line: int) -> ast.FunctionDef | None:
         """The innermost function around a line."""

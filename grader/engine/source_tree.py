@@ -407,6 +407,16 @@ class Source:
         }
         return found.pop() if len(found) == 1 and besides not in found else None
 
+    def stored(self, name: str) -> int | None:
+        """The first line in which `self.NAME` is assigned, in any function."""
+        lines = [
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if ast.unparse(node) == f"self.{name}"
+        ]
+        return min(lines, default=None)
+
     @cached_property
     def attributes(self) -> Mapping[str, int]:
         """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""

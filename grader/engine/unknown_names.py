@@ -39,6 +39,12 @@ def unknown(source: Source, line: int, message: str) -> tuple[str, str]:
         return "", ""
     of, name = found[1].rpartition(".")[2], found[2]
     if any(ast.unparse(node) == f"self.{name}" for node in source.reads(Place(line, line))):
+        made = source.stored(name)
+        if made is not None:
+            return (
+                f"`self.{name}` is assigned in line {made}, which has not run",
+                "a value that is always there",
+            )
         near = _nearest(name, source.attributes)
         return (
             f"`self.{name}` is never assigned",

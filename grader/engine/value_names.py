@@ -252,6 +252,17 @@ def short(text: str) -> str:
     return text if len(text) <= MOST_WORDS else f"{text[:MOST_WORDS]} ..."
 
 
+def short_pair(old: str, new: str) -> tuple[str, str]:
+    """Two pieces of code, short: what both begin with is left out where the difference would be cut off."""
+    a, b = short(old), short(new)
+    if old == new or a != b:
+        return a, b
+    old, new = (" ".join(text.split()) for text in (old, new))
+    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(new))
+    begin = max(old[:same].rfind(", "), 0)
+    return short(f"...{old[begin:]}"), short(f"...{new[begin:]}")
+
+
 def close_to(a: Tensor, b: Tensor, close: float) -> bool:
     """Whether two tensors have the same shape and, up to rounding, the same numbers."""
     if a.shape != b.shape:

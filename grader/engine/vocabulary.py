@@ -57,7 +57,7 @@ LAYERS = {
     "embedding": "embedding",
 }
 SILENT = frozenset(
-    {"clone", "to", "float", "double", "type", "contiguous", "long", "type_as", "requires_grad_"}
+    {"clone", "to", "float", "double", "type", "contiguous", "long", "type_as", "requires_grad"}
 )
 LAYOUTS = frozenset(
     {"reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "permute", "movedim", "repeat"}

@@ -1,7 +1,9 @@
 """Runs the tests on each seeded fault: `python -m tests.faults [NAME ...]`, by default on all of them.
 
-A fault is applied to a copy of the tracked files in a temporary folder. The tests of its room come first, and the first
-that fails is written down. Exit code 1 if a fault was not found.
+A fault is applied to a copy of the tracked files in a temporary folder. The test that found it the last time
+(`found.csv`) comes first, then the tests of its room, then all, and the first that fails is written down. At the end
+what found a fault runs once more without any: a test that fails there too has found nothing. Exit code 1 if a fault was
+not found.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from tests import ROOT
 from tests.faults.faults import FAULTS, Fault
 
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+FOUND = ROOT / "tests/faults/found.csv"
 TIMEOUT_S = 1200
 
 
@@ -47,8 +50,19 @@ def own_tests(file: str) -> list[str]:
     return [str(one.relative_to(ROOT)) for one in named] + [str(room) for room in rooms]
 
 
+def recorded() -> dict[str, list[str]]:
+    """For each fault the test that found it the last time, whatever its parameters are called now."""
+    with FOUND.open(encoding="utf-8", newline="") as file:
+        return {row["fault"]: [function(row["found_by"])] for row in csv.DictReader(file) if row["found_by"]}
+
+
+def function(test: str) -> str:
+    """A test's name without its parameters."""
+    return test.partition("[")[0]
+
+
 def find(fault: Fault, tests: Sequence[str]) -> str:
-    """The first test that fails with `fault`, in this order of files and folders; "" if none does."""
+    """The first test that fails with `fault`, in this order of tests, files and folders; "" if none does."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         copy(folder)
@@ -57,18 +71,16 @@ def find(fault: Fault, tests: Sequence[str]) -> str:
             patched.read_text(encoding="utf-8").replace(fault.old, fault.new), encoding="utf-8"
         )
         for number, one in enumerate(tests):
-            if found := first_failure(fault, folder, one, tests[:number]):
-                return found
+            if found := failures(folder, [one], ["-x", *(f"--ignore={done}" for done in tests[:number])]):
+                return found[0]
     return ""
 
 
-def first_failure(fault: Fault, folder: Path, tests: str, done: Sequence[str]) -> str:
-    """The first of these tests that fails, those that are `done` left out; "" if none does."""
-    which = [] if fault.slow else ["-m", "not slow"]
-    options = ["-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", "--no-header", *which]
-    left_out = [f"--ignore={one}" for one in ("tests/faults", *done)]
+def failures(folder: Path, tests: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """Those of these tests that fail in `folder`; none where a single test is there no longer."""
+    common = ["-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", "--no-header", "--ignore=tests/faults"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, tests, *left_out],
+        [sys.executable, "-m", "pytest", *common, "-m", "not slow", *options, *tests],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
@@ -81,11 +93,21 @@ def first_failure(fault: Fault, folder: Path, tests: str, done: Sequence[str]) -
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return f"(no end in {tests})"
-    failed = FAILED.search(output)
-    if failed is None and process.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise RuntimeError(f"{fault.name}: pytest ended with {process.returncode}:\n{output[-2000:]}")
-    return "" if failed is None else failed[1]
+        return [f"(no end in {' '.join(tests)})"]
+    failed = FAILED.findall(output)
+    harmless = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+    if len(tests) == 1 and "::" in tests[0]:
+        harmless.add(pytest.ExitCode.USAGE_ERROR)  # no such test
+    if not failed and process.returncode not in harmless:
+        raise RuntimeError(f"pytest ended with {process.returncode} in {folder}:\n{output[-2000:]}")
+    return failed
+
+
+def failing_anyway(tests: Sequence[str]) -> set[str]:
+    """Those of these tests, without parameters, that fail without a fault."""
+    with tempfile.TemporaryDirectory() as made:
+        copy(Path(made))
+        return {function(test) for test in failures(Path(made), sorted(set(tests)))} if tests else set()
 
 
 def main() -> int:
@@ -103,16 +125,27 @@ def main() -> int:
     unknown = set(asked.names) - {fault.name for fault in chosen}
     if unknown:
         parser.error(f"there is no fault called {', '.join(sorted(unknown))}")
-    rows, rest = [], [] if asked.room else ["tests"]
+    last = recorded()
+    rest = [] if asked.room else ["tests"]
+    found: dict[str, str] = {}
     with ThreadPoolExecutor(asked.jobs) as pool:
-        found = pool.map(lambda one: find(one, asked.tests or [*own_tests(one.file), *rest]), chosen)
-        for fault, test in zip(chosen, found, strict=True):
-            rows.append((fault.name, fault.file, test))
+        searches = pool.map(
+            lambda one: find(one, asked.tests or [*last.get(one.name, []), *own_tests(one.file), *rest]),
+            chosen,
+        )
+        for fault, test in zip(chosen, searches, strict=True):
+            found[fault.name] = test
             print(f"{fault.name}: {test or 'NOT FOUND'}", flush=True)
+    anyway = failing_anyway([function(test) for test in found.values() if test.startswith("tests/")])
+    for name, test in found.items():
+        if function(test) in anyway:
+            print(f"{name}: NOT FOUND, {test} fails without it too")
+            found[name] = ""
     if asked.output is not None:
+        rows = [(fault.name, fault.file, found[fault.name]) for fault in chosen]
         with asked.output.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([("fault", "file", "found_by"), *rows])
-    return int(not all(test for _, _, test in rows))
+    return int(not all(found.values()))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ class Fault(NamedTuple):
         file: from the root of the repository.
         old, new: the text, and what replaces it.
         breaks: what the fault breaks.
-        slow: whether slow tests alone find it.
     """
 
     name: str
@@ -21,4 +20,3 @@ class Fault(NamedTuple):
     old: str
     new: str
     breaks: str
-    slow: bool = False

@@ -13,6 +13,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.right_runs import Step
 from grader.engine.source_tree import Source
 from grader.engine.unknown_names import unknown
+from grader.engine.value_names import short_pair
 from grader.engine.variants import variants
 from grader.engine.vocabulary import Sizes, Slot, arguments
 from tests import solution_file
@@ -160,6 +161,11 @@ def test_a_change_is_shown_with_the_expression_around_it(old: str, new: str, par
         ("y = torch.sofmax(hidden, -1)", "`torch` has no attribute `sofmax`", "`softmax`"),
         ("y = self.dwn(hidden)", "`self.dwn` is never assigned", "`self.down`"),
         ("y = self.third(hidden)", "`self.third` is never assigned", "`self.third = ...` in `__init__`"),
+        (
+            "y = self.seen; self.seen = x",
+            "`self.seen` is assigned in line 25, which has not run",
+            "a value that is always there",
+        ),
         ("y = output", "`output` has no value yet", "a line before that gives `output` a value"),
     ],
 )
@@ -175,3 +181,10 @@ def test_a_name_that_is_not_there_is_said_with_the_nearest_one(line: str, value:
         module.call([torch.ones(1, 2, 4)])
     assert raised.value.line is not None
     assert unknown(Source(text), raised.value.line, raised.value.message) == (value, expected)
+
+
+def test_two_long_pieces_of_code_are_told_apart() -> None:
+    """Each shortened alone they may read the same."""
+    begin = "attend(" + ", ".join(["a_long_argument"] * 5)
+    assert short_pair(f"{begin}, last=1)", f"{begin}, last=2)") == ("..., last=1)", "..., last=2)")
+    assert short_pair("a + b", "a") == ("a + b", "a")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from grader.engine.edits import Edits
 from grader.engine.fragments import Fragments
 from grader.engine.moved import partners
@@ -190,3 +192,58 @@ def test_an_index_is_off_by_one_or_another_one_is_right() -> None:
     text = "def f(x, i):\n    x[0, i] = x[:, i]\n    return x[i]\n"
     assert "(x[0, i + 1]) = x[:, i]" in lines(text, 2)
     assert "return (x[:, -1])" in lines(text, 3, "def right(y):\n    return y[:, -1]\n")
+
+
+LACKING = """
+import torch.nn.functional as F
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, size, eps=1e-5):
+        self.eps = 1e-6
+        self.layers = nn.Sequential(
+            nn.GELU(),
+        )
+
+    def forward(self, x, mask=None, used=1):
+        y = self.attend(query=x, key=x, mask=mask)
+        y = self.attend(query=y, key=y)
+        y = F.dropout(y, p=0.5)
+        k, v = y[:, :, 0], x[:, :, 0]
+        y, k = self.pair, k
+        return k.view(2, 3), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        (8, "self.eps = eps"),
+        (10, "(nn.ReLU()),"),
+        (15, "y = (self.attend(query=y, key=y, mask=mask))"),
+        (16, "y = (F.dropout(y, p=0.5, training=self.training))"),
+        (17, "k, v = (y[:, :used, 0], x[:, :used, 0])"),
+        (18, "y, k = v"),
+        (
+            19,
+            "return (k.transpose(1, 2).reshape(2, 3)), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)",
+        ),
+        (
+            19,
+            "return k.view(2, 3), (F.scaled_dot_product_attention(x, k, v, "
+            "dropout_p=0.5 if self.training else 0.0))",
+        ),
+    ],
+)
+def test_what_a_call_or_a_constant_lacks_is_tried(line: int, new: str) -> None:
+    assert new in lines(LACKING, line)
+
+
+@pytest.mark.parametrize("made", ["nn.Sequential", "", "OrderedDict"])
+def test_layers_are_exchanged_at_the_line_of_the_later_one(made: str) -> None:
+    begin, end = f"layers = {made}({'' if made else '['}\n", f"\n{'' if made else ']'})\n"
+    layers = ["a=A()", "b=B()", "c=C()"] if made == "OrderedDict" else ["A()", "B()", "C()"]
+    text, wanted = (begin + ",\n".join(some) + end for some in (layers, [layers[i] for i in (0, 2, 1)]))
+    same = ast.dump(ast.parse(wanted))
+    assert [at for at, new in Edits(text).among([1], []) if ast.dump(ast.parse(new)) == same] == [4]

@@ -33,6 +33,13 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
     "leaky, a slope of 1/3": (LEAKY, network("F.leaky_relu(h, 1 / 3)")),
     "slanting the other way": (LEAKY, network("h.relu() + 0.05 * (-h).relu()")),
     "no number below -1": (frozenset(), network("h.clamp(min=-1)")),
+    "the second bias is not added": (
+        frozenset({"bias-unused"}),
+        network("h.relu()").replace(
+            "return self.down(self.drop(h.relu()))",
+            "return self.drop(h.relu()) @ self.down.weight.T",
+        ),
+    ),
     "kept numbers made small before the dropout": (
         frozenset({"dropout-not-scaled"}),
         network("h.relu() * (1 - self.drop.p if self.training else 1)"),

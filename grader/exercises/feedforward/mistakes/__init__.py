@@ -109,6 +109,9 @@ def activation_leaky(steps: Steps) -> list[Steps]:
     return [leaking(steps, slope) for slope in SLOPES]
 
 
+BIASES = (("up", "down"), ("up",), ("down",))
+
+
 @mistake(
     "bias-missing",
     "A layer has no bias. Both need one: b1 of size d_ff and b2 of size d_model.",
@@ -123,14 +126,29 @@ def bias_missing(steps: Steps) -> list[Steps]:
                 one for one in steps.shapes(d_model, d_ff) if one.name not in [f"{r}.bias" for r in roles]
             ]
 
-        def bare(role: str) -> Callable[..., Tensor]:
-            if role not in roles:
-                return lambda call, x: linear(call, role, x)
-            return lambda call, x: x @ call.weights[f"{role}.weight"].T
+        return replace(_without_biases(steps, *roles), shapes=shapes)
 
-        return replace(steps, shapes=shapes, up=bare("up"), down=bare("down"))
+    return [without(*roles) for roles in BIASES]
 
-    return [without("up", "down"), without("up"), without("down")]
+
+@mistake(
+    "bias-unused",
+    "A layer's bias is created, and not added. Both layers add one: b1 to x W1, b2 to the product with W2.",
+    formula=FORMULA,
+    hint="Which of your parameters does forward never read?",
+    source=PAPER,
+)
+def bias_unused(steps: Steps) -> list[Steps]:
+    return [_without_biases(steps, *roles) for roles in BIASES]
+
+
+def _without_biases(steps: Steps, *roles: str) -> Steps:
+    def bare(role: str) -> Callable[..., Tensor]:
+        if role not in roles:
+            return lambda call, x: linear(call, role, x)
+        return lambda call, x: x @ call.weights[f"{role}.weight"].T
+
+    return replace(steps, up=bare("up"), down=bare("down"))
 
 
 @mistake(
