@@ -26,7 +26,7 @@ from grader.engine.scenario import Free, Observation, Scenario, observe
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 800  # asked for to find two mistakes at once: those that are found took 350 at most
 PAIRS_S = 4.0  # of CPU, where answers are dear
-SPREAD = 8  # scenarios that are looked at to see which mistakes are near
+SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
 @dataclass
@@ -243,8 +243,9 @@ class Namer:
         Those come first that would not show in scenarios that are right.
         """
         wrong = self.findings.wrong
-        some = _spread(wrong)
-        fine = _spread([i for i in range(len(self.findings.scenarios)) if i not in self._wrong])
+        some = wrong[:: max(1, len(wrong) // SPREAD)]
+        fine = [i for i in range(len(self.findings.scenarios)) if i not in self._wrong]
+        fine = fine[:: max(1, len(fine) // SPREAD)]
         found = [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
         return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))
 
@@ -316,9 +317,3 @@ class Namer:
             return 0
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self.findings.wrong]
         return len(explained) - sum(not self._matches(candidate, i) for i in fine)
-
-
-def _spread(scenarios: Sequence[int]) -> Sequence[int]:
-    """A few of all, from the first to the last of them."""
-    count = min(SPREAD, len(scenarios))
-    return [scenarios[i * len(scenarios) // count] for i in range(count)]

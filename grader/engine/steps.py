@@ -79,7 +79,7 @@ class Steps:
         return Fragments(ast.Module([] if function is None else [function], []), by_locals=True)
 
     def _in_a_step(self, node: ast.AST, steps: Fragments) -> Iterator[ast.expr]:
-        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
+        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute, ast.List)
         if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
         names = self._scopes.names(node.lineno)
