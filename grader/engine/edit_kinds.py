@@ -22,8 +22,8 @@ OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.BitOr: (ast.BitAnd,),
 }
 COMPARISONS: tuple[tuple[type[ast.cmpop], ...], ...] = (
-    (ast.Lt, ast.LtE, ast.Gt, ast.GtE),
-    (ast.Eq, ast.NotEq),
+    (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.NotEq),
+    (ast.Eq, ast.NotEq, ast.Gt, ast.LtE),
     (ast.Is, ast.IsNot),
     (ast.In, ast.NotIn),
 )
@@ -31,9 +31,11 @@ FUNCTIONS = (
     ("relu", "gelu", "sigmoid", "tanh", "silu"),
     ("ReLU", "GELU", "Sigmoid", "Tanh", "SiLU"),
     ("softmax", "log_softmax"),
-    ("mean", "sum"),
+    ("mean", "sum", "prod"),
     ("sin", "cos"),
     ("argmax", "argmin"),
+    ("lt", "le", "gt", "ge"),
+    ("eq", "ne", "gt", "le"),
     ("max", "min"),
     ("maximum", "minimum"),
     ("tril", "triu"),
@@ -62,6 +64,8 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "tril": (("diagonal", 1), ("diagonal", -1)),
     "triu": (("diagonal", 1),),
     "cross_entropy": (("reduction", "sum"), ("reduction", "none")),
+    "cat": (("dim", 1), ("dim", -1), ("dim", 2)),
+    "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
 }
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 DIMS = (-1, -2, 0, 1, 2, 3)
@@ -124,6 +128,11 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
             if inner is not None:  # left op f(inner)
                 pair = (left, inner) if right is node.right else (inner, left)
                 yield with_argument(right, ast.BinOp(pair[0], node.op, pair[1]))
+            core = None if inner is None else argument(inner)
+            if inner is not None and core is not None:  # left op f(g(core)): g(left op f(core))
+                pair = (left, with_argument(right, core))
+                pair = pair if right is node.right else pair[::-1]
+                yield with_argument(inner, ast.BinOp(pair[0], node.op, pair[1]))
             if isinstance(inner, ast.BinOp):  # left op f(p op q)
                 for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
                     yield with_argument(right, ast.BinOp(ast.BinOp(left, node.op, p), inner.op, q))
@@ -422,6 +431,15 @@ def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.
 
     args = [other(one) for one in node.args]
     return ast.Call(node.func, args, [ast.keyword(word.arg, other(word.value)) for word in node.keywords])
+
+
+def same_twice(node: ast.Call) -> Iterator[ast.Call]:
+    """A call with one of its arguments in place of another one: `torch.ones(2 * n, 2 * n)`."""
+    for i, old in enumerate(node.args):
+        for other in node.args:
+            plain = not isinstance(old, ast.Starred) and not isinstance(other, (ast.Starred, ast.Name))
+            if plain and ast.dump(old) != ast.dump(other):
+                yield ast.Call(node.func, [*node.args[:i], other, *node.args[i + 1 :]], node.keywords)
 
 
 def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:

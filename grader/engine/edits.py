@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 
 from grader.engine.edit_kinds import (
     COMPARISONS,
@@ -32,28 +32,22 @@ from grader.engine.edit_kinds import (
     of_call,
     of_two,
     rarer_of_call,
-    registered,
     regrouped,
     reordered,
+    same_twice,
     transposed,
     unkept,
     unwrapped,
     with_names,
 )
+from grader.engine.keywords import Keywords
 from grader.engine.left_out import LeftOut
 from grader.engine.missing_calls import with_calls
+from grader.engine.modules import Modules
 from grader.engine.moved import Moves
 from grader.engine.scopes import Scopes
 from grader.engine.steps import Steps
 
-CONTAINERS: dict[type[ast.expr], str] = {
-    ast.List: "ModuleList",
-    ast.ListComp: "ModuleList",
-    ast.Dict: "ModuleDict",
-    ast.DictComp: "ModuleDict",
-    ast.Name: "ModuleList",
-    ast.Call: "ModuleList",
-}
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
@@ -80,12 +74,20 @@ class Edits:
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
+        self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
-        self._steps = Steps(self._trees, self._scopes, self._modules)
+        self._steps = Steps(self._trees, self._scopes, self._made.imported)
+        self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
+        self._fairly = False
 
     def among(
-        self, suspected: Sequence[int], odd: Sequence[int], others: Sequence[int] = ()
+        self,
+        suspected: Sequence[int],
+        odd: Sequence[int],
+        others: Sequence[int] = (),
+        *,
+        fairly: bool = False,
     ) -> Iterator[tuple[int, str]]:
         """Lines, each with the file as it is with one thing in this line changed; the most likely changes first.
 
@@ -93,7 +95,9 @@ class Edits:
             suspected: the most likely lines.
             odd: lines where something is not right.
             others: all that may be.
+            fairly: one change of each line after the other, where none is more likely.
         """
+        self._fairly = fairly
         first = list(dict.fromkeys(suspected))
         second = [line for line in dict.fromkeys(odd) if line not in first]
         rest = [line for line in dict.fromkeys([*second, *others]) if line not in first]
@@ -104,7 +108,7 @@ class Edits:
         rest = [line for line in rest if line not in conditions and line not in second]
         changed: tuple[Change, ...] = (self._changed,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
-        rarer: tuple[Change, ...] = (self._rarer,)
+        rarer: tuple[Change, ...] = (self._with_keywords, self._rarer)
         other: tuple[Change, ...] = (self._steps.other,)
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
@@ -113,7 +117,7 @@ class Edits:
             (first, changed),
             (conditions, changed),
             (second, changed),
-            ([*first, *rest], (self._without_module,)),
+            ([*first, *rest], (self._made.left_out,)),
             ([*first, *second, *rest], (self._left_out.unread,)),
             (first, renamed),
             (rest, changed),
@@ -150,9 +154,8 @@ class Edits:
         self, stages: Sequence[tuple[Sequence[int], tuple[Change, ...]]]
     ) -> Iterator[tuple[int, str]]:
         for lines, changes in stages:
-            for line in lines:
-                for change in changes:
-                    yield from self._of_line(line, change)
+            each = [self._of_line(line, change) for line in lines for change in changes]
+            yield from by_turns(each) if self._fairly else chain.from_iterable(each)
 
     def _of_line(self, line: int, change: Change) -> Iterator[tuple[int, str]]:
         for node in self._nodes.get(line, ()):
@@ -174,17 +177,7 @@ class Edits:
                         new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
                 yield from ((line, self._with(node, one)) for one in new)
         for line, nodes in self._nodes.items():
-            yield from ((line, self._with(node, one)) for node in nodes for one in self._without_module(node))
-
-    def _without_module(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What `self` gets does nothing."""
-        if (
-            self._nn is not None
-            and isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Attribute)
-            and isinstance(node.value, ast.Call)
-        ):
-            yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
+            yield from ((line, self._with(node, one)) for node in nodes for one in self._made.left_out(node))
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -248,6 +241,8 @@ class Edits:
             yield node.operand
         elif isinstance(node, ast.Constant):
             yield from self._other_constants(node)
+        elif isinstance(node, ast.Attribute) and node.attr == "min" and "finfo" in ast.unparse(node.value):
+            yield ast.parse("float('-inf')", mode="eval").body
         elif isinstance(node, ast.IfExp):
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
@@ -300,6 +295,8 @@ class Edits:
         elif isinstance(node, (ast.Break, ast.Continue)):
             yield from (ast.Continue() if isinstance(node, ast.Break) else ast.Break(), ast.Pass())
         elif isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Attribute):
+                yield ast.Expr(ast.Call(node.value, [], []))
             yield from (ast.Return(node.value), ast.Pass())
             root = node.value
             while isinstance(root, (ast.Call, ast.Attribute)):
@@ -359,6 +356,7 @@ class Edits:
         for old, new in combinations(dict.fromkeys([*given, *known]), 2):
             if given.count(old) > 1 or given.count(new) > 1:
                 yield with_names(node, {old: new, new: old})
+        yield from same_twice(node)
         for old in dict.fromkeys(name for name in given if given.count(name) > 1):
             for new in known:
                 if new not in (old, "self"):
@@ -369,8 +367,8 @@ class Edits:
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
         """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
         yield from regrouped(node)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in map(ast.unparse, self._classes):
-            others = [one for one in self._classes if called(one) != called(node.func)]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in map(ast.unparse, self._made.classes):
+            others = [one for one in self._made.classes if called(one) != called(node.func)]
             yield from (ast.Call(one, node.args, node.keywords) for one in others)
         if isinstance(node, (ast.Assign, ast.Return)):
             yield from unwrapped(node)
@@ -380,11 +378,14 @@ class Edits:
         if isinstance(node, ast.Call):
             yield from laid_out(node)
         elif isinstance(node, (ast.Expr, ast.Assign)):
-            yield from self._of_own(node)
+            yield from self._made.changed(node)
         if isinstance(node, ast.Assign):
             yield from self._with_more(node)
         elif isinstance(node, ast.Return) and node.value is not None:
             yield from map(ast.Return, self._more(node.value))
+            if not isinstance(node.value, ast.Tuple):
+                for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
+                    yield ast.Return(ast.Tuple([node.value, ast.Name(name, ast.Load())], ast.Load()))
         elif isinstance(node, ast.IfExp):
             yield from (ast.IfExp(node.test, more, node.orelse) for more in self._more(node.body))
             yield from (ast.IfExp(node.test, node.body, more) for more in self._more(node.orelse))
@@ -395,6 +396,7 @@ class Edits:
             for name in (one for one in self._scopes.given(node.lineno) if one not in words):
                 passed = ast.keyword(name, ast.Name(name, ast.Load()))
                 yield ast.Call(node.func, node.args, [*node.keywords, passed])
+            yield from self._multiplied(node)
             for i, one in enumerate(node.args):
                 for new in by_one(one) if isinstance(one, (ast.Name, ast.Call, ast.Attribute)) else ():
                     yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
@@ -403,8 +405,10 @@ class Edits:
                 yield ast.BinOp(new, node.op, node.right)
             for number in self._known:
                 yield ast.BinOp(ast.BinOp(ast.Constant(number), ast.Add(), node.left), node.op, node.right)
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            yield node.value
+        elif isinstance(node, ast.Subscript):
+            if isinstance(node.ctx, ast.Load):
+                yield node.value
+            yield from self._with_another_index(node)
         elif isinstance(node, ast.Slice):
             for new in by_one(node.upper) if node.upper is not None else ():
                 yield ast.Slice(node.lower, new, node.step)
@@ -414,6 +418,28 @@ class Edits:
             for new in by_one(node.comparators[0]):
                 yield ast.Compare(node.left, node.ops, [new])
 
+    def _with_another_index(self, node: ast.Subscript) -> Iterator[ast.AST]:
+        """What is indexed along one axis, indexed along another one too."""
+        if isinstance(node.slice, (ast.Name, ast.Slice)):
+            for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
+                other = ast.Name(name, ast.Load())
+                for pair in ((node.slice, other), (other, node.slice)):
+                    yield ast.Subscript(node.value, ast.Tuple([*pair], ast.Load()), node.ctx)
+
+    def _multiplied(self, node: ast.Call) -> Iterator[ast.AST]:
+        """A call with a multiple of an argument in place of a whole number: of sizes."""
+        for i, one in enumerate(node.args):
+            if isinstance(one, ast.Constant) and type(one.value) is int and one.value > 1:
+                for name in self._scopes.given(node.lineno)[:MOST_NAMES]:
+                    product = ast.BinOp(ast.Name(name, ast.Load()), ast.Mult(), one)
+                    yield ast.Call(node.func, [*node.args[:i], product, *node.args[i + 1 :]], node.keywords)
+
+    def _with_keywords(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A call with one keyword argument more, of those that its signature has."""
+        if isinstance(node, ast.Call):
+            names = dict.fromkeys((*self._scopes.given(node.lineno), *self._scopes.names(node.lineno)))
+            yield from self._keywords.more(node, [name for name in names if name != "self"])
+
     def _through_a_part(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value that goes through a part or a helper of the class first."""
         values = (ast.Name, ast.Call, ast.BinOp, ast.Subscript)
@@ -422,45 +448,6 @@ class Edits:
         if not isinstance(node, ast.Name) or node.id in self._scopes.names(node.lineno):
             for function in self._scopes.functions(node.lineno)[:MOST_WRAPPED]:
                 yield ast.Call(function, [node], [])
-
-    @cached_property
-    def _classes(self) -> list[ast.expr]:
-        """The modules that the file or right code makes, by their names in the file."""
-        calls = [node.func for tree in self._trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        found = {ast.unparse(one): one for one in calls if called(one)[:1].isupper()}
-        return [one for name, one in found.items() if name.partition(".")[0] in self._modules]
-
-    @cached_property
-    def _modules(self) -> set[str]:
-        """What the file imports."""
-        imports = [node for node in ast.walk(self._tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-        return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
-
-    def _of_own(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
-        """What `self` gets: a parameter in place of a buffer, a module in place of a list, or of another's module."""
-        if self._nn is not None:
-            yield from registered(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-            kind = CONTAINERS.get(type(node.value))
-            if self._nn is not None and kind is not None:
-                made = ast.Call(ast.Attribute(self._nn, kind, ast.Load()), [node.value], [])
-                yield ast.Assign(node.targets, made)
-            shared = ast.dump(node.value)
-            for other in ast.walk(self._tree):
-                if (
-                    isinstance(other, ast.Assign)
-                    and isinstance(other.value, ast.Call)
-                    and ast.dump(other.targets[0]).replace("Store()", "Load()") == shared
-                ):
-                    yield ast.Assign(node.targets, other.value)
-
-    @cached_property
-    def _nn(self) -> ast.expr | None:
-        """`torch.nn`, as the file calls it; None if it does not."""
-        names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
-        if "nn" in names:
-            return ast.Name("nn", ast.Load())
-        return ast.parse("torch.nn", mode="eval").body if "torch" in names else None
 
     def _with_more(self, node: ast.Assign) -> Iterator[ast.AST]:
         target = node.targets[0]
@@ -486,6 +473,17 @@ class Edits:
                 for op in (ast.Add, ast.Mult):
                     yield ast.BinOp(value, op(), ast.Name(name, ast.Load()))
         yield from (method(value, name) for name in WRAPPERS)
+
+
+def by_turns(several: Sequence[Iterator[tuple[int, str]]]) -> Iterator[tuple[int, str]]:
+    """The first of each, the second of each, and so on."""
+    left = list(several)
+    while left:
+        for one in list(left):
+            try:
+                yield next(one)
+            except StopIteration:
+                left.remove(one)
 
 
 def constants(text: str) -> list[float]:

@@ -76,7 +76,7 @@ class Explanations:
             near = [s for place, s in self._found.items() if place.line == found.place.line]
             statements = near[0] if near else []
         value, expected = in_common(statements)
-        likely = any(some and some[0].likely for some in statements)
+        likely = value == expected or any(some and some[0].likely for some in statements)
         if (likely or not expected) and found.place.line in self._edits:
             old, new = short_pair(*self._edits[found.place.line])
             moved = self._indented.get(found.place.line, "")
@@ -86,7 +86,8 @@ class Explanations:
         after = self.left_out(found.place)
         if after is not None and found.why != "omitted":
             found = replace(found, why="omitted", other=after)
-        return replace(found, value=value, expected=expected or found.expected)
+        expected = expected or found.expected
+        return replace(found, value=value, expected="" if expected == value else expected)
 
     def left_out(self, place: Place) -> int | None:
         """The line after which a step before a place is missing, if it is the same one in all scenarios."""

@@ -238,13 +238,13 @@ class Grading:
                 if not self.is_right(scenario):
                     del self._got[scenario]
 
-    def readings(self, component: str, *, proved: bool) -> dict[Choice, int]:
-        """How weights are read. Args: proved: only as far as something came out right like that, and not otherwise."""
+    def readings(self, component: str) -> dict[Choice, int]:
+        """How weights are read, as far as something came out right like that, and would not otherwise."""
         found: dict[Choice, int] = {}
         for scenario, choice in self._chosen.items():
             if scenario.component != component or choice not in self._reading or choice in found:
                 continue
-            if not proved or (self.is_right(scenario) and self._tells(scenario, choice)):
+            if self.is_right(scenario) and self._tells(scenario, choice):
                 found[choice] = self._reading[choice]
         return found
 

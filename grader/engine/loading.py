@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.catalog import Exercise
@@ -49,8 +49,13 @@ def loading_places(
     try:
         assert isinstance(submission, Recordable)
         locator = Locator(submission, text, exercise.subject(), seed, deadline)
+        missing = {f"name '{name}' is not defined" for name in made_in(source, left_out)}
         for component in exercise.components:
-            wrong = locator.wrong(component)
+            wrong = [
+                one
+                for one in locator.wrong(component)
+                if one.got.error is None or one.got.error.message not in missing
+            ]
             found = locator.place(wrong) if wrong else None
             if found is not None:
                 return {"": spot_of(replace(found, other=found.other or error.line))}
@@ -59,6 +64,12 @@ def loading_places(
     finally:
         submission.close()
     return {"": Spot(error.line, error.line, why="error", other=left_out[0])}
+
+
+def made_in(source: str, lines: Sequence[int]) -> set[str]:
+    """Names that get their values in the statements which begin in these lines."""
+    nodes = [node for one in ast.parse(source).body if one.lineno in lines for node in ast.walk(one)]
+    return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 def without_what_raises(source: str, opened: Open) -> tuple[str | None, list[int]]:

@@ -6,8 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain as joined
+from dataclasses import replace
 from itertools import islice
 
 import torch
@@ -23,18 +22,18 @@ from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
 from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of
 from grader.engine.moved import partners
+from grader.engine.patching import Patching
 from grader.engine.place import (
     Where,
     applied,
     at_the_end,
-    chain,
     completed,
     converted,
     cut_off,
-    downstream,
     drawn,
     first_wrong,
     foreign,
+    idle,
     never_dropped,
     other_default,
     turned_first,
@@ -51,34 +50,18 @@ from grader.engine.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
-MOST_PATCHES = 6
 MOST_EDITS = 5000
-MOST_SURE = 1000  # where a right value made the result right: what made the wrong one may lie before
+MOST_SURE = 2000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
-MOST_MADE = 100  # where what a line reads was made
+MOST_MADE = 2000  # where what a line reads was made
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 3.5  # ... and for what one change does not make right, beside `EDITING_S`
 NARROW = 3  # lines with wrong lists and numbers
-MOST_BEYOND = 6  # later events in which right values are tried
-MOST_TRIED = 3  # right values in one place
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
-
-
-@dataclass(frozen=True)
-class Blamed:
-    """An event, whether right values there gave a right result, and the name of the right value if it has one.
-
-    `since`: the first event that may be wrong, where there is no right value to try there.
-    """
-
-    event: int
-    proved: bool = False
-    expected: str = ""
-    since: int | None = None
 
 
 class Locator:
@@ -103,6 +86,7 @@ class Locator:
         self._behind: list[
             int
         ] = []  # lines behind an exception, or in helpers whose values a wrong line reads
+        self._returns: dict[int, list[int]] = {}  # by line: the lines where functions that it called returned
         self._needed: set[int] | None = None  # lines that ran in every wrong run that was recorded
         self._end = math.inf
         self._key: AnswerKey = answer_key(subject, seed)
@@ -111,6 +95,11 @@ class Locator:
         editable = submission if isinstance(submission, Editable) else None
         self._undoing = None if editable is None else Undoing(editable, source, self._grading, deadline)
         self._explanations = Explanations(subject, seed, source, solution_text)
+        self._patching = Patching(
+            lambda scenario, exact, patches: self._recorded(scenario, exact=exact, patches=patches),
+            lambda scenario, got: same(scenario, self._key.right(scenario, got.free), got),
+            self._late,
+        )
         self.cure: str | None = None  # the text that made wrong results right, of the last place, ...
         self._cured: int | None = None  # ... and the line that it changes
 
@@ -190,22 +179,31 @@ class Locator:
             weak = best is not None and best.why == "value" and not best.evidence
             if best is None or (weak and self._explanations.left_out(best.place) is None):
                 parts = [name for one in wrong for name, _ in one.got.extra]
-                return next(map(unused, self._nothing_gets()), None) or foreign(self.source, parts)
-            return best
-        if len(cures) == 1:
+                lost = next(map(unused, self._nothing_gets()), None) or foreign(self.source, parts)
+                return lost or idle(self.source, self._needed or ())
+            nothing = idle(self.source, [best.place.line])
+            return best if nothing is None else replace(best, other=nothing.place.line)
+        if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._grading.cures:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
         self._grading.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
-        if best is None or not {best.place.line, between} & {*proofs}:
+        dropped = proofs[0] in self._nothing_gets()  # before any other explanation
+        if best is None or dropped or not {best.place.line, between} & {*proofs}:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         proofs += partners(self._text, cures[0].text)
-        second = between or next((line for line in proofs if line != best.place.line), best.other)
+        second = between or next((line for line in proofs if line != best.place.line), None)
+        second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _gave_wrong(self, line: int) -> int | None:
+        """The `return` of a function that a line calls, where what it gave is not right."""
+        returned = [one for at in self.source.span(line) for one in self._returns.get(at, ())]
+        return next((one for one in returned if one in self._odd and one != line), None)
 
     def _nothing_gets(self) -> list[int]:
         """Lines whose values nothing gets, and that ran, as far as that is known."""
@@ -215,6 +213,7 @@ class Locator:
         """What earlier records said, before others."""
         for lines in (self._odd, self._behind, self._ran):
             lines.clear()
+        self._returns.clear()
         self._needed = None
         self._end = time.process_time() + TRACING_S
 
@@ -242,7 +241,7 @@ class Locator:
         """
         if self._undoing is None:
             return []
-        needed = () if self.source.compiled else self._needed or ()
+        needed = () if only or self.source.compiled else self._needed or ()
         edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
         unused = [] if only else self._nothing_gets()
         suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
@@ -250,21 +249,33 @@ class Locator:
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = [] if only else [*self._ran, *self.source.statements]
         others = [each for line in others for each in (line, *self.source.span(line))]
-        tried = edits.among(suspected, () if only else [*self._behind, *self._odd], others)
+        odd = () if only else [*self._behind, *self._odd]
+        tried = edits.among(suspected, odd, others, fairly=only)
         known = () if only or text else self._grading.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
             scenarios,
-            islice(joined(known, tried), most),
+            islice(tried, most),
             islice(edits.forced(), 0 if only else MOST_FORCED),
+            known,
             **limits,
         )
 
     def _elsewhere(self, wrong: Sequence[Wrong], line: int) -> list[Cure]:
         """A change that makes wrong results right where what a line works on comes from; the line may be right."""
         source = self.source
+        returned = dict.fromkeys(one for at in source.span(line) for one in self._returns.get(at, ()))
         made = [
-            one for one in (*source.callers(line), *source.made(line), *source.helpers(line)) if one != line
+            one
+            for one in (
+                *source.assigned(line)[:MOST_BEFORE],
+                *returned,
+                *source.decides(line),
+                *source.callers(line),
+                *source.made(line),
+                *source.helpers(line),
+            )
+            if one != line
         ]
         return self._undone(wrong, made, MOST_MADE, seconds=SECOND_S, only=True) if made else []
 
@@ -311,13 +322,15 @@ class Locator:
             trace, again = self._recorded(wrong.scenario, exact=in_doubles)
             line = wrong.got.error.line if wrong.got.error is not None else None
             if trace.ran and line in (None, *trace.ran):  # a call that makes parameters is not recorded
-                self._needed = set(trace.ran) & (self._needed or set(trace.ran))
+                ran = {*trace.ran, *self.source.backward}
+                self._needed = ran & (self._needed or ran)
             if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
                 wrong.names
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
-                self._explanations.proof = None
+                self._patching.proof = None
                 found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
+                self._explanations.proof = self._patching.proof
                 if found is not None:
                     self._explanations.add(flow, found, wrong.scenario, wrong.got.free, exact=in_doubles)
                 return found
@@ -350,79 +363,6 @@ class Locator:
         mixed = first.beside(both)
         return mixed if len(mixed.vindicated) > MIXED * len(best.vindicated) else best
 
-    def _proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
-        """Put right values in the place of wrong ones, run it again, and see whether the result is right.
-
-        What is odd about an event's inputs is traced back to what made it, as far as that helps. Where no right value
-        is known for an event, the first one made of it is looked for with which the result is right.
-        """
-        back = self._traced_back(flow, wrong, index, exact=exact)
-        if back is not None:
-            return back
-        left = MOST_BEYOND
-        for later in downstream(flow, index):
-            if left and any(
-                tuple(o.numbers.shape) == self._shape(flow, later) for o in flow.missing(later)[:1]
-            ):
-                left -= 1
-                found = self._traced_back(flow, wrong, later, exact=exact)
-                if found is not None and found.proved:
-                    return replace(found, since=index)
-        return Blamed(index)
-
-    @staticmethod
-    def _shape(flow: Flow, index: int) -> tuple[int, ...]:
-        return flow.trace.values[flow.outputs(index)[0]].shape
-
-    def _traced_back(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed | None:
-        for back, right in reversed(chain(flow, index)):
-            proved, better, expected = self._repaired(flow, wrong, back, right, exact=exact)
-            if proved or better:
-                return Blamed(back, proved, expected)
-        return None
-
-    def _repaired(
-        self, flow: Flow, wrong: Wrong, first: int, right: Tensor | None, *, exact: bool
-    ) -> tuple[bool, bool, str]:
-        """Put right values where one line gave others. It may have run several times: one after the other is put right.
-
-        Returns:
-            whether the result was right then, whether more was right than before, the name of the right value.
-        """
-        patches: dict[int, Tensor] = {}
-        place, index, expected = flow.events[first].place, first, ""
-        before = flow
-        for _ in range(MOST_PATCHES):
-            event = flow.events[index]
-            if event.kind != "call" or event.place != place or self._late():
-                break
-            if right is not None:
-                options = [(right, "")]
-            else:
-                found = flow.counterpart(index)
-                options = [] if found is None else [(found.call.output.numbers, found.call.output.name)]
-                options += [(one.numbers, one.name) for one in flow.missing(index)]
-                options = options[:MOST_TRIED] + [(one.numbers, one.name) for one in flow.passed(index)]
-            better = None
-            for numbers, name in options:
-                tried = {**patches, event.number: numbers}
-                trace, again = self._recorded(wrong.scenario, exact=exact, patches=tried)
-                if same(wrong.scenario, self._key.right(wrong.scenario, again.free), again):
-                    self._explanations.proof = numbers
-                    return True, True, expected or name
-                after = Flow(trace, self.source, flow.right)
-                if len(after.vindicated) > len(flow.vindicated) + 1:
-                    better, patches, expected = after, tried, expected or name
-                    break
-            if better is None:
-                break
-            flow, right = better, None
-            following = first_wrong(better)
-            if following is None:
-                break
-            index = following
-        return False, flow is not before, expected
-
     def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
         error = wrong.got.error
         if error is not None and error.line and error.type_name == "RecursionError":
@@ -432,6 +372,8 @@ class Locator:
         callers = [
             line for i, event in enumerate(flow.events) for line in event.callers if flow.is_right(i) is False
         ]
+        for event in (one for one in flow.events if one.kind == "return" and one.callers):
+            self._returns.setdefault(event.callers[0], []).append(event.place.line)
         tests = [line for one in ran for line, _ in self.source.tests(one)]
         made = [self.source.made(line) for line in dict.fromkeys([*odd, *ran])]
         self._odd += [*odd, *callers, *(one for some in made for one in some)]
@@ -480,7 +422,7 @@ class Locator:
         return at_the_end(flow)
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
-        blamed = self._proved(flow, wrong, index, exact=exact)
+        blamed = self._patching.proved(flow, wrong, index, exact=exact)
         frame = flow.events[blamed.event].frame
         made = [flow.events[one] for one in flow.inputs[blamed.event]]
         self._behind += [one.place.line for one in made if one.kind == "call" and one.frame != frame]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -221,11 +221,18 @@ def _odd(flow: Flow, index: int) -> int | None:
         producer = flow.producer(value)
         if producer is not None:
             lines += _returned(flow, index, value) if flow.name(value) is not None else []
-            lines.append(flow.events[producer].place.line)
+            lines.append(_seen_from(flow, producer, event.frame))
         found = next((line for line in lines if line != event.place.line), None)
         if found is not None:
             return found
     return None
+
+
+def _seen_from(flow: Flow, index: int, frame: int) -> int:
+    """The line of an event; of one in a function that gave what it should, the line that called this function."""
+    event = flow.events[index]
+    inside = event.frame != frame and event.callers and index in flow.vindicated
+    return event.callers[0] if inside else event.place.line
 
 
 def _returned(flow: Flow, index: int, value: int) -> list[int]:
@@ -299,9 +306,10 @@ def other_line(flow: Flow, index: int) -> int | None:
 
 
 def _made(flow: Flow, event: Event, name: str) -> int:
-    """The line where a local's value was made: in a helper, if one gave it."""
+    """The line where a local's value was made: in a helper, if one gave it, and is not right."""
     producers = [flow.producer(ref.value) for ref in refs(event.names[name])]
-    return next((flow.events[one].place.line for one in producers if one is not None), event.place.line)
+    made = (_seen_from(flow, one, event.frame) for one in producers if one is not None)
+    return next(made, event.place.line)
 
 
 def turned_first(flow: Flow) -> int | None:
@@ -325,6 +333,16 @@ def unused(line: int) -> Where:
     """The place of a statement whose value nothing gets."""
     said, right = "nothing gets the value of this line", "a `return`, or a name for it"
     return Where(Place(line, line), "omitted", value=said, expected=right)
+
+
+def idle(source: Source, ran: Collection[int]) -> Where | None:
+    """A line where nothing is done, or nothing decided: the first in functions that ran."""
+    for line, code in source.idle(ran):
+        if code == "pass":
+            return Where(Place(line, line), "omitted", value="nothing is done here", expected="another step")
+        value = f"`{code}` decides nothing: it is always the same"
+        return Where(Place(line, line), "value", value=value, expected="a condition")
+    return None
 
 
 def not_returned(flow: Flow) -> Where | None:
@@ -370,7 +388,9 @@ def at_the_end(flow: Flow) -> Where | None:
     last = flow.events[lines[-1]]
     if any(e.kind == "call" and e.place.line == end.place.line and e.frame == end.frame for e in flow.events):
         return Where(end.place, "omitted", last.place.line, event=at)
-    computed = any(e.kind == "call" and e.place.line == last.place.line for e in flow.events)
+    computed = any(
+        e.kind == "call" and last.place.line in (e.place.line, *e.callers[:1]) for e in flow.events
+    )
     other = None if computed else other_line(flow, lines[-1])
     return Where(last.place, "omitted", other or end.place.line, event=lines[-1])
 

@@ -65,16 +65,21 @@ def _spot(locator: Locator, wrong: Sequence[Wrong]) -> Spot | None:
     return None if error is None else Spot.of_line(error.line)
 
 
-def unrefused(failure: Failed, type_name: str) -> Unexplained:
+def unrefused(failure: Failed, type_name: str, other: SubmissionError | None = None) -> Unexplained:
     """A failure since an error was not raised. Its place is the condition of the statement that should raise it.
 
     Args:
         type_name: of the error.
+        other: what was raised in its place; then that is where the place is.
     """
 
     def locate(text: str, _deadline: float) -> Spots:
         found = not_raised(Source(text), type_name)
-        return {} if found is None else {"": spot_of(found)}
+        if other is not None and other.line is not None:
+            said = f"raises {other.type_name}"
+            found = Where(Place(other.line, other.line), "error", value=said, expected=f"`{type_name}`")
+        names = ["", *(named.id for named in failure.mistakes)]
+        return {} if found is None else dict.fromkeys(names, spot_of(found))
 
     return Unexplained(lambda _deadline: failure, lambda: failure, locate)
 

@@ -26,7 +26,8 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
     """The place of an exception: its line, and the calling one or one that has a share in it."""
     index = exception(flow, line)
     if index is None:
-        return Where(Place(line, line), "error", _condition(flow.source, line, set()))
+        other = _condition(flow.source, line, set()) or next(iter(flow.source.assigned(line)), None)
+        return Where(Place(line, line), "error", other)
     event = flow.events[index]
     names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
     values = [

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from torch import Tensor
-
 from grader.core.value_trace import Place
+from grader.engine.idle import conditions, idle, unused
 
 FACTORIES = {
     "arange",
@@ -23,11 +22,6 @@ FACTORIES = {
     "randn",
     "randint",
 }
-GIVING = {  # methods of tensors that change nothing
-    name
-    for name in dir(Tensor)
-    if not name.endswith("_") and name not in {*dir(list), *dir(set), *dir(dict), "backward", "retain_grad"}
-} - {"register_hook", "register_post_accumulate_grad_hook", "set", "to_sparse", "tolist"}
 MOST_STEPS_BACK = 3
 
 
@@ -97,15 +91,19 @@ class Source:
         ]
 
     def callers(self, line: int) -> list[int]:
-        """Lines that call the function, other than a constructor or `forward`, which a line belongs to."""
+        """Lines that call a line's function, or, where that is a constructor, its class; none for `forward`."""
         function = self._function(line)
-        if function is None or function.name in ("__init__", "forward"):
+        if function is None or function.name == "forward":
             return []
+        name: str | None = function.name
+        if name == "__init__":
+            classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+            name = next((one.name for one in classes if function in one.body), None)
         return [
             node.lineno
             for node in ast.walk(self._tree)
             if isinstance(node, ast.Call)
-            and function.name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+            and name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
         ]
 
     def assigned(self, line: int) -> list[int]:
@@ -117,8 +115,8 @@ class Source:
         rounds = {id(n) for one in inner if isinstance(one, ast.For) for n in ast.walk(one.target)}
         stored = {
             (id(node) not in rounds, node.lineno)  # what a loop counts with comes last
-            for node in inner
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names
+            for node in (*(one for one in inner if _is_stored(one)), *_changed_in_place(inner))
+            if isinstance(node, ast.Name) and node.id in names
         }
         return [at for _, at in sorted(stored, reverse=True) if at < span.start]
 
@@ -205,13 +203,28 @@ class Source:
         """Lines of the conditions that decide whether a line runs, with the names that they read, innermost first."""
         return [(at, names) for at, names, _ in sorted(self._tests.get(line, []), key=lambda one: -one[0])]
 
+    def decides(self, line: int) -> list[int]:
+        """Lines of the statements that run, or do not, by the condition in a line."""
+        return sorted(
+            {
+                one.lineno
+                for node in ast.walk(self._tree)
+                if isinstance(node, (ast.If, ast.While)) and node.test.lineno == line
+                for one in node.body
+            }
+        )
+
     def decided(self, lines: Sequence[int]) -> int | None:
         """The line of a condition that reads nothing, `if True`: in the functions of these lines, or elsewhere."""
         functions = [one for line in lines if (one := self._function(line)) is not None]
         tests = (
-            test for part in (*functions, self._tree) for node in ast.walk(part) for test in _conditions(node)
+            test for part in (*functions, self._tree) for node in ast.walk(part) for test in conditions(node)
         )
         return next((test.lineno for test in tests if isinstance(test, ast.Constant)), None)
+
+    def idle(self, ran: Collection[int] = ()) -> list[tuple[int, str]]:
+        """Lines where nothing is done, or decided, with the code. Args: ran: lines of functions that count."""
+        return idle(self._tree, ran)
 
     def skipped(self, after: int, before: int) -> int | None:
         """The line of the last condition between two lines, whose statements lie between them too."""
@@ -243,20 +256,15 @@ class Source:
 
     @cached_property
     def unused(self) -> list[int]:
-        """Statements that compute a value which nothing gets: without the `return`, or the name, that they need."""
-        return [
-            node.lineno
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.Expr)
-            and (
-                isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Subscript))
-                or (
-                    isinstance(node.value, ast.Call)
-                    and isinstance(node.value.func, ast.Attribute)
-                    and node.value.func.attr in GIVING
-                )
-            )
-        ]
+        """Statements whose value nothing gets."""
+        return unused(self._tree)
+
+    @cached_property
+    def backward(self) -> set[int]:
+        """Lines of functions that torch calls for gradients, and that no record has."""
+        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        spans = [(one.lineno, one.end_lineno or 0) for one in functions if one.name == "backward"]
+        return {line for first, last in spans for line in range(first, last + 1)}
 
     def last_line(self, line: int) -> int | None:
         """The last statement of the function that a line belongs to."""
@@ -440,6 +448,25 @@ class Source:
         return found
 
 
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _changed_in_place(nodes: Collection[ast.AST]) -> Iterator[ast.expr]:
+    """What statements write into, or call a method of that may change it: `x` of `x[0] = y` and of `x.append(y)`."""
+    for node in nodes:
+        written: list[ast.expr] = []
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            written = [one for one in targets if isinstance(one, (ast.Subscript, ast.Attribute))]
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            written = [node.value.func]
+        for one in written:
+            while isinstance(one, (ast.Subscript, ast.Attribute)):
+                one = one.value
+            yield one
+
+
 def _named(node: ast.AST) -> Iterator[str]:
     """The names that a node gives to something."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -452,10 +479,3 @@ def _named(node: ast.AST) -> Iterator[str]:
         yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
     elif isinstance(node, ast.Assign):
         yield from (one.id for one in node.targets if isinstance(one, ast.Name))
-
-
-def _conditions(node: ast.AST) -> list[ast.expr]:
-    """The conditions of a statement, an expression or a comprehension."""
-    if isinstance(node, (ast.If, ast.IfExp)):
-        return [node.test]
-    return node.ifs if isinstance(node, ast.comprehension) else []

@@ -18,8 +18,9 @@ ALL_S = 7.0  # ... for all searches together, ...
 LEAST_S = 2.0  # ... of which each component has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
-SECOND_S = 0.3  # ... for a second line that may be at fault as well
+SECOND_S = 1.0  # ... for a second line that may be at fault as well
 MOST_READINGS = 100
+HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 MOST_NOTED = 12  # changes that make a first wrong result right
@@ -52,7 +53,7 @@ class Undoing:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._end = self._readings_end = math.inf
         self._left = max(min(ALL_S, LEAST_S), ALL_S - grading.searched)
-        self._known: dict[tuple[str, bool], dict[Choice, int]] = {}
+        self._known: dict[str, dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
         # of the last search: changes that make only some wrong results right, and whether there were no more to try
@@ -64,13 +65,19 @@ class Undoing:
         self._left = min(self._left, max(EDITING_S, self._left - seconds))
 
     def search(
-        self, wrong: Sequence[Scenario], tried: Tried, forced: Tried, seconds: float = EDITING_S
+        self,
+        wrong: Sequence[Scenario],
+        tried: Tried,
+        forced: Tried,
+        known: Tried = (),
+        seconds: float = EDITING_S,
     ) -> list[Cure]:
         """A change that makes all wrong scenarios right, and one of another line where that does it too.
 
         Args:
             wrong: those with the fewest numbers first.
             forced: changes that may make wrong what was right; tried where no other one helps.
+            known: changes that made other wrong scenarios right: no more are tried where one does it again.
             seconds: of CPU.
         """
         found: list[Cure] = []
@@ -83,6 +90,9 @@ class Undoing:
         begun = time.process_time()
         self._end = begun + min(seconds, self._left)
         self._readings_end = begun + min(seconds, READINGS_S)
+        again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], [*wrong, *right])]
+        if again:
+            return again
         for line, text in tried:
             if self._late() or len(found) == 2:
                 break
@@ -118,11 +128,11 @@ class Undoing:
             self.partly = [one for one in self.partly if one is not before]
             self.partly.append(Cure(line, text, cured, self.are_right(text, right)))
 
-    def _settled(self, component: str, proved: bool) -> dict[Choice, int]:
-        """How the submission's own weights are read, see `Grading.readings`; looked through once."""
-        if (component, proved) not in self._known:
-            self._known[component, proved] = self._grading.readings(component, proved=proved)
-        return self._known[component, proved]
+    def _settled(self, component: str) -> dict[Choice, int]:
+        """How the submission's own weights are read, as far as that is proved; looked through once."""
+        if component not in self._known:
+            self._known[component] = self._grading.readings(component)
+        return self._known[component]
 
     def _late(self) -> bool:
         return time.process_time() > self._end or time.monotonic() > self._deadline
@@ -139,13 +149,13 @@ class Undoing:
             if copy is None:
                 return []
             hurried = time.process_time() > self._readings_end
-            known = self._settled(asked[0].component, not hurried) if asked else {}
+            known = self._settled(asked[0].component) if asked else {}
             grading = Grading(
                 copy,
                 self._grading.subject,
                 self._grading.seed,
                 readings={**known, **self._readings},
-                most_readings=1 if hurried else MOST_READINGS,
+                most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
             )
             for scenario in asked:
                 if grading.is_right(scenario):
@@ -153,7 +163,7 @@ class Undoing:
                 elif all_of_them:
                     break
             if found:
-                self._readings |= grading.readings(found[0].component, proved=True)
+                self._readings |= grading.readings(found[0].component)
         except ERRORS:  # a scenario's script may expect other shapes
             pass
         return found

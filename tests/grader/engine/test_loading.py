@@ -58,3 +58,9 @@ def test_what_raises_and_is_needed_has_its_own_line() -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8")
     wrong = text.replace("class FeedForward(nn.Module)", "class FeedForward(nm.Module)")
     assert shown(wrong) == {line_of(wrong, "nm.Module")}
+
+
+def test_what_is_not_defined_because_it_raises_is_not_blamed() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    wrong = text.replace("nn.Linear(d_ff, d_model)", "nn.Linear(d_ff, LARGE)") + "\nLARGE = int('x')\n"
+    assert line_of(wrong, "int('x')") in shown(wrong)

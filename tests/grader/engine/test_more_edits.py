@@ -212,6 +212,9 @@ class Part(nn.Module):
         y = F.dropout(y, p=0.5)
         k, v = y[:, :, 0], x[:, :, 0]
         y, k = self.pair, k
+        y = y + F.relu(self.norm(x))
+        y[y.le(0) & (x > 0)] = torch.finfo(y.dtype).min
+        y = y if used < x.size(0) else x
         return k.view(2, 3), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)
 """
 
@@ -225,12 +228,17 @@ class Part(nn.Module):
         (16, "y = (F.dropout(y, p=0.5, training=self.training))"),
         (17, "k, v = (y[:, :used, 0], x[:, :used, 0])"),
         (18, "y, k = v"),
+        (19, "y = (self.norm(y + F.relu(x)))"),
+        (20, "y[y.le(0) & (x > 0)] = (float('-inf'))"),
+        (20, "y[(y.eq(0)) & (x > 0)] = torch.finfo(y.dtype).min"),
+        (20, "y[y.le(0) & ((x != 0))] = torch.finfo(y.dtype).min"),
+        (21, "y = y if (used != x.size(0)) else x"),
         (
-            19,
+            22,
             "return (k.transpose(1, 2).reshape(2, 3)), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)",
         ),
         (
-            19,
+            22,
             "return k.view(2, 3), (F.scaled_dot_product_attention(x, k, v, "
             "dropout_p=0.5 if self.training else 0.0))",
         ),

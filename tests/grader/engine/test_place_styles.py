@@ -55,6 +55,23 @@ from tests.grader.right import right_files
             "self.part(query, 0), self.part(key, 1)",
             "self.part(key, 0), self.part(query, 1)",
         ),
+        # the function that gave what a line gets wrongly, or was called with the wrong arguments
+        ("training", "autograd_grad_by_hand", ".sum() / real.sum()", " / real.sum()"),
+        (
+            "transformer",
+            "annotated_generator_class",
+            "Generator(d_model, tgt_vocab)",
+            "Generator(tgt_vocab, d_model)",
+        ),
+        ("masks", "forbidden_first", "_is_padding(tokens, pad)[:, None, None, :] | ", ""),
+        # what was put into a list; a keyword of a function; an index along one axis alone
+        ("kv_cache", "lazy_mixin_deque_cache", "torch.stack((k, v))", "(k, v)"),
+        ("loss", "ids_in_second_place", "target, ignore_index=pad, ", "target, "),
+        ("masks", "einops_static_methods", "mask[rows, cols]", "mask[rows]"),
+        # what is made once and kept; a `return` in a function that torch calls; nothing is done
+        ("masks", "callable_objects_with_buffers", 'device="cpu").tril()', 'device="cpu")'),
+        ("positions", "vmap_compiled_einops", "return out, None", "out, None"),
+        ("masks", "beginner_for_loops", "mask[b, 0, 0, t] = tokens[b, t] != pad", "pass"),
     ],
 )
 def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, new: str) -> None:

@@ -86,6 +86,19 @@ def test_a_mistake_has_its_place_and_the_verdicts_are_the_same() -> None:
     assert without == graded(NAMED, source="")
 
 
+def test_another_error_than_the_one_asked_for_is_shown_where_it_is_raised() -> None:
+    text = solution_file("attention").read_text(encoding="utf-8")
+    begin = text.index("        if d_model % num_heads")
+    end = text.index("\n", text.index("raise ValueError", begin))
+    text = text[:begin] + "        assert d_model % num_heads == 0" + text[end:]
+    (failed,) = [one for one in graded(text, name="attention") if one.status == "failed"]
+    (named,) = failed.mistakes
+    assert named.id == "head-count-wrong-error"
+    assert named.where is not None
+    assert named.where.line == line_of(text, "assert d_model")
+    assert (named.where.value, named.where.expected) == ("raises AssertionError", "`ValueError`")
+
+
 def test_a_right_file_has_no_place_and_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(LocalSubmission, "record")
     results = graded(RIGHT)
@@ -185,7 +198,7 @@ def test_what_made_one_function_right_is_tried_for_the_next(
     text = f"{PLUGIN}\n\ndef same(x):\n    return levelled(x)\n"
     submission = submitted(text)
     assert Grading(submission, subject, 0).places("levelled", text)[""].line == 5
-    monkeypatch.setattr("grader.engine.edits.Edits.among", lambda *_: iter(()))
+    monkeypatch.setattr("grader.engine.edits.Edits.among", lambda *_, **__: iter(()))
     found = Grading(submission, subject, 0).places("same", text)[""]
     assert (found.line, found.proved) == (5, True)
 

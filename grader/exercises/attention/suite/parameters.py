@@ -22,7 +22,8 @@ def check_arguments(component: Submission) -> None:
                 raise
             if error.type_name != "ValueError":
                 named = NAMED["head-count-wrong-error"]
-                raise Failed(f"{given} got {error.type_name}: {error.message}", mistakes=[named]) from error
+                failure = Failed(f"{given} got {error.type_name}: {error.message}", mistakes=[named])
+                raise unrefused(failure, "ValueError", error) from error
         else:
             failure = Failed(f"{given} got no error.", mistakes=[NAMED["head-count-unchecked"]])
             raise unrefused(failure, "ValueError")

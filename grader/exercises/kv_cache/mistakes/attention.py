@@ -145,7 +145,11 @@ def heads_interleaved(steps: Steps) -> list[Steps]:
     def merge(_call: Call, x: Tensor) -> Tensor:
         return x.permute(0, 2, 3, 1).flatten(2)  # [B, T, d, H] -> [B, T, D]
 
-    return [replace(steps, split=split, merge=merge), replace(steps, merge=merge)]
+    return [
+        replace(steps, split=split, merge=merge),
+        replace(steps, merge=merge),
+        replace(steps, split=split),
+    ]
 
 
 @mistake(

@@ -1,0 +1,65 @@
+"""Statements that do nothing: a value that nothing gets, a `pass` among other steps, a condition that is a constant."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from torch import Tensor
+
+GIVING = {  # methods of tensors that change nothing
+    name
+    for name in dir(Tensor)
+    if not name.endswith("_") and name not in {*dir(list), *dir(set), *dir(dict), "backward", "retain_grad"}
+} - {"register_hook", "register_post_accumulate_grad_hook", "set", "to_sparse", "tolist"}
+VALUES = (
+    *(ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp),
+    *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.ListComp),
+)  # that do nothing as a statement
+
+
+def unused(tree: ast.Module) -> list[int]:
+    """Lines of statements that compute a value which nothing gets: without the `return`, or name, that they need."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and (
+            isinstance(node.value, VALUES)
+            or (
+                isinstance(node.value, ast.Call)
+                and isinstance(node.value.func, ast.Attribute)
+                and node.value.func.attr in GIVING
+            )
+        )
+    ]
+
+
+def idle(tree: ast.Module, ran: Collection[int] = ()) -> list[tuple[int, str]]:
+    """Lines where nothing is done, or nothing is decided, with the code: `pass` among other steps, `True` of `if True`.
+
+    Args:
+        tree: of the file.
+        ran: lines of functions that count; all, if there are none.
+    """
+    found = []
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        if not ran or any(function.lineno <= line <= (function.end_lineno or 0) for line in ran):
+            body = function.body[ast.get_docstring(function) is not None :]
+            nodes = list(ast.walk(function))
+            handled = [one for node in nodes if isinstance(node, ast.ExceptHandler) for one in node.body]
+            found += [
+                (node.lineno, "pass")
+                for node in nodes
+                if isinstance(node, ast.Pass) and body != [node] and node not in handled
+            ]
+            tests = [test for node in nodes for test in conditions(node)]
+            found += [(test.lineno, ast.unparse(test)) for test in tests if isinstance(test, ast.Constant)]
+    return found
+
+
+def conditions(node: ast.AST) -> list[ast.expr]:
+    """The conditions of a statement, an expression or a comprehension."""
+    if isinstance(node, (ast.If, ast.IfExp)):
+        return [node.test]
+    return node.ifs if isinstance(node, ast.comprehension) else []
