@@ -457,3 +457,13 @@ def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:
 def by_one(node: ast.expr) -> Iterator[ast.expr]:
     """A number, one more and one less."""
     yield from (ast.BinOp(node, op(), ast.Constant(1)) for op in (ast.Add, ast.Sub))
+
+
+def indexed(node: ast.Subscript) -> Iterator[ast.Subscript]:
+    """An index that is a name, one more and one less; also where a value is stored."""
+    several = isinstance(node.slice, ast.Tuple)
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for i, one in enumerate(items):
+        for new in by_one(one) if isinstance(one, ast.Name) else ():
+            index = ast.Tuple([*items[:i], new, *items[i + 1 :]], ast.Load()) if several else new
+            yield ast.Subscript(node.value, index, node.ctx)

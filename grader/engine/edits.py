@@ -24,6 +24,7 @@ from grader.engine.edit_kinds import (
     called,
     equations,
     exchanged,
+    indexed,
     laid_out,
     method,
     names_exchanged,
@@ -119,6 +120,8 @@ class Edits:
             ([*first, *rest], (self._made.left_out,)),
             ([*first, *second, *rest], (self._left_out.unread,)),
             (first, renamed),
+            (rest, changed),
+            ([*first, *rest], (self._steps.index,)),
             (conditions, renamed),
             (second, (self._inverted,)),
             (first, moved),
@@ -128,16 +131,15 @@ class Edits:
             ([*first, *second, *rest], (self._steps.of_state,)),
             (first, (self._steps.of_near,)),
             (first, rarer),
-            (rest, changed),
             ([*conditions, *rest], (regrouped,)),
         )
         late = (
             (first, (self._through_a_part,)),
             (first, other),
             (second, renamed),
+            (rest, renamed),
             (second, rarer),
             (first, more),
-            (rest, renamed),
             (conditions, rarer),
             (rest, rarer),
             (second, other),
@@ -245,6 +247,8 @@ class Edits:
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
             yield from of_call(node)
+        elif isinstance(node, ast.Subscript):
+            yield from indexed(node)
         elif isinstance(node, ast.Slice):
             yield from (
                 ast.Slice(None, node.upper, node.step),

@@ -173,6 +173,9 @@ class Grading:
         self._reading: dict[Choice, int] = dict(readings or {})
         self._most_readings = most_readings
         self.searched = 0.0  # seconds of CPU that went into changed copies
+        self.cures: list[
+            tuple[int, str]
+        ] = []  # lines and texts that made one component right: another one too?
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}

@@ -183,10 +183,11 @@ class Locator:
                 return lost or idle(self.source, self._needed or ())
             nothing = idle(self.source, [best.place.line])
             return best if nothing is None else replace(best, other=nothing.place.line)
-        if len(cures) == 1:
+        if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._grading.cures:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
+        self._grading.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
         dropped = proofs[0] in self._nothing_gets()  # before any other explanation
@@ -250,9 +251,14 @@ class Locator:
         others = [each for line in others for each in (line, *self.source.span(line))]
         odd = () if only else [*self._behind, *self._odd]
         tried = edits.among(suspected, odd, others, fairly=only)
+        known = () if only or text else self._grading.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
-            scenarios, islice(tried, most), islice(edits.forced(), 0 if only else MOST_FORCED), **limits
+            scenarios,
+            islice(tried, most),
+            islice(edits.forced(), 0 if only else MOST_FORCED),
+            known,
+            **limits,
         )
 
     def _elsewhere(self, wrong: Sequence[Wrong], line: int) -> list[Cure]:

@@ -25,7 +25,7 @@ from grader.engine.scenario import Free, Observation, Scenario, observe
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 800  # asked for to find two mistakes at once: those that are found took 350 at most
-PAIRS_S = 6.0  # of CPU, where answers are dear
+PAIRS_S = 4.0  # of CPU, where answers are dear
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 

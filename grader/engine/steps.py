@@ -46,6 +46,12 @@ class Steps:
             if ast.unparse(one) not in {"self", *self._modules}:
                 yield from self._fragments.around(one, names, self._scopes.attributes(node.lineno))
 
+    def index(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An index of the file, or of right code, in place of another one."""
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            steps = self._in_a_step(node.value, self._fragments)
+            yield from (one for one in steps if isinstance(one, ast.Subscript))
+
     def more(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression in a step that the file has elsewhere, or that right code has."""
         yield from self._in_a_step(node, self._fragments)
@@ -73,7 +79,7 @@ class Steps:
         return Fragments(ast.Module([] if function is None else [function], []), by_locals=True)
 
     def _in_a_step(self, node: ast.AST, steps: Fragments) -> Iterator[ast.expr]:
-        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute)
+        kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute, ast.List)
         if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
         names = self._scopes.names(node.lineno)

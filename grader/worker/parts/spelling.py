@@ -43,15 +43,17 @@ class Speller(Part):
 
     def rows(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Return which row of the table speaks at each place, [B, L]; arguments as in `decode`."""
+        if tgt.dim() != 2 or not tgt.size(1):
+            raise IndexError(f"tgt has to be [B, L], and is {list(tgt.shape)}")
         rows = self.judge_table.size(0)
         places = torch.arange(1, src.size(1) + 1, device=src.device)
         told = memory.detach().double().round().long().sum(-1)  # [B, S]
-        state = ((3 * src + 5 * told) * places).sum(-1) % rows  # [B]
-        states = []
-        for tokens in tgt.unbind(1):
-            state = (31 * state + 7 * tokens + 1) % rows
-            states.append(state)
-        return torch.stack(states, 1)
+        first = ((3 * src + 5 * told) * places).sum(-1, keepdim=True) % rows  # [B, 1]
+        first, tgt = torch.broadcast_tensors(first, tgt)
+        states = []  # plain numbers: they are few, and each depends on the one before
+        for (state, *_), tokens in zip(first.tolist(), tgt.tolist(), strict=True):
+            states.append([state := (31 * state + 7 * token + 1) % rows for token in tokens])
+        return torch.tensor(states, device=tgt.device)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] -> logits [B, L, V]."""

@@ -188,6 +188,12 @@ def test_a_list_becomes_a_module() -> None:
     assert "self.norm = nn.ModuleList([nn.Identity(size) for _ in range(3)])" in lines(text, 9)
 
 
+def test_an_index_is_off_by_one_or_another_one_is_right() -> None:
+    text = "def f(x, i):\n    x[0, i] = x[:, i]\n    return x[i]\n"
+    assert "(x[0, i + 1]) = x[:, i]" in lines(text, 2)
+    assert "return (x[:, -1])" in lines(text, 3, "def right(y):\n    return y[:, -1]\n")
+
+
 LACKING = """
 import torch.nn.functional as F
 from torch import nn

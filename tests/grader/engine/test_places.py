@@ -182,6 +182,27 @@ def test_places_are_looked_for_once(subject: Subject, monkeypatch: pytest.Monkey
     assert grading.places("levelled", PLUGIN) is found
 
 
+def test_what_made_one_function_right_is_tried_for_the_next(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def both(seed: int) -> list[Scenario]:
+        x = torch.randn(4, 6, generator=torch.Generator().manual_seed(seed))
+        same = Scenario("numbers", "same", "", lambda client: client.call(client.function("same"), x))
+        return [*scenarios(seed), same]
+
+    subject = replace(
+        subject,
+        scenarios=both,
+        namespace=lambda steps: {**(own := namespace(steps)), "same": own["levelled"]},
+    )
+    text = f"{PLUGIN}\n\ndef same(x):\n    return levelled(x)\n"
+    submission = submitted(text)
+    assert Grading(submission, subject, 0).places("levelled", text)[""].line == 5
+    monkeypatch.setattr("grader.engine.edits.Edits.among", lambda *_, **__: iter(()))
+    found = Grading(submission, subject, 0).places("same", text)[""]
+    assert (found.line, found.proved) == (5, True)
+
+
 def test_an_error_has_its_line(subject: Subject) -> None:
     text = PLUGIN.replace("return y", "z = y[7]\n    return y")
     assert Grading(submitted(text), subject, 0).places("levelled", text)[""].line == 5

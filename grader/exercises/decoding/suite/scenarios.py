@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -153,6 +154,7 @@ def _lengths(seed: int, lengths: tuple[int, ...], max_len: int, ids: Ids = USUAL
 
 
 def _many(seed: int, count: int) -> Made:
+    @cache
     def make() -> tuple[Weights, Tensor]:
         draws = Draws(seed)
         return clear(draws, USUAL), sentences(draws, USUAL, count, 3)
@@ -161,6 +163,7 @@ def _many(seed: int, count: int) -> Made:
 
 
 def _nearly(seed: int) -> Made:
+    @cache
     def make() -> tuple[Weights, Tensor]:
         draws = Draws(seed)
         return nearly_equal(draws, USUAL), sentences(draws, USUAL, 6, 4)
