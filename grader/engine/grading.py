@@ -352,7 +352,10 @@ class Grading:
         got = self._got.get(
             scenario, first
         )  # looking for mistakes may have asked again, and read weights otherwise
-        if got.error is not None and (not named or misfit(got.error)):
+        left_out = (
+            explained is not None and scenario not in explained[0].scenarios
+        )  # no mistake is behind this one
+        if got.error is not None and (not named or left_out):
             return got.error
         message, picture = contrast(scenario, names, self.right(scenario), got)
         drawn = (scenario, self.right(scenario), got)
@@ -505,7 +508,8 @@ class Grading:
     def _findings(self, component: str) -> Findings:
         """Every scenario's answer; up to the one, if any, that ends the worker.
 
-        Not those in which none of the code ran: any mistake that raises an error there would explain them.
+        Those in which none of the code ran, as a call did not fit, are left out if others are wrong as well: they
+        have a cause of their own.
         """
         asked, got = [], []
         for scenario in scenarios_of(self.scenarios, component):
@@ -515,11 +519,14 @@ class Grading:
                 if error.kind in ("not_written", "missing"):
                     return Findings([], [], [], [])
                 break
-            if answer.error is None or not misfit(answer.error):
-                asked.append(scenario)
-                got.append(answer)
+            asked.append(scenario)
+            got.append(answer)
         right = [self.right(scenario) for scenario in asked]
         wrong = [i for i, s in enumerate(asked) if not same(s, right[i], got[i])]
+        ran = [i for i, answer in enumerate(got) if answer.error is None or not misfit(answer.error)]
+        if not set(wrong).isdisjoint(ran):
+            asked, got, right = [asked[i] for i in ran], [got[i] for i in ran], [right[i] for i in ran]
+            wrong = [n for n, i in enumerate(ran) if i in wrong]
         return Findings(asked, got, right, wrong)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from grader.core.explain import misfit
 from grader.core.failures import Named, with_care
 from grader.core.submission import SubmissionError
 from grader.engine.client import Client
@@ -190,9 +191,19 @@ class Namer:
 
     def _matches(self, candidate: Candidate, index: int) -> bool:
         """Whether a candidate gives the submission's answer; where that is wrong, the candidate's must be wrong too."""
-        scenario, answer = self.findings.scenarios[index], self._answer(candidate, index)
-        if not same(scenario, answer, self.findings.got[index], loose=LOOSE):
+        scenario, answer, got = (
+            self.findings.scenarios[index],
+            self._answer(candidate, index),
+            self.findings.got[index],
+        )
+        if not same(scenario, answer, got, loose=LOOSE):
             return False
+        if (
+            got.error is not None
+            and misfit(got.error)
+            and not (answer.error is not None and misfit(answer.error))
+        ):
+            return False  # none of the code ran, and most mistakes are in what runs
         return index not in self._wrong or not same(scenario, self.findings.right[index], answer)
 
     @cached_property
