@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         unaffine,
     )
     from grader.engine.factors import factor, made_of
-    from grader.engine.grading import Grading, Subject, grading_of, run
+    from grader.engine.grading import Grading, grading_of
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
     from grader.engine.scenario import LAYER_SLACK, Answer, Observation, Scenario
+    from grader.engine.subject import Subject, run
     from grader.sandbox.remote import RemoteInstance
     from grader.training.proxy import RemoteModule
     from grader.training.spotcheck import SpotChecked
@@ -104,7 +105,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "unaffine",
     ),
     "grader.engine.factors": ("factor", "made_of"),
-    "grader.engine.grading": ("Grading", "Subject", "grading_of", "run"),
+    "grader.engine.grading": ("Grading", "grading_of"),
+    "grader.engine.subject": ("Subject", "run"),
     "grader.engine.local": ("LocalSubmission",),
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),

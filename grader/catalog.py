@@ -29,7 +29,7 @@ class Exercise:
     - `reference.py`: the reference in steps;
     - `mistakes`: `MISTAKES`, the known mistakes (`grader.engine.mistakes.Mistake`);
     - `suite`: a package with the hidden tests, and `suite.scenarios` with `SUBJECT`
-      (`grader.engine.grading.Subject`), what they ask.
+      (`grader.engine.subject.Subject`), what they ask.
 
     Attributes:
         name: as typed after `--exercise`.
@@ -86,7 +86,7 @@ class Exercise:
         return MistakeCollection(self.name, f"{self.package}.mistakes:MISTAKES")
 
     def subject(self) -> Any:
-        """The scenarios of the hidden tests (`grader.engine.grading.Subject`). Raises PluginError if not installed."""
+        """The scenarios of the hidden tests (`grader.engine.subject.Subject`). Raises PluginError if not installed."""
         path = f"{self.package}.suite.scenarios"
         try:
             return importlib.import_module(path).SUBJECT

@@ -16,10 +16,10 @@ from grader.core.value_trace import Place
 from grader.engine.changed_part import changed_part
 from grader.engine.explainer import Explainer, Statement
 from grader.engine.flow import Flow
-from grader.engine.grading import Subject
 from grader.engine.place import Where
 from grader.engine.right_runs import right_runs
 from grader.engine.scenario import Free, Scenario
+from grader.engine.subject import Subject
 from grader.engine.value_names import short_pair
 from grader.engine.vocabulary import (
     rendered,

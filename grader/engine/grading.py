@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-import torch
-
-from grader.catalog import get_mistakes
 from grader.core.explain import misfit, same_failure
-from grader.core.failures import Failed, Named, Unexplained
+from grader.core.failures import Failed, Unexplained
 from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
 from grader.core.value_trace import Recordable
-from grader.engine.client import Client
 from grader.engine.conclusions import conclude, extra, first, nothing
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
-from grader.engine.local import LocalSubmission
 from grader.engine.matrices import matrices_of
 from grader.engine.mistakes import Mistake
-from grader.engine.naming import LOOSE, Account, Findings, Known, Namer
-from grader.engine.scenario import Free, Observation, Scenario, observe, scenarios_of
+from grader.engine.naming import LOOSE, Account, Findings, Namer
+from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.settings import changed_setting
+from grader.engine.subject import Subject, answer_key, run
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
@@ -36,114 +30,6 @@ TELLING = 16  # numbers in which only one way of reading the weights comes out r
 BY_CHANCE = {"train mode", "dropout in train mode"}
 
 Choice = tuple[str, int]  # a component, and in how many ways the weights of one size can be read
-Namespace = Callable[[Any], Mapping[str, Any]]
-Conclude = Callable[[Findings], Named | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """What an exercise's suite brings along.
-
-    Attributes:
-        exercise: its name; known mistakes are those that all plugins offer for it.
-        scenarios: makes all scenarios from a seed, in the order of the tests.
-        bases: right ways to do it (`Steps` of the exercise's reference), the reference first; mistakes are tried on
-            top of each.
-        namespace: what a file written with given steps defines.
-        conclude: a name for what none of them explains, from the exercise's own properties; None passes on.
-        obvious: a name for what can be seen at once, before mistakes are looked for.
-        builds_on: component -> the component that it calls. What is wrong there in a way that nobody knows is most
-            likely what is wrong here too.
-        axes: names of the dimensions of values, for pictures: a pattern of a case and a value as messages show them,
-            "MultiHeadAttention, *: output", -> ("sentence", "query", "feature"). The first pattern that matches
-            counts. Of a value with fewer dimensions the last names count.
-    """
-
-    exercise: str
-    scenarios: Callable[[int], Sequence[Scenario]]
-    bases: Sequence[Any]
-    namespace: Namespace
-    conclude: Conclude = lambda _findings: None
-    obvious: Conclude = lambda _findings: None
-    builds_on: Mapping[str, str] = field(default_factory=dict)
-    axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def mistakes(self) -> Sequence[Mistake[Any]]:
-        """The known mistakes: the exercise's own, then those of other plugins."""
-        return get_mistakes(self.exercise)
-
-
-def run(
-    scenario: Scenario,
-    submission: Submission,
-    *,
-    exact: bool = False,
-    pick: Any = None,
-    seed: int = 0,
-    free: Free | None = None,
-) -> Observation:
-    """Put a scenario to a submission; what its code raises is an observation too.
-
-    Args:
-        exact: compute in float64, and give the results in the scenario's dtype: the right answer.
-        pick, free: see `Client`.
-
-    Raises:
-        SubmissionError: the worker is gone, or the code is not written, or not there.
-    """
-    dtype = torch.float64 if exact else scenario.dtype
-    picked = {} if pick is None else {"pick": pick}
-    with torch.random.fork_rng(devices=[]):
-        client = Client(submission, rounding=scenario.dtype, dtype=dtype, seed=seed, free=free, **picked)
-        try:
-            answer = scenario.ask(client)
-            found = replace(
-                observe(answer),
-                unread=client.unread,
-                free=tuple(client.free.items()),
-                chosen=tuple(client.chosen.items()),
-                extra=tuple(client.extra.items()),
-            )
-        except SubmissionError as error:
-            if error.fatal or error.kind in ("not_written", "missing"):
-                raise
-            return Observation(error=error)
-        else:
-            if not exact:
-                return found
-            cast = {
-                name: x.to(scenario.dtype) if x.dtype == torch.float64 else x
-                for name, x in found.values.items()
-            }
-            return replace(found, values=cast)
-        finally:
-            with contextlib.suppress(SubmissionError):  # it is gone, which the next call says
-                client.close()
-
-
-class AnswerKey:
-    """An exercise's scenarios for one seed, and the answers of right and mistaken code, asked for when first needed."""
-
-    def __init__(self, subject: Subject, seed: int) -> None:
-        self.scenarios, self._seed = list(subject.scenarios(seed)), seed
-        self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
-        self._right: dict[tuple[Scenario, Free], Observation] = {}
-        self.known = Known(subject.bases, subject.namespace, seed)
-
-    def right(self, scenario: Scenario, free: Free) -> Observation:
-        """The right answer, for a submission that has made these choices."""
-        if (scenario, free) not in self._right:
-            self._right[scenario, free] = run(
-                scenario, self._right_code, exact=True, seed=self._seed, free=free or None
-            )
-        return self._right[scenario, free]
-
-
-@functools.lru_cache(maxsize=4)
-def answer_key(subject: Subject, seed: int) -> AnswerKey:
-    """The same one for every submission that is graded with this seed."""
-    return AnswerKey(subject, seed)
 
 
 class Grading:

@@ -20,7 +20,7 @@ from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.edits import Edits
 from grader.engine.explanation import Explanations
 from grader.engine.flow import Flow
-from grader.engine.grading import AnswerKey, Subject, answer_key, grading_of
+from grader.engine.grading import grading_of
 from grader.engine.moved import partners
 from grader.engine.patching import Patching
 from grader.engine.place import (
@@ -45,6 +45,7 @@ from grader.engine.raised import behind, cause, endless, exception, misfitting, 
 from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
+from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.engine.undoing import SECOND_S, Cure, Undoing
 from grader.engine.wrong import Wrong, smallest_first
 

@@ -94,7 +94,7 @@ class Known:
     """The known mistakes of an exercise on top of its right bases, and what they answer with one seed.
 
     Args:
-        bases, namespace: see `grader.engine.grading.Subject`.
+        bases, namespace: see `grader.engine.subject.Subject`.
 
     Attributes:
         asked: answers that had to be computed so far.

@@ -14,11 +14,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from grader.core.value_trace import Event, Odd, Plain
-from grader.engine import grading
 from grader.engine.alignment import RightValues, labelled
-from grader.engine.grading import Subject
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Free, Scenario
+from grader.engine.subject import Subject, run
 from grader.engine.vocabulary import canonical
 
 MOST_STEPS = 400
@@ -124,7 +123,7 @@ def right_runs(
         submissions[-1].record()
     for right, submission in zip(found, submissions, strict=True):
         submission.beside(Operations(right))
-        grading.run(scenario, submission, exact=exact, seed=seed, free=free or None)
+        run(scenario, submission, exact=exact, seed=seed, free=free or None)
         trace = submission.recorded()
         for event in trace.events:
             if event.kind == "call" and merged(event):

@@ -9,9 +9,9 @@ import torch
 
 from grader.catalog import get_exercises
 from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
-from grader.engine.grading import Subject, run
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Free, Scenario
+from grader.engine.subject import Subject, run
 
 MOST_KEPT = 24  # scenarios of which the right values are kept
 CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}

@@ -17,9 +17,10 @@ from torch import Tensor
 
 from grader.core.submission import FirstCall, Gradients, Outcome, SubmissionError
 from grader.engine.contrast import UNITS, same
-from grader.engine.grading import Grading, Subject, run
+from grader.engine.grading import Grading
 from grader.engine.local import LocalFunction, LocalInstance, LocalSubmission
 from grader.engine.scenario import Observation, Scenario
+from grader.engine.subject import Subject, run
 from grader.engine.wording import deviation
 
 SCALES = (1e-3, 1.0, 10.0)

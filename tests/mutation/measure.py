@@ -23,8 +23,8 @@ from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise
 from grader.core.mutation import Mutant
 from grader.core.results import Result
-from grader.engine.grading import Subject, answer_key
 from grader.engine.local import LocalSubmission
+from grader.engine.subject import Subject, answer_key
 from grader.run.session import Session
 from tests.mutation.equal import Compared
 

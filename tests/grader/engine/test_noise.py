@@ -14,9 +14,9 @@ from grader.catalog import get_exercise, get_exercises
 from grader.core.submission import Submission
 from grader.engine.client import Client
 from grader.engine.contrast import same
-from grader.engine.grading import run
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Answer, Scenario
+from grader.engine.subject import run
 from tests.grader.grades import RIGHT, graded
 from tests.grader.noise import Noise
 from tests.grader.noisy import Noisy

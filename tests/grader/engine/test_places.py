@@ -17,9 +17,10 @@ from grader.catalog import get_exercise
 from grader.core.results import Result
 from grader.core.spots import Lines, in_file
 from grader.core.value_trace import Event, Place, Ref, Value, ValueTrace
-from grader.engine.grading import MOST_SOURCE, Grading, Subject
+from grader.engine.grading import MOST_SOURCE, Grading
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Scenario
+from grader.engine.subject import Subject
 from grader.run.session import Session
 from tests import solution_file
 
@@ -150,7 +151,7 @@ def levelled(x):
 
 @pytest.fixture
 def subject(monkeypatch: pytest.MonkeyPatch) -> Subject:
-    monkeypatch.setattr("grader.engine.grading.get_mistakes", lambda _exercise: ())
+    monkeypatch.setattr("grader.engine.subject.get_mistakes", lambda _exercise: ())
     return Subject("levelling", scenarios, (Steps(),), namespace)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from grader.catalog import get_exercises
 from grader.engine.contrast import bound
-from grader.engine.grading import Subject, run
 from grader.engine.local import LocalSubmission
+from grader.engine.subject import Subject, run
 from grader.engine.wording import deviation
 
 EXERCISES = sorted(get_exercises())

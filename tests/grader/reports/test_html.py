@@ -18,10 +18,10 @@ from grader.core.failures import Matrices
 from grader.core.results import Grade
 from grader.core.spots import Lines, Spot
 from grader.core.submission import SubmissionError
-from grader.engine.grading import AnswerKey
 from grader.engine.local import LocalSubmission
 from grader.engine.matrices import LARGEST, MOST, axes_of, matrices_of
 from grader.engine.scenario import Observation, Scenario
+from grader.engine.subject import AnswerKey
 from grader.reports.html import page
 from grader.reports.json import as_object
 from tests import solution_file
