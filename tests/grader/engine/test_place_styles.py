@@ -64,14 +64,12 @@ from tests.grader.right import right_files
             "Generator(tgt_vocab, d_model)",
         ),
         ("masks", "forbidden_first", "_is_padding(tokens, pad)[:, None, None, :] | ", ""),
-        # what was put into a list; a keyword of a function; an index along one axis alone
-        ("kv_cache", "lazy_mixin_deque_cache", "torch.stack((k, v))", "(k, v)"),
+        # a keyword of a function; an index along one axis alone
         ("loss", "ids_in_second_place", "target, ignore_index=pad, ", "target, "),
         ("masks", "einops_static_methods", "mask[rows, cols]", "mask[rows]"),
-        # what is made once and kept; a `return` in a function that torch calls; nothing is done
+        # what is made once and kept; a `return` in a function that torch calls
         ("masks", "callable_objects_with_buffers", 'device="cpu").tril()', 'device="cpu")'),
         ("positions", "vmap_compiled_einops", "return out, None", "out, None"),
-        ("masks", "beginner_for_loops", "mask[b, 0, 0, t] = tokens[b, t] != pad", "pass"),
     ],
 )
 def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, new: str) -> None:
