@@ -50,6 +50,14 @@ FUNCTIONS = (
     ("repeat", "repeat_interleave"),
     ("append", "extend"),
 )
+LESS_USED = {  # functions that right code has less often than one of these
+    "relu": "celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu softplus softsign",
+    "ReLU": "CELU ELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU Mish ReLU6 SELU Softplus Softsign",
+    "mean": "amax amin cumsum logsumexp median mode norm",
+    "log": "log10 log2",
+    "argmax": "argsort topk",
+}
+KINDS = [(kinds, {*kinds, *LESS_USED.get(kinds[0], "").split()}) for kinds in FUNCTIONS]
 REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all"}
 ALONG = REDUCTIONS | {"softmax", "log_softmax", "argmax", "max", "min", "cumsum", "median", "logsumexp"}
 WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that matter where they are left out
@@ -63,6 +71,8 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "std": (("unbiased", False),),
     "tril": (("diagonal", 1), ("diagonal", -1)),
     "triu": (("diagonal", 1),),
+    "ones": (("dtype", bool),),
+    "zeros": (("dtype", bool),),
     "cross_entropy": (("reduction", "sum"), ("reduction", "none")),
     "cat": (("dim", 1), ("dim", -1), ("dim", 2)),
     "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
@@ -74,11 +84,14 @@ MOST_SIZES = 5  # of a view whose sizes are exchanged
 MOST_LETTERS = 5  # of an equation
 PATHS = {"self", "torch", "nn", "F", "math", "np"}
 TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
+NEW = ast.Constant(None)  # as an index: another dimension
 EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
 
 
 def constant(value: object) -> ast.expr:
-    """A number, also a negative one, or another plain value, as an expression."""
+    """A number, also a negative one, another plain value, or a type, as an expression."""
+    if isinstance(value, type):
+        return ast.Name(value.__name__, ast.Load())
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(value)  # type: ignore[arg-type]
@@ -344,8 +357,8 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
     """Of a call: another function, arguments in another order or left out, one call less."""
     function, args, words = node.func, node.args, node.keywords
     name = called(function)
-    for kinds in FUNCTIONS:
-        for other in kinds if name in kinds else ():
+    for kinds, names in KINDS:
+        for other in kinds if name in names else ():
             yield ast.Call(_renamed(function, other), args, words)
     if name.endswith("_") and not name.startswith("_"):
         yield ast.Call(_renamed(function, name.rstrip("_")), args, words)
@@ -460,10 +473,13 @@ def by_one(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def indexed(node: ast.Subscript) -> Iterator[ast.Subscript]:
-    """An index that is a name, one more and one less; also where a value is stored."""
+    """An index that is a name, one more and one less, also where a value is stored; a dimension more."""
     several = isinstance(node.slice, ast.Tuple)
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(node.slice, ast.Slice):
+        more: list[list[ast.expr]] = [[node.slice, NEW], [NEW, node.slice], [ast.Slice(), node.slice]]
+        yield from (ast.Subscript(node.value, ast.Tuple(new, ast.Load()), node.ctx) for new in more)
+    items: list[ast.expr] = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for i, one in enumerate(items):
         for new in by_one(one) if isinstance(one, ast.Name) else ():
-            index = ast.Tuple([*items[:i], new, *items[i + 1 :]], ast.Load()) if several else new
+            index: ast.expr = ast.Tuple([*items[:i], new, *items[i + 1 :]], ast.Load()) if several else new
             yield ast.Subscript(node.value, index, node.ctx)

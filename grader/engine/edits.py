@@ -186,6 +186,15 @@ class Edits:
         return tests | {id(one) for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs}
 
     @cached_property
+    def _values(self) -> set[int]:
+        """Expressions that may stand for a value with a sign: no module, no function that is called."""
+        nodes = list(ast.walk(self._tree))
+        parts = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        read = [n for n in nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load)]
+        return {id(n) for n in read if id(n) not in parts and getattr(n, "id", "") not in PATHS}
+
+    @cached_property
     def _nodes(self) -> dict[int, list[ast.AST]]:
         """By line; those that ran, without types."""
         found: dict[int, list[ast.AST]] = {}
@@ -306,8 +315,7 @@ class Edits:
 
     def _inverted(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value with a sign, a mask or a condition inverted."""
-        read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and read:
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._values:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             yield ast.UnaryOp(ast.Not(), node)

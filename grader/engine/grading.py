@@ -134,6 +134,11 @@ class Grading:
                 found[choice] = self._reading[choice]
         return found
 
+    def is_read(self, component: str, most: int) -> bool:
+        """Whether it is known how to read the weights. Args: most: ways to read them that are few."""
+        choices = {choice for scenario, choice in self._chosen.items() if scenario.component == component}
+        return all(choice[1] <= most or choice in self.readings(component) for choice in choices)
+
     def _tells(self, scenario: Scenario, choice: Choice) -> bool:
         """Whether a scenario that is right would be wrong if weights were read in another way."""
         settled = self._reading[choice]

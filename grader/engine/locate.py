@@ -46,7 +46,7 @@ from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.subject import AnswerKey, Subject, answer_key
-from grader.engine.undoing import SECOND_S, Cure, Undoing
+from grader.engine.undoing import HURRIED_READINGS, SECOND_S, Cure, Undoing
 from grader.engine.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
@@ -250,8 +250,10 @@ class Locator:
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = [] if only else [*self._ran, *self.source.statements]
         others = [each for line in others for each in (line, *self.source.span(line))]
-        odd = () if only else [*self._behind, *self._odd]
-        tried = edits.among(suspected, odd, others, fairly=only)
+        odd, fairly = [] if only else [*self._behind, *self._odd], only
+        if not (only or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
+            suspected, fairly = [*suspected, *odd, *others], True  # what is wrong says nothing of the place
+        tried = edits.among(suspected, odd, others, fairly=fairly)
         known = () if only or text else self._grading.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(

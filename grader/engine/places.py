@@ -91,11 +91,16 @@ def signature_place(text: str, error: SubmissionError) -> Spots:
 
 
 def device_place(text: str, message: str) -> Spots:
-    """Where a tensor was made on a fixed device, and where it met one of another: that line is in the message."""
-    line = re.search(r"in line (\d+)", message)
+    """Where a tensor was made on a fixed device, and where it met one of another: that line is in the message.
+
+    Where the result is on the wrong device, and no line is: where a tensor is made on the default device at all.
+    """
+    line, source = re.search(r"in line (\d+)", message), Source(text)
     if line is None:
-        return {}
-    at, source = int(line[1]), Source(text)
+        at, *others = source.on_default_device or [0]
+        other = others[0] if others else None
+        return {"": spot_of(Where(Place(at, at), "value", other))} if at and len(others) < 2 else {}
+    at = int(line[1])
     made = source.made_on_default_device(at)
     lost = [one for one in source.unused if source.calls(Place(one, one)) & {"to", "cuda"}]
     if lost:  # a copy on the other device that nothing gets

@@ -26,7 +26,9 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
     """The place of an exception: its line, and the calling one or one that has a share in it."""
     index = exception(flow, line)
     if index is None:
-        other = _condition(flow.source, line, set()) or next(iter(flow.source.assigned(line)), None)
+        source = flow.source
+        made = [*source.assigned(line), *source.made(line)]
+        other = _condition(source, line, set()) or next(iter(made), None)
         return Where(Place(line, line), "error", other)
     event = flow.events[index]
     names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}

@@ -155,8 +155,9 @@ class Source:
         ]
         return self.attributes.get(calls[0].func.attr) if calls else None  # type: ignore[attr-defined]
 
-    def made_on_default_device(self, line: int) -> int | None:
-        """The line in which something that a line reads was made on torch's default device: there, or before."""
+    @cached_property
+    def on_default_device(self) -> list[int]:
+        """Lines in which tensors are made on torch's default device."""
         made = {
             node.lineno
             for node in ast.walk(self._tree)
@@ -166,7 +167,11 @@ class Source:
             and ast.unparse(node.func.value) == "torch"
             and not any(word.arg == "device" for word in node.keywords)
         }
-        left = [line]
+        return sorted(made)
+
+    def made_on_default_device(self, line: int) -> int | None:
+        """The line in which something that a line reads was made on torch's default device: there, or before."""
+        made, left = self.on_default_device, [line]
         for _ in range(MOST_STEPS_BACK):
             found = next((at for one in left for at in self.span(one) if at in made), None)
             if found is not None:

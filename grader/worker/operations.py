@@ -38,6 +38,7 @@ class Operations:
         self._device_trace: device_trace.DeviceTrace | None = None
         self._recorder: Recorder | None = None
         self._library: LibraryUses | None = None
+        self._is_copy = False
         self._operations: dict[str, Callable[[_Request, Packer], _Answer]] = {
             "has": self._has,
             "construct": self._construct,
@@ -61,9 +62,10 @@ class Operations:
             BaseException: whatever the submission raises.
         """
         if request["op"] == "source":
-            self.filename = request["filename"]
+            self.filename, self._is_copy = request["filename"], bool(request.get("copy"))
             self._library = LibraryUses(self.filename) if request.get("strict") else None
-        with self._library or contextlib.nullcontext():
+        as_written = without_scripting() if self._is_copy else contextlib.nullcontext()
+        with self._library or contextlib.nullcontext(), as_written:
             return self._carry_out(request, body, packer)
 
     def noted(self) -> _Answer:
@@ -73,8 +75,7 @@ class Operations:
 
     def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
         if request["op"] == "source":
-            as_written = without_scripting() if request.get("copy") else contextlib.nullcontext()
-            with restored(on_import=True), as_written:
+            with restored(on_import=True):
                 self._namespace = vars(source.load(bytes(body), self.filename))
             return {}
         self._found = unpack_tensors(request["tensors"], body)

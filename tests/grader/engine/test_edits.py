@@ -123,13 +123,14 @@ def test_loops_over_lists_that_grow_end() -> None:
     names: dict[str, Any] = {}
     exec(ending(text), names)
     assert len(names["f"]([1])) > 1
-    assert ending(text.replace("x.append", "x.index")) == text.replace("x.append", "x.index")
+    assert ending("def f(x):\n    return [one for one in x]\n").startswith("def f")
 
 
 def test_recursion_without_end_ends() -> None:
     text = "from __future__ import annotations\n\ndef f(x):\n    return f(x[1:]) + f(x[:-1]) if x else [0]\n"
     assert calls_itself(text)
     assert not calls_itself(text.replace("def f", "def g"))
+    assert not calls_itself("class A(B):\n    def __init__(self):\n        super().__init__()\n")
     names: dict[str, Any] = {}
     exec(ending(text, recursive=True), names)
     assert names["f"]([1]) == [0, 0]
