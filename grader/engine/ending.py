@@ -13,8 +13,7 @@ MOST_LOOPING_S = (
     2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs, ...
 )
 LOOPING_S = 0.3  # ... in each scenario; right code takes a tenth of it
-_LOOP = re.compile(r"^\s*(for|while)\b", re.MULTILINE)
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_LOOP = re.compile(r"\b(for|while)\b")
 
 
 def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
@@ -35,15 +34,15 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
     for node in tree.body[first : first + 1]:
         guards.before(node, f"_early = lambda *_, end={end}: __import__('time').process_time() < end")
-    for node in _statements(tree):
-        if isinstance(node, ast.For):
-            guards.around(node.iter, "__import__('itertools').takewhile(_early, (", "))")
-        elif isinstance(node, ast.While):
-            rounds = f"_rounds_{node.lineno}"
-            guards.before(node, f"{rounds} = iter(range({MOST_ROUNDS}, 0, -1))")
-            guards.around(node.test, f"_early() and next({rounds}, 0) and (", ")")
-        elif isinstance(node, ast.FunctionDef) and recursive:
-            guards.before(node.body[0], "assert _early(), 'it takes too long'")
+    for part in _parts(tree):
+        if isinstance(part, ast.For) or (isinstance(part, ast.comprehension) and not part.is_async):
+            guards.around(part.iter, "__import__('itertools').takewhile(_early, (", "))")
+        elif isinstance(part, ast.While):
+            rounds = f"_rounds_{part.lineno}"
+            guards.before(part, f"{rounds} = iter(range({MOST_ROUNDS}, 0, -1))")
+            guards.around(part.test, f"_early() and next({rounds}, 0) and (", ")")
+        elif isinstance(part, ast.FunctionDef) and recursive:
+            guards.before(part.body[0], "assert _early(), 'it takes too long'")
     return guards.text()
 
 
@@ -63,12 +62,12 @@ def _of_base(function: ast.expr) -> bool:
     return isinstance(owner, ast.Call) and called(owner.func) == "super"
 
 
-def _statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """All statements in one, and in those in it."""
-    for block in _BLOCKS:
-        for one in getattr(node, block, ()):
-            yield one
-            yield from _statements(one)
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a tree but what is in formatted strings, whose places Python tells since 3.12 only."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.JoinedStr):
+            yield child
+            yield from _parts(child)
 
 
 class _Guards:

@@ -123,7 +123,14 @@ def test_loops_over_lists_that_grow_end() -> None:
     names: dict[str, Any] = {}
     exec(ending(text), names)
     assert len(names["f"]([1])) > 1
-    assert ending("def f(x):\n    return [one for one in x]\n").startswith("def f")
+
+
+def test_comprehensions_end() -> None:
+    text = "def f(x):\n    return [(i, f'{[j for j in x]}') for i in __import__('itertools').count() for _ in x]\n"
+    names: dict[str, Any] = {}
+    exec(ending(text), names)
+    assert names["f"]("a")[:2] == [(0, "['a']"), (1, "['a']")]
+    assert ending("def f(x):\n    return x\n") == "def f(x):\n    return x\n"
 
 
 def test_recursion_without_end_ends() -> None:
