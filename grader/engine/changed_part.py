@@ -27,8 +27,8 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
 
 
 def size_of_change(old: str, new: str) -> int:
-    """How many words and signs are other ones, in the part of a file that was changed."""
-    some, others = (re.findall(r"\w+|\S", part) for part in changed_part(old, new))
+    """How many words and signs are other ones, in what was changed of a file; of parentheses, those of calls."""
+    some, others = (re.findall(r"\w+|(?<=[\w)\]])\(|[^\s()]", part) for part in changed_part(old, new))
     same = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
     return len(some) + len(others) - 2 * sum(block.size for block in same)
 

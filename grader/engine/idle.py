@@ -19,8 +19,20 @@ VALUES = (
 
 
 def unused(tree: ast.Module) -> list[int]:
-    """Lines of statements that compute a value which nothing gets: without the `return`, or name, that they need."""
-    return [
+    """Lines of statements that compute a value which nothing gets: without the `return`, or name, that they need.
+
+    Also of those that give a name its own value; in a class that would make an attribute.
+    """
+    in_classes = [one for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body]
+    its_own = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and [ast.unparse(one) for one in node.targets] == [node.value.id]
+        and node not in in_classes
+    ]
+    return its_own + [
         node.lineno
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr)

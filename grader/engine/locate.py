@@ -207,8 +207,11 @@ class Locator:
         return next((one for one in returned if one in self._odd and one != line), None)
 
     def _nothing_gets(self) -> list[int]:
-        """Lines whose values nothing gets, and that ran, as far as that is known."""
-        return [line for line in self.source.unused if not self._needed or line in self._needed]
+        """Lines whose values nothing gets, and that ran, as far as that is known: outside functions, all did."""
+        ran = self._needed
+        return [
+            line for line in self.source.unused if not ran or line in ran or not self.source.in_function(line)
+        ]
 
     def _forget(self) -> None:
         """What earlier records said, before others."""
@@ -369,7 +372,7 @@ class Locator:
     def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
         error = wrong.got.error
         if error is not None and error.line and error.type_name == "RecursionError":
-            return endless(error.line)
+            return endless(self.source, error.line)
         ran = [event.place.line for event in flow.events if event.kind != "given"]
         odd = [flow.events[i].place.line for i in range(len(flow.events)) if flow.is_right(i) is False]
         callers = [

@@ -61,6 +61,7 @@ def cause(flow: Flow, index: int, message: str) -> int | None:
         or _unfit(flow, index, message)
         or _handed_over(flow, index, message)
         or _other_dtype(flow, index, message)
+        or _of_argument(flow, index, message)
         or _from_earlier(flow, index)
     )
 
@@ -119,6 +120,21 @@ def _handed_over(flow: Flow, index: int, message: str) -> int | None:
         ),
         None,
     )
+
+
+def _of_argument(flow: Flow, index: int, message: str) -> int | None:
+    """The call of the helper whose argument has not the attribute that is read of it."""
+    event, found = flow.events[index], re.search(r"has no attribute '(\w+)'", message)
+    given = flow.source.arguments(event.place.line)
+    read = [
+        node.value.id
+        for node in flow.source.reads(event.place)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and found
+        and node.attr == found[1]
+    ]
+    return next(iter(event.callers), None) if set(given) & set(read) else None
 
 
 def _other_dtype(flow: Flow, index: int, message: str) -> int | None:
@@ -216,10 +232,10 @@ def misfitting(source: Source, message: str) -> Where | None:
     return Where(Place(line, line), "error", value=said, expected=expected)
 
 
-def endless(line: int) -> Where:
-    """The place of a recursion without end: the line that it goes through again and again."""
-    said = "this line calls itself without end"
-    return Where(Place(line, line), "error", value=said, expected="a recursion that ends")
+def endless(source: Source, line: int) -> Where:
+    """The place of a recursion without end: the line that it goes through again and again, and what it reads."""
+    said, other = "this line calls itself without end", next(iter(source.assigned(line)), None)
+    return Where(Place(line, line), "error", other, value=said, expected="a recursion that ends")
 
 
 def not_raised(source: Source, type_name: str) -> Where | None:

@@ -295,6 +295,10 @@ class Source:
         ]
         return max(found, key=lambda node: node.lineno, default=None)
 
+    def in_function(self, line: int) -> bool:
+        """Whether a line belongs to a function."""
+        return self._function(line) is not None
+
     def definition(self, name: str, owner: str | None = None) -> int | None:
         """The line where a function begins, or, with the name of its class, a method."""
         classes = [

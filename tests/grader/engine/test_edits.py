@@ -212,7 +212,13 @@ def test_a_module_that_should_not_be_there_does_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("new", "size"),
-    [("z = y @ x * 3", 2), ("z = x @ y / 3", 4), ("z = (y @ x / 3).tril()", 6), ("z = (y @ x / 3)", 0)],
+    [
+        ("z = y @ x * 3", 2),
+        ("z = x @ y / 3", 4),
+        ("z = (y @ x / 3).tril()", 3),
+        ("z = (y @ x / 3)", 0),
+        ("z = -(y @ x / 3)", 1),
+    ],
 )
 def test_the_size_of_a_change(new: str, size: int) -> None:
     assert size_of_change(TEXT, TEXT.replace("z = y @ x / 3", new)) == size

@@ -255,3 +255,28 @@ def test_layers_are_exchanged_at_the_line_of_the_later_one(made: str) -> None:
     text, wanted = (begin + ",\n".join(some) + end for some in (layers, [layers[i] for i in (0, 2, 1)]))
     same = ast.dump(ast.parse(wanted))
     assert [at for at, new in Edits(text).among([1], []) if ast.dump(ast.parse(new)) == same] == [4]
+
+
+def test_rarer_functions_become_usual_ones() -> None:
+    text = "import torch\n\n\ndef f(x):\n    y = nn.Softplus()(x)\n    return y.median(-1)\n"
+    assert "y = (nn.ReLU())(x)" in lines(text, 5)
+    assert any("(y.mean(-1))" in one for one in lines(text, 6))
+
+
+def test_signs_are_for_values() -> None:
+    text = "import torch\n\n\ndef f(x):\n    y = torch.exp(x)\n    return y.sum()\n"
+    assert "y = torch.exp((-x))" in lines(text, 5)
+    assert "return (~y).sum()" in lines(text, 6)
+    assert not [
+        one for one in {*lines(text, 5), *lines(text, 6)} if "(-torch" in one and "(-torch.exp(x))" not in one
+    ]
+
+
+def test_numpy_makes_floats_unless_told() -> None:
+    assert "return (np.ones(n, dtype=bool))" in lines(
+        "import numpy as np\n\n\ndef f(n):\n    return np.ones(n)\n", 5
+    )
+
+
+def test_an_index_may_lack_a_dimension() -> None:
+    assert "return (x[:, None])" in lines("def f(x):\n    return x[:]\n", 2)

@@ -216,6 +216,20 @@ def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
     assert "calls itself without end" in where.value
 
 
+def test_what_calls_itself_is_shown_with_what_made_it(subject: Subject) -> None:
+    text = PLUGIN.replace("    return y", "    again = levelled\n    return again(x)")
+    found = Grading(submitted(text), subject, 0).places("levelled", text)[""]
+    assert found.line == line_of(text, "return again")
+    assert found.other == line_of(text, "again = ")
+
+
+def test_an_argument_that_lacks_an_attribute_is_shown_with_the_call(subject: Subject) -> None:
+    text = PLUGIN.replace("    return y", "    return squeezed([y])")
+    text += "\n\ndef squeezed(z):\n    one = 1\n    return z.squeeze(one)\n"
+    found = Grading(submitted(text), subject, 0).places("levelled", text)[""]
+    assert {found.line, found.other} == {line_of(text, "z.squeeze"), line_of(text, "squeezed([y])")}
+
+
 def test_a_forged_record_shows_no_line_that_is_not_there(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,5 +63,13 @@ def test_a_tuple_that_nothing_gets_is_unused() -> None:
     assert Source(TEXT).unused == [14]
 
 
+def test_a_name_that_gets_its_own_value_is_unused() -> None:
+    source = Source(
+        "n = 3\nn = n\nclass A:\n    n = n\n    def f(self, x):\n        x = y = x\n        return x\n"
+    )
+    assert source.unused == [2]
+    assert [source.in_function(line) for line in (2, 4, 6)] == [False, False, True]
+
+
 def test_functions_for_gradients_are_known() -> None:
     assert Source(TEXT).backward == {33, 34}
