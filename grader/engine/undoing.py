@@ -21,6 +21,7 @@ LEAST_S = 2.0  # ... of which each component has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 1.0  # ... for a second line that may be at fault as well
+WAITING = 4.0  # seconds by the clock that count as one of CPU
 MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
 HURRIED_READINGS = 2  # later: of two norms alike
@@ -55,6 +56,7 @@ class Undoing:
     def __init__(self, submission: Editable, text: str, grading: Grading, deadline: float) -> None:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._text = text
+        self._begun = time.process_time(), time.monotonic()
         self._end = self._readings_end = math.inf
         self._left = max(min(ALL_S, LEAST_S), ALL_S - grading.searched)
         self._known: dict[str, dict[Choice, int]] = {}
@@ -91,9 +93,8 @@ class Undoing:
             one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
             if one not in wrong and self._grading.is_right(one)
         ]  # fmt: skip
-        begun = time.process_time()
-        self._end = begun + min(seconds, self._left)
-        self._readings_end = begun + min(seconds, READINGS_S)
+        self._begun = time.process_time(), time.monotonic()
+        self._end, self._readings_end = min(seconds, self._left), min(seconds, READINGS_S)
         again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], [*wrong, *right])]
         if again:
             return again
@@ -105,7 +106,7 @@ class Undoing:
             first = self._right(text, wrong[:1])
             if first and self.are_right(text, [*wrong, *right]):
                 found.append(Cure(line, text, frozenset(wrong)))
-                self._end = min(self._end, time.process_time() + SECOND_S)
+                self._end = min(self._end, self._spent() + SECOND_S)
             elif first and not found and len(some) < MOST_NOTED:
                 some.append((line, text))
         for line, text in () if found else forced:
@@ -115,13 +116,13 @@ class Undoing:
                 found.append(Cure(line, text, frozenset(wrong)))
                 break
         self.exhausted = not self._late()
-        self._end = max(self._end, time.process_time() + NOTING_S)
+        self._end = max(self._end, self._spent() + NOTING_S)
         for line, text in () if found else some:
             if self._late() or len(self.partly) == MOST_PARTLY:
                 break
             self._note(line, text, wrong, right)
-        self._left -= time.process_time() - begun
-        self._grading.searched += time.process_time() - begun
+        self._left -= self._spent()
+        self._grading.searched += self._spent()
         return sorted(found, key=lambda one: size_of_change(self._text, one.text))
 
     def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
@@ -138,8 +139,13 @@ class Undoing:
             self._known[component] = self._grading.readings(component)
         return self._known[component]
 
+    def _spent(self) -> float:
+        """Seconds of CPU since the search has begun; where copies run in a worker that takes longer, part of those."""
+        cpu, clock = self._begun
+        return max(time.process_time() - cpu, (time.monotonic() - clock) / WAITING)
+
     def _late(self) -> bool:
-        return time.process_time() > self._end or time.monotonic() > self._deadline
+        return self._spent() > self._end or time.monotonic() > self._deadline
 
     def are_right(self, text: str, asked: Sequence[Scenario]) -> bool:
         """Whether the file is right in all these scenarios, with another text."""
@@ -152,7 +158,7 @@ class Undoing:
             copy = self._submission.edited(ending(text, recursive=self._recursive, scenarios=len(asked)))
             if copy is None:
                 return []
-            hurried = time.process_time() > self._readings_end
+            hurried = self._spent() > self._readings_end
             known = self._settled(asked[0].component) if asked else {}
             grading = Grading(
                 copy,
