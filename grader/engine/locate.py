@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain as joined
 from itertools import islice
 
 import torch
@@ -253,10 +254,12 @@ class Locator:
         suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
         others = [] if only else [*self._ran, *self.source.statements]
         others = [each for line in others for each in (line, *self.source.span(line))]
-        odd, fairly = [] if only else [*self._behind, *self._odd], only
-        if not (only or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
-            suspected, fairly = [*suspected, *odd, *others], True  # what is wrong says nothing of the place
-        tried = edits.among(suspected, odd, others, fairly=fairly)
+        odd = () if only else [*self._behind, *self._odd]
+        tried = edits.among(suspected, odd, others, fairly=only)
+        if not (only or text or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
+            # what is suspected may be so by wrong weights
+            anywhere = edits.among([*suspected, *odd, *others], [], fairly=True)
+            tried = joined(self._undoing.unhurried(anywhere), tried)
         known = () if only or text else self._grading.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(

@@ -17,7 +17,7 @@ from grader.worker.compiling import without_scripting
 
 EDITING_S = 4.5  # of CPU, ...
 ALL_S = 7.0  # ... for all searches together, ...
-LEAST_S = 2.0  # ... of which each component has this much at least, ...
+LEAST_S = 2.0  # ... of which each component and each search has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 1.0  # ... for a second line that may be at fault as well
@@ -94,7 +94,7 @@ class Undoing:
             if one not in wrong and self._grading.is_right(one)
         ]  # fmt: skip
         self._begun = time.process_time(), time.monotonic()
-        self._end, self._readings_end = min(seconds, self._left), min(seconds, READINGS_S)
+        self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
         again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], [*wrong, *right])]
         if again:
             return again
@@ -124,6 +124,13 @@ class Undoing:
         self._left -= self._spent()
         self._grading.searched += self._spent()
         return sorted(found, key=lambda one: size_of_change(self._text, one.text))
+
+    def unhurried(self, tried: Tried) -> Tried:
+        """Of these changes those for which there is time, in the search that begins, to read weights in all ways."""
+        for one in tried:
+            yield one
+            if self._spent() > self._readings_end:
+                break
 
     def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
         """Remember a change that makes something right, the best one of each line."""
