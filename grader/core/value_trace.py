@@ -116,7 +116,14 @@ class Recordable(Submission, Protocol):
 
 @runtime_checkable
 class Editable(Protocol):
-    """A submission of which changed copies can be asked."""
+    """A submission of which changed copies can be asked.
+
+    Attributes:
+        copies_cpu_s: seconds of CPU that these took in a process of their own.
+    """
+
+    @property
+    def copies_cpu_s(self) -> float: ...
 
     def edited(self, text: str) -> Submission | None:
         """The file with another text, elsewhere; None where that cannot be done. It replaces the copy before it.

@@ -13,7 +13,7 @@ from typing import Any
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div, ast.Add),
+    ast.Mult: (ast.Div, ast.Add, ast.Pow),
     ast.Div: (ast.Mult,),
     ast.FloorDiv: (ast.Mod, ast.Mult),
     ast.Mod: (ast.FloorDiv,),

@@ -278,7 +278,11 @@ class Edits:
     def _other_constants(self, node: ast.Constant) -> Iterator[ast.AST]:
         value = node.value
         if value is None:
-            yield from (ast.Name(name, ast.Load()) for name in self._scopes.names(node.lineno)[:MOST_NAMES])
+            names = self._scopes.names(node.lineno)[:MOST_NAMES]
+            yield from (ast.Name(name, ast.Load()) for name in names)
+            for name in names:
+                of = ast.Name(name, ast.Load())
+                yield from (ast.Attribute(of, one, ast.Load()) for one in self._scopes.fields.get(name, ()))
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
             yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
@@ -340,6 +344,12 @@ class Edits:
             for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
                 if name != node.attr and isinstance(node.ctx, ast.Load):
                     yield ast.Attribute(node.value, name, ast.Load())
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            fields = self._scopes.fields.get(ast.unparse(node.value), [])
+            if node.attr in fields:  # no method
+                yield from (
+                    ast.Attribute(node.value, name, ast.Load()) for name in fields if name != node.attr
+                )
         elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
             yield from (ast.Name(name, ast.Load()) for name in self._scopes.given(node.lineno))
             own = (ast.Name(name, ast.Load()) for name in self._scopes.attributes(node.lineno)[:MOST_NAMES])

@@ -44,6 +44,7 @@ LAYOUT = {
 }
 OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
+PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
 
 
 @dataclass(frozen=True)
@@ -233,8 +234,24 @@ class Flow:
         found: set[int] = set()
         for index in range(len(self.events) - 1, -1, -1):
             if index in found or self.is_right(index):
-                found.update([index, *self.inputs[index]])
+                found.update([index] if self._only_repeats(index) else [index, *self.inputs[index]])
         return found
+
+    def _only_repeats(self, index: int) -> bool:
+        """Whether an event is a product that gives back one of its factors, as none of a right run does: an average
+        over one single value. That is no evidence for the other factor."""
+        event = self.events[index]
+        if event.kind != "call" or plain_name(event.name) not in PRODUCTS:
+            return False
+        found = self.name(self.outputs(index)[0]) if event.outputs else None
+        if found is None or found not in map(self.name, event.inputs):
+            return False
+        return not any(
+            call.output is found
+            and any(same_layout(one, found.numbers, self.right.close) for one in call.inputs)
+            for name in PRODUCTS
+            for call in self.right.calls.get(name, ())
+        )
 
     def suspects(self) -> list[int]:
         """Events that are not right although all that went into them is, in the order of time."""

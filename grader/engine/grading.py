@@ -140,13 +140,16 @@ class Grading:
         return all(choice[1] <= most or choice in self.readings(component) for choice in choices)
 
     def _tells(self, scenario: Scenario, choice: Choice) -> bool:
-        """Whether a scenario that is right would be wrong if weights were read in another way."""
+        """Whether a scenario that is right would be wrong if weights were read in any other way."""
         settled = self._reading[choice]
-        self._reading[choice] = 0 if settled else choice[1] - 1
         try:
-            return not same(scenario, self.right(scenario), self.ask(scenario))
+            for number in (0, *reversed(range(1, choice[1]))):
+                self._reading[choice] = number
+                if number != settled and same(scenario, self.right(scenario), self.ask(scenario)):
+                    return False
         finally:
             self._reading[choice] = settled
+        return True
 
     def check(
         self,

@@ -23,6 +23,8 @@ def unused(tree: ast.Module) -> list[int]:
 
     Also of those that give a name its own value; in a class that would make an attribute.
     """
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    constants = [one for node in functions for one in node.body[1:]]  # the first one documents a function
     in_classes = [one for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body]
     its_own = [
         node.lineno
@@ -38,6 +40,7 @@ def unused(tree: ast.Module) -> list[int]:
         if isinstance(node, ast.Expr)
         and (
             isinstance(node.value, VALUES)
+            or (isinstance(node.value, ast.Constant) and node.value.value is not ... and node in constants)
             or (
                 isinstance(node.value, ast.Call)
                 and isinstance(node.value.func, ast.Attribute)

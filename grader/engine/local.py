@@ -121,6 +121,11 @@ class LocalSubmission:
         recorder, self._tracing.recorder = self._tracing.recorder, None
         return ValueTrace() if recorder is None else read_trace(*recorder.log())
 
+    @property
+    def copies_cpu_s(self) -> float:
+        """None: copies run in this process."""
+        return 0.0
+
     def edited(self, text: str) -> LocalSubmission:
         """The file with another text. Raises SubmissionError."""
         with compiling.without_scripting():

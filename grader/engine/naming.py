@@ -26,8 +26,8 @@ from grader.engine.scenario import Free, Observation, Scenario, observe
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 800  # asked for to find two mistakes at once: those that are found took 350 at most
-PAIRS_S = 4.0  # of CPU, where answers are dear
-SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
+PAIRS_S = 2.0  # of CPU, where answers are dear
+SPREAD = 4  # wrong scenarios that are looked at to see which mistakes are near
 
 
 @dataclass
@@ -254,9 +254,9 @@ class Namer:
         Those come first that would not show in scenarios that are right.
         """
         wrong = self.findings.wrong
-        some = wrong[:: max(1, len(wrong) // SPREAD)]
+        some = wrong[:: max(1, -(-len(wrong) // SPREAD))]
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self._wrong]
-        fine = fine[:: max(1, len(fine) // SPREAD)]
+        fine = fine[:: max(1, -(-len(fine) // SPREAD))]
         found = [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
         return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))
 

@@ -211,7 +211,7 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
         return None
     stored = source.stored(found[1])  # by a function that has not run
     if stored is not None:
-        return stored
+        return source.unused_in_constructor(line) or stored
     return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
 
 

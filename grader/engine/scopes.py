@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from functools import cache, cached_property
 
-from grader.engine.edit_kinds import called
+from grader.engine.edit_kinds import PATHS, called
 
 
 class Scopes:
@@ -80,6 +80,32 @@ class Scopes:
             and node.value.id == "self"
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))
+
+    @cached_property
+    def fields(self) -> dict[str, list[str]]:
+        """What is read of objects that hold several values (`config.width`), by their code; all that a class of the
+        file declares, where one of it is read."""
+        found: dict[str, list[str]] = {}
+        methods = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        declared = [
+            [
+                one.target.id
+                for one in node.body
+                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+            ]
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.ClassDef)
+        ]
+        for node in ast.walk(self._tree):
+            if (
+                isinstance(node, ast.Attribute)
+                and id(node) not in methods
+                and ast.unparse(node.value) not in PATHS
+            ):
+                its = next((names for names in declared if node.attr in names), [])
+                known = found.setdefault(ast.unparse(node.value), [])
+                known += [name for name in (node.attr, *its) if name not in known]
+        return found
 
     def _functions(self, line: int) -> list[ast.expr]:
         """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""

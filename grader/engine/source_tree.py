@@ -346,6 +346,12 @@ class Source:
         found = self._constructor(line)
         return None if found is None else found.body[-1].lineno
 
+    def unused_in_constructor(self, line: int) -> int | None:
+        """A statement of that constructor whose value nothing gets."""
+        found = self._constructor(line)
+        lines = range(0) if found is None else range(found.lineno, (found.end_lineno or found.lineno) + 1)
+        return next((one for one in self.unused if one in lines), None)
+
     def local_in_constructor(self, line: int, name: str) -> int | None:
         """The line in which that constructor gives a value to a local of this name."""
         found = self._constructor(line)

@@ -15,12 +15,12 @@ from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.worker.compiling import without_scripting
 
-EDITING_S = 4.5  # of CPU, ...
-ALL_S = 7.0  # ... for all searches together, ...
+EDITING_S = 3.5  # of CPU, ...
+ALL_S = 5.0  # ... for all searches together, ...
 LEAST_S = 2.0  # ... of which each component and each search has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 NOTING_S = 1.0  # ... to see what the changes that help in part are worth, ...
-SECOND_S = 1.0  # ... for a second line that may be at fault as well
+SECOND_S = 0.6  # ... for a second line that may be at fault as well
 WAITING = 4.0  # seconds by the clock that count as one of CPU
 MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
@@ -56,7 +56,7 @@ class Undoing:
     def __init__(self, submission: Editable, text: str, grading: Grading, deadline: float) -> None:
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._text = text
-        self._begun = time.process_time(), time.monotonic()
+        self._begun = self._clocks()
         self._end = self._readings_end = math.inf
         self._left = max(min(ALL_S, LEAST_S), ALL_S - grading.searched)
         self._known: dict[str, dict[Choice, int]] = {}
@@ -93,7 +93,7 @@ class Undoing:
             one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
             if one not in wrong and self._grading.is_right(one)
         ]  # fmt: skip
-        self._begun = time.process_time(), time.monotonic()
+        self._begun = self._clocks()
         self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
         again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], [*wrong, *right])]
         if again:
@@ -146,10 +146,14 @@ class Undoing:
             self._known[component] = self._grading.readings(component)
         return self._known[component]
 
+    def _clocks(self) -> tuple[float, float]:
+        """Seconds of CPU, also of the process in which copies run, and by the clock."""
+        return time.process_time() + self._submission.copies_cpu_s, time.monotonic()
+
     def _spent(self) -> float:
-        """Seconds of CPU since the search has begun; where copies run in a worker that takes longer, part of those."""
-        cpu, clock = self._begun
-        return max(time.process_time() - cpu, (time.monotonic() - clock) / WAITING)
+        """Seconds of CPU since the search has begun; where nothing but time passes, part of that."""
+        cpu, clock = (now - then for now, then in zip(self._clocks(), self._begun, strict=True))
+        return max(cpu, clock / WAITING)
 
     def _late(self) -> bool:
         return self._spent() > self._end or time.monotonic() > self._deadline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, get_args
@@ -25,10 +26,14 @@ class Link:
     Args:
         worker: answers them.
         uses: where the uses of a library's own attention are noted that the answers tell of.
+
+    Attributes:
+        cpu_s: seconds of CPU that the worker has taken so far, as it says.
     """
 
     def __init__(self, worker: Worker, uses: Uses | None = None) -> None:
         self.worker, self.uses = worker, uses
+        self.cpu_s = 0.0
         self.dropped: list[int] = []
         self._watched: dict[int, tuple[weakref.finalize[[int], Outcome], dict[int | str, torch.Size]]] = {}
 
@@ -55,6 +60,9 @@ class Link:
     ) -> tuple[dict[str, Any], bytearray]:
         """Send a request. Raises SubmissionError, also if the answer is a failure."""
         answer, body = self.worker.request(request, buffers, doing=doing)
+        said = answer.get("cpu_s")
+        if isinstance(said, float) and math.isfinite(said):
+            self.cpu_s = max(self.cpu_s, said)
         if self.uses is not None and "library" in answer:
             self.uses.update(_uses(answer["library"]))
         if "failure" in answer:

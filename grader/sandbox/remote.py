@@ -68,7 +68,7 @@ class RemoteSubmission:
         self.first_calls: Mapping[str, FirstCall] = {}
         self._filename = filename
         self._copy: RemoteSubmission | None = None
-        self._copies = 0
+        self._copies, self._ended_copies_s = 0, 0.0
         try:
             self._load(source)
         except SubmissionError:
@@ -85,6 +85,11 @@ class RemoteSubmission:
             request["copy"] = True
         self._link.send(request, [memoryview(source)], "importing the file")
 
+    @property
+    def copies_cpu_s(self) -> float:
+        """Seconds of CPU that the processes of changed copies took, as they say."""
+        return self._ended_copies_s + (self._copy._link.cpu_s if self._copy is not None else 0.0)
+
     def edited(self, text: str) -> RemoteSubmission | None:
         """The file with another text, in a process for all such copies; None where that cannot be done.
 
@@ -95,6 +100,7 @@ class RemoteSubmission:
             if self.again is None or self._copies == MAX_COPIES:
                 return None
             self._copies += 1
+            self._ended_copies_s = self.copies_cpu_s
             self._copy = self.again()
             self._copy.first_calls = self.first_calls
         self._copy._load(text.encode(), copy=True)
