@@ -7,7 +7,7 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
@@ -58,7 +58,7 @@ LESS_USED = {  # functions that right code has less often than one of these
     "argmax": "argsort topk",
 }
 KINDS = [(kinds, {*kinds, *LESS_USED.get(kinds[0], "").split()}) for kinds in FUNCTIONS]
-REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all"}
+REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all", "logsumexp"}
 ALONG = REDUCTIONS | {"softmax", "log_softmax", "argmax", "max", "min", "cumsum", "median", "logsumexp"}
 WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that matter where they are left out
     "Linear": (("bias", False),),
@@ -80,6 +80,7 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 DIMS = (-1, -2, 0, 1, 2, 3)
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
+MOST_NEIGHBOURS = 12  # items of longer lists
 MOST_SIZES = 5  # of a view whose sizes are exchanged
 MOST_LETTERS = 5  # of an equation
 PATHS = {"self", "torch", "nn", "F", "math", "np"}
@@ -126,6 +127,11 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
                 for one, turn in ((node.left, left), (node.right, right))
             ]
             yield ast.BinOp(turned[0], node.op, turned[1])
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    """What a loop gives names to, as a value."""
+    return ast.parse(ast.unparse(target), mode="eval").body
 
 
 def regrouped(node: ast.AST) -> Iterator[ast.AST]:
@@ -328,8 +334,9 @@ def equations(text: str) -> Iterator[str]:
 
 
 def exchanged(items: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
-    """A few items, two of them exchanged."""
-    for i, j in combinations(range(len(items)), 2) if 1 < len(items) <= MOST_ITEMS else ():
+    """Items, two of them exchanged; of more than a few, two neighbours."""
+    pairs = combinations(range(len(items)), 2)
+    for i, j in pairs if len(items) <= MOST_ITEMS else pairwise(range(min(len(items), MOST_NEIGHBOURS))):
         found = list(items)
         found[i], found[j] = found[j], found[i]
         yield found

@@ -26,6 +26,7 @@ from grader.engine.edit_kinds import (
     exchanged,
     indexed,
     laid_out,
+    loaded,
     method,
     names_exchanged,
     near,
@@ -201,7 +202,7 @@ class Edits:
 
         def walk(node: ast.AST, inside: bool = False) -> None:
             if isinstance(node, (ast.ClassDef, ast.Import, ast.ImportFrom)):
-                for child in node.body if isinstance(node, ast.ClassDef) else ():
+                for child in (*node.body, *node.decorator_list) if isinstance(node, ast.ClassDef) else ():
                     walk(child, inside)
                 return
             if inside and not self._has_run(node):
@@ -250,6 +251,9 @@ class Edits:
             yield node.operand
         elif isinstance(node, ast.Constant):
             yield from self._other_constants(node)
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            if isinstance(node.elt, ast.Name):  # one of several that a round has
+                yield type(node)(loaded(node.generators[0].target), node.generators)
         elif isinstance(node, ast.Attribute) and node.attr == "min" and "finfo" in ast.unparse(node.value):
             yield ast.parse("float('-inf')", mode="eval").body
         elif isinstance(node, ast.IfExp):
@@ -280,9 +284,7 @@ class Edits:
         if value is None:
             names = self._scopes.names(node.lineno)[:MOST_NAMES]
             yield from (ast.Name(name, ast.Load()) for name in names)
-            for name in names:
-                of = ast.Name(name, ast.Load())
-                yield from (ast.Attribute(of, one, ast.Load()) for one in self._scopes.fields.get(name, ()))
+            yield from self._scopes.of_objects(node.lineno)
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
             yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
@@ -331,6 +333,8 @@ class Edits:
             names = self._scopes.names(node.lineno)[:MOST_NAMES] if isinstance(node, ast.Constant) else []
             for name in (ast.Name(one, ast.Load()) for one in names):
                 yield from (name, ast.UnaryOp(ast.Not(), name))
+                for is_none in (ast.Is(), ast.IsNot()):
+                    yield ast.Compare(name, [is_none], [ast.Constant(None)])
 
     def _renamed(self, node: ast.AST) -> Iterator[ast.AST]:
         """Another name of the same function, another attribute of the same class."""
@@ -410,6 +414,8 @@ class Edits:
         elif isinstance(node, ast.Call):
             yield from self._left_out.options(node)
             yield from rarer_of_call(node, self._scopes.names(node.lineno)[:MOST_NAMES])
+            for value in self._scopes.of_objects(node.lineno):
+                yield ast.Call(node.func, [*node.args, value], node.keywords)
             words = [word.arg for word in node.keywords]
             for name in (one for one in self._scopes.given(node.lineno) if one not in words):
                 passed = ast.keyword(name, ast.Name(name, ast.Load()))

@@ -44,6 +44,7 @@ LAYOUT = {
 }
 OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
+EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
 
 
@@ -184,6 +185,8 @@ class Flow:
 
     def _is_right(self, index: int) -> bool | None:
         event = self.events[index]
+        if event.kind == "call" and plain_name(event.name) in EMPTY:
+            return None  # its numbers are yet to come
         if event.kind == "call" and event.outputs:
             outputs = self.outputs(index)
             if any(self.name(value) is None for value in outputs):

@@ -222,7 +222,7 @@ class Grading:
                 from grader.engine.places import device_place  # it is made of gradings itself
 
                 known = self.places(component, source, deadline) if cause else {}
-                return {**device_place(source, found.message), **known}
+                return {**device_place(source, found.message, component), **known}
 
             raise Unexplained(explain, lambda: found, locate) from None
         if not ran:

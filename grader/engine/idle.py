@@ -50,6 +50,15 @@ def unused(tree: ast.Module) -> list[int]:
     ]
 
 
+def unread(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, ast.Assign]]:
+    """Locals that a function gives a value, and never reads."""
+    nodes = list(ast.walk(function))
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    read |= {name for n in nodes if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    made = [(one.targets[0], one) for one in nodes if isinstance(one, ast.Assign)]
+    return [(to.id, one) for to, one in made if isinstance(to, ast.Name) and to.id not in {*read, "_"}]
+
+
 def idle(tree: ast.Module, ran: Collection[int] = ()) -> list[tuple[int, str]]:
     """Lines where nothing is done, or nothing is decided, with the code: `pass` among other steps, `True` of `if True`.
 

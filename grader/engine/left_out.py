@@ -1,15 +1,22 @@
-"""Calls that lack an option, and constants where an argument should be read that nothing reads."""
+"""Calls that lack an option; and what nothing reads, where it may belong: an argument, a local, a helper."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar
 
 from grader.engine.edit_kinds import called
 from grader.engine.scopes import Scopes
 
 MOST_OPTIONS = 6  # of one call
 MOST_UNREAD = 4
+MOST_TESTS = 8
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr)
+VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
+
+T = TypeVar("T", ast.IfExp, ast.Compare)
 
 
 class LeftOut:
@@ -21,7 +28,7 @@ class LeftOut:
     """
 
     def __init__(self, trees: Sequence[ast.Module], scopes: Scopes) -> None:
-        self._scopes = scopes
+        self._trees, self._scopes = trees, scopes
         self._options: dict[str, dict[str, ast.keyword]] = {}  # of what is called, as text
         for node in (node for tree in trees for node in ast.walk(tree)):
             if isinstance(node, ast.Call):
@@ -36,13 +43,77 @@ class LeftOut:
             yield ast.Call(node.func, node.args, [*node.keywords, word])
 
     def unread(self, node: ast.AST) -> Iterator[ast.AST]:
-        """An argument of the function that it never reads: in place of a constant, or of what a call leaves out."""
-        if not isinstance(node, (ast.Constant, ast.Call)) or isinstance(getattr(node, "value", 0), str):
+        """What its function never reads, in the place of a value, or worked into it; a helper that nothing calls."""
+        if not isinstance(node, VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
-        for name in self._scopes.unread(node.lineno)[:MOST_UNREAD]:
+        if isinstance(getattr(node, "value", 0), str):
+            return
+        arguments = self._scopes.unread(node.lineno)[:MOST_UNREAD]
+        for name in arguments:
             value = ast.Name(name, ast.Load())
             if isinstance(node, ast.Constant):
                 yield value
-            else:
+            elif isinstance(node, ast.Call):
                 yield ast.Call(node.func, [*node.args, value], node.keywords)
                 yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
+            yield from self._branches.get(name, ())
+            if isinstance(node, ast.Name):
+                for test in self._scopes.of_objects(node.lineno)[:MOST_TESTS]:
+                    yield from (ast.IfExp(test, value, node), ast.IfExp(test, node, value))
+        for name in self._scopes.unread_locals(node.lineno):
+            yield from _with(node, ast.Name(name, ast.Load()))
+        for helper in self._uncalled:
+            yield ast.Call(helper, [node], [])
+            if isinstance(node, ast.Name):
+                yield helper
+            for name in arguments:
+                yield from (
+                    ast.IfExp(test, *some)
+                    for test in self._tests.get(name, ())
+                    for some in ((node, helper), (helper, node))
+                )
+
+    @cached_property
+    def _uncalled(self) -> list[ast.expr]:
+        """Functions and classes of the file that nothing in it names, and that right code has not."""
+        used = {one.id for one in ast.walk(self._trees[0]) if isinstance(one, ast.Name)}
+        used |= {one.name for one in self._trees[-1].body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+        classes = [one for one in ast.walk(self._trees[0]) if isinstance(one, ast.ClassDef)]
+        methods = [one for node in classes for one in node.body]
+        defined = [
+            one for one in ast.walk(self._trees[0]) if isinstance(one, (ast.FunctionDef, ast.ClassDef))
+        ]
+        found = [one for one in defined if one not in methods]
+        names = [one.name for one in found if one.name not in used and not one.decorator_list]
+        return [ast.Name(name, ast.Load()) for name in names[:MOST_UNREAD]]
+
+    @cached_property
+    def _branches(self) -> dict[str, list[ast.IfExp]]:
+        """By the argument that they look at, what right code decides."""
+        return self._by_name([one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.IfExp)])
+
+    @cached_property
+    def _tests(self) -> dict[str, list[ast.Compare]]:
+        """By the argument that they look at, conditions of right code."""
+        return self._by_name([one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.Compare)])
+
+    @staticmethod
+    def _by_name(nodes: Sequence[T]) -> dict[str, list[T]]:
+        found: dict[str, list[T]] = {}
+        for node in nodes:
+            test = node.test if isinstance(node, ast.IfExp) else node
+            for name in {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}:
+                found.setdefault(name, []).append(node)
+        return found
+
+
+def _with(node: ast.expr, value: ast.Name) -> Iterator[ast.expr]:
+    """A value and another one as the operands of something, or the arguments of a call."""
+    if isinstance(node, ast.Constant):
+        yield value
+    elif isinstance(node, ast.Call):
+        yield ast.Call(node.func, [*node.args, value], node.keywords)
+    yield from (ast.BinOp(node, operator(), value) for operator in OPERATORS)
+    yield ast.BinOp(node, ast.Pow(), ast.UnaryOp(ast.USub(), value))
+    yield ast.BinOp(value, ast.Sub(), node)
+    yield ast.BinOp(value, ast.Div(), node)

@@ -38,6 +38,7 @@ from grader.engine.place import (
     never_dropped,
     other_default,
     turned_first,
+    unread,
     unused,
     where,
     written,
@@ -174,17 +175,7 @@ class Locator:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
-            partly = self._in_part(wrong, best)
-            if partly is not None:
-                return partly
-            # a wrong line is worse than none
-            weak = best is not None and best.why == "value" and not best.evidence
-            if best is None or (weak and self._explanations.left_out(best.place) is None):
-                parts = [name for one in wrong for name, _ in one.got.extra]
-                lost = next(map(unused, self._nothing_gets()), None) or foreign(self.source, parts)
-                return lost or idle(self.source, self._needed or ())
-            nothing = idle(self.source, [best.place.line])
-            return best if nothing is None else replace(best, other=nothing.place.line)
+            return self._in_part(wrong, best) or self._unproved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._grading.cures:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
@@ -201,6 +192,26 @@ class Locator:
         second = between or next((line for line in proofs if line != best.place.line), None)
         second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _unproved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
+        """The place where no change of a line makes wrong results right. A wrong line is worse than none.
+
+        Args:
+            best: the place by values, or of an error.
+            sure: whether values prove it.
+        """
+        ran = self._needed or ()
+        weak = best is not None and best.why == "value" and not best.evidence
+        if best is None or (weak and self._explanations.left_out(best.place) is None):
+            parts = [name for one in wrong for name, _ in one.got.extra]
+            lost = next(map(unused, self._nothing_gets()), None) or foreign(self.source, parts)
+            return lost or idle(self.source, ran) or unread(self.source, ran)
+        if best.evidence == "copied":
+            return unread(self.source, ran) or best
+        loose = best.why == "error" and not sure
+        nothing = idle(self.source, ran if loose else [best.place.line])
+        nothing = nothing or (unread(self.source, ran) if loose else None)
+        return best if nothing is None else replace(best, other=nothing.other or nothing.place.line)
 
     def _gave_wrong(self, line: int) -> int | None:
         """The `return` of a function that a line calls, where what it gave is not right."""

@@ -345,6 +345,17 @@ def idle(source: Source, ran: Collection[int]) -> Where | None:
     return None
 
 
+def unread(source: Source, ran: Collection[int]) -> Where | None:
+    """A line with a local that nothing reads; the next one most likely should."""
+    found = source.unread(ran)
+    if found is None:
+        return None
+    name, line, after = found
+    return Where(
+        Place(line, line), "omitted", after, value=f"nothing reads `{name}`", expected="a step that does"
+    )
+
+
 def not_returned(flow: Flow) -> Where | None:
     """The end of the function that gives nothing back."""
     begun = [one for one in flow.events if one.kind == "given" and not one.callers and one.name != "__init__"]

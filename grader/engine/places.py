@@ -90,14 +90,15 @@ def signature_place(text: str, error: SubmissionError) -> Spots:
     return {} if found is None else {"": spot_of(found)}
 
 
-def device_place(text: str, message: str) -> Spots:
+def device_place(text: str, message: str, component: str) -> Spots:
     """Where a tensor was made on a fixed device, and where it met one of another: that line is in the message.
 
-    Where the result is on the wrong device, and no line is: where a tensor is made on the default device at all.
+    Where the result is on the wrong device, and no line is: where the component makes a tensor on the default device.
     """
     line, source = re.search(r"in line (\d+)", message), Source(text)
     if line is None:
-        at, *others = source.on_default_device or [0]
+        own = [one for one in source.on_default_device if one in source.body(component)]
+        at, *others = own or source.on_default_device or [0]
         other = others[0] if others else None
         return {"": spot_of(Where(Place(at, at), "value", other))} if at and len(others) < 2 else {}
     at = int(line[1])

@@ -59,6 +59,7 @@ def cause(flow: Flow, index: int, message: str) -> int | None:
     return (
         flow.source.decided([event.place.line, *event.callers])
         or _unfit(flow, index, message)
+        or _unfit_attribute(flow.source, event.place.line, message)
         or _handed_over(flow, index, message)
         or _other_dtype(flow, index, message)
         or _of_argument(flow, index, message)
@@ -104,6 +105,14 @@ def _unfit(flow: Flow, index: int, message: str) -> int | None:
                 return before.place.line
             names -= latest
     return None
+
+
+def _unfit_attribute(source: Source, line: int, message: str) -> int | None:
+    """The line that gave `self` what an operator cannot work with: "unsupported operand type(s) for *: 'Tensor' and
+    'NoneType'"."""
+    found = re.search(r"operand type\(s\) for .+: '(\w+)' and '(\w+)'", message)
+    names = [] if found is None else source.operands(line, [kind != "Tensor" for kind in found.groups()])
+    return next((at for name in names if (at := source.stored(name)) is not None), None)
 
 
 def _handed_over(flow: Flow, index: int, message: str) -> int | None:
@@ -212,6 +221,8 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
     stored = source.stored(found[1])  # by a function that has not run
     if stored is not None:
         return source.unused_in_constructor(line) or stored
+    if source.named_later is not None:
+        return source.named_later
     return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
 
 

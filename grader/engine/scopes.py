@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 
 from grader.engine.edit_kinds import PATHS, called
+from grader.engine.idle import unread
+
+NEAREST = 6  # locals that come before arguments
 
 
 class Scopes:
@@ -14,7 +17,8 @@ class Scopes:
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
-        self.names, self.given = cache(self._names), cache(self._given)
+        self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
+        self.unread_locals = cache(self._unread_locals)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
 
     @cached_property
@@ -34,7 +38,7 @@ class Scopes:
         return found
 
     def _names(self, line: int) -> list[str]:
-        """Arguments, and locals that are assigned before a line, the nearest first."""
+        """Arguments, after a few locals that are assigned before a line, the nearest first; then the other locals."""
         functions = self._around(line, (ast.FunctionDef,))
         if not functions:
             return []
@@ -44,20 +48,26 @@ class Scopes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= line
         ]
         args = [node.arg for node in ast.walk(functions[0]) if isinstance(node, ast.arg)]
-        names = [name for _, name in sorted(made, reverse=True)] + args
-        return list(dict.fromkeys(names))
+        names = list(dict.fromkeys(name for _, name in sorted(made, reverse=True)))
+        return list(dict.fromkeys([*names[:NEAREST], *args, *names]))
 
     def _given(self, line: int) -> list[str]:
         """The arguments of the function around a line, those that it never reads first."""
         unread = self.unread(line)
         return [*unread, *(name for name in self._arguments(line) if name not in unread)]
 
-    def unread(self, line: int) -> list[str]:
+    def _unread(self, line: int) -> list[str]:
         """The arguments of the function around a line that it never reads."""
         function = self.function(line)
         nodes = [] if function is None else list(ast.walk(function))
         read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         return [name for name in self._arguments(line) if name not in read]
+
+    def _unread_locals(self, line: int) -> list[str]:
+        """Locals of the function around a line that are assigned before it, and that nothing reads."""
+        function = self.function(line)
+        found = [] if function is None else unread(function)
+        return list(dict.fromkeys(name for name, node in found if node.lineno < line))
 
     def _arguments(self, line: int) -> list[str]:
         function = self.function(line)
@@ -106,6 +116,14 @@ class Scopes:
                 known = found.setdefault(ast.unparse(node.value), [])
                 known += [name for name in (node.attr, *its) if name not in known]
         return found
+
+    def of_objects(self, line: int) -> list[ast.expr]:
+        """What objects that have a name at a line hold, see `fields`."""
+        return [
+            ast.Attribute(ast.Name(name, ast.Load()), one, ast.Load())
+            for name in self.names(line)
+            for one in self.fields.get(name, ())
+        ]
 
     def _functions(self, line: int) -> list[ast.expr]:
         """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""

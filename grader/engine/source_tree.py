@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from grader.core.value_trace import Place
-from grader.engine.idle import conditions, idle, unused
+from grader.engine.idle import conditions, idle, unread, unused
 
+MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
 FACTORIES = {
     "arange",
     "tensor",
@@ -135,6 +136,20 @@ class Source:
                 found.add(of.id)
         return found
 
+    def operands(self, line: int, sides: Sequence[bool]) -> list[str]:
+        """Attributes of `self` that a statement's operators work on. Args: sides: whether the left ones, the right."""
+        span = self.span(line)
+        operators = [n for n in ast.walk(self._tree) if isinstance(n, ast.BinOp) and n.lineno in span]
+        both = [
+            one
+            for node in operators
+            for one, asked in zip((node.left, node.right), sides, strict=True)
+            if asked
+        ]
+        return [
+            one.attr for one in both if isinstance(one, ast.Attribute) and ast.unparse(one.value) == "self"
+        ]
+
     @cached_property
     def compiled(self) -> bool:
         """Whether something is compiled by TorchScript, so that what it runs is not seen."""
@@ -157,11 +172,17 @@ class Source:
 
     @cached_property
     def on_default_device(self) -> list[int]:
-        """Lines in which tensors are made on torch's default device."""
+        """Lines in which tensors are made on torch's default device, and not moved at once."""
+        moved = {
+            id(node.value)
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Attribute) and node.attr in MOVING
+        }
         made = {
             node.lineno
             for node in ast.walk(self._tree)
             if isinstance(node, ast.Call)
+            and id(node) not in moved
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in FACTORIES
             and ast.unparse(node.func.value) == "torch"
@@ -264,6 +285,16 @@ class Source:
         """Statements whose value nothing gets."""
         return unused(self._tree)
 
+    def unread(self, ran: Collection[int]) -> tuple[str, int, int | None] | None:
+        """A local of a function that ran, which nothing reads; its line, and that of the next statement."""
+        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        for function in functions:
+            lines = sorted({node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt)})
+            for name, node in unread(function):
+                if not ran or node.lineno in ran:
+                    return name, node.lineno, next((at for at in lines if at > (node.end_lineno or 0)), None)
+        return None
+
     @cached_property
     def backward(self) -> set[int]:
         """Lines of functions that torch calls for gradients, and that no record has."""
@@ -312,6 +343,17 @@ class Source:
                 if isinstance(node, ast.FunctionDef) and node.name == name
             ),
             None,
+        )
+
+    def body(self, name: str) -> range:
+        """The lines of a function or a class of the file."""
+        return next(
+            (
+                range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                for node in self._tree.body
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
+            ),
+            range(0),
         )
 
     def arguments(self, line: int) -> list[str]:
@@ -388,6 +430,8 @@ class Source:
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr))
         }
+        classes = (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef))
+        others |= {one.lineno for node in classes for one in node.decorator_list if isinstance(one, ast.Call)}
         return [*sorted(inside), *sorted(others - inside)]
 
     @cached_property
@@ -439,6 +483,20 @@ class Source:
             if ast.unparse(node) == f"self.{name}"
         ]
         return min(lines, default=None)
+
+    @cached_property
+    def named_later(self) -> int | None:
+        """A line in which `self` gets an attribute whose name is computed."""
+        calls = (node for node in ast.walk(self._tree) if isinstance(node, ast.Call))
+        named = {
+            "setattr": 1, "add_module": 0, "register_module": 0, "register_buffer": 0, "register_parameter": 0
+        }  # fmt: skip
+        for node in calls:
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = node.args[named[name] :] if name in named else []
+            if given and not isinstance(given[0], ast.Constant):
+                return node.lineno
+        return None
 
     @cached_property
     def attributes(self) -> Mapping[str, int]:
