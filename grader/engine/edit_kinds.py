@@ -6,7 +6,7 @@ import ast
 import copy
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -436,42 +436,6 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
     for name in names:
         if name not in given:
             yield ast.Call(function, [*args, ast.Name(name, ast.Load())], words)
-
-
-def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.Call:
-    """A call with other names in place of its arguments. Args: skip: how many of the first that fit stay."""
-    left = skip
-
-    def other(value: ast.expr) -> ast.expr:
-        nonlocal left
-        if not isinstance(value, ast.Name) or value.id not in others:
-            return value
-        left -= 1
-        return value if left >= 0 else ast.Name(others[value.id], ast.Load())
-
-    args = [other(one) for one in node.args]
-    return ast.Call(node.func, args, [ast.keyword(word.arg, other(word.value)) for word in node.keywords])
-
-
-def same_twice(node: ast.Call) -> Iterator[ast.Call]:
-    """A call with one of its arguments in place of another one: `torch.ones(2 * n, 2 * n)`."""
-    for i, old in enumerate(node.args):
-        for other in node.args:
-            plain = not isinstance(old, ast.Starred) and not isinstance(other, (ast.Starred, ast.Name))
-            if plain and ast.dump(old) != ast.dump(other):
-                yield ast.Call(node.func, [*node.args[:i], other, *node.args[i + 1 :]], node.keywords)
-
-
-def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:
-    """A statement in which two of these names that it reads are exchanged everywhere."""
-    read = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    known = [name for name in dict.fromkeys(n.id for n in read) if name in names and name not in PATHS]
-    for a, b in combinations(known[:MOST_SIZES], 2):
-        found = copy.deepcopy(node)
-        for one in ast.walk(found):
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in (a, b):
-                one.id = b if one.id == a else a
-        yield found
 
 
 def by_one(node: ast.expr) -> Iterator[ast.expr]:

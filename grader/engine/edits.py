@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain
 
 from grader.engine.edit_kinds import (
     COMPARISONS,
@@ -28,24 +28,22 @@ from grader.engine.edit_kinds import (
     laid_out,
     loaded,
     method,
-    names_exchanged,
     near,
     of_call,
     of_two,
     rarer_of_call,
     regrouped,
     reordered,
-    same_twice,
     transposed,
     unkept,
     unwrapped,
-    with_names,
 )
 from grader.engine.keywords import Keywords
 from grader.engine.left_out import LeftOut
 from grader.engine.missing_calls import with_calls
 from grader.engine.modules import Modules
 from grader.engine.moved import Moves
+from grader.engine.other_names import other_arguments
 from grader.engine.scopes import Scopes
 from grader.engine.steps import Steps
 
@@ -364,27 +362,8 @@ class Edits:
             yield from map(ast.Constant, sorted(others)[:4])
 
     def _other_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
-        """A statement or a call with two names exchanged everywhere, or with another name for one that it has twice."""
-        if isinstance(node, (ast.Assign, ast.Return)):
-            yield from names_exchanged(node, self._scopes.names(node.lineno)[:MOST_NAMES])
-        if not isinstance(node, ast.Call):
-            return
-        given = [
-            one.id
-            for one in [*node.args, *(word.value for word in node.keywords)]
-            if isinstance(one, ast.Name)
-        ]
-        known = self._scopes.names(node.lineno)[:MOST_NAMES]
-        for old, new in combinations(dict.fromkeys([*given, *known]), 2):
-            if given.count(old) > 1 or given.count(new) > 1:
-                yield with_names(node, {old: new, new: old})
-        yield from same_twice(node)
-        for old in dict.fromkeys(name for name in given if given.count(name) > 1):
-            for new in known:
-                if new not in (old, "self"):
-                    yield from (
-                        with_names(node, {old: new}, skip=skip) for skip in range(given.count(old) - 1)
-                    )
+        if isinstance(node, (ast.Assign, ast.Return, ast.Call)):
+            yield from other_arguments(node, self._scopes.names(node.lineno)[:MOST_NAMES])
 
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
         """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""

@@ -211,7 +211,9 @@ class Locator:
         loose = best.why == "error" and not sure
         nothing = idle(self.source, ran if loose else [best.place.line])
         nothing = nothing or (unread(self.source, ran) if loose else None)
-        return best if nothing is None else replace(best, other=nothing.other or nothing.place.line)
+        if nothing is None or {*nothing.lines} & {*best.lines}:
+            return best
+        return replace(best, other=nothing.other or nothing.place.line)
 
     def _gave_wrong(self, line: int) -> int | None:
         """The `return` of a function that a line calls, where what it gave is not right."""
