@@ -57,6 +57,9 @@ class LeftOut:
                 yield ast.Call(node.func, [*node.args, value], node.keywords)
                 yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
             yield from self._branches.get(name, ())
+            for made in self._made_of(name, node.lineno):
+                yield made
+                yield from (ast.BinOp(node, operator(), made) for operator in OPERATORS)
             if isinstance(node, ast.Name):
                 for test in self._scopes.of_objects(node.lineno)[:MOST_TESTS]:
                     yield from (ast.IfExp(test, value, node), ast.IfExp(test, node, value))
@@ -86,6 +89,15 @@ class LeftOut:
         found = [one for one in defined if one not in methods]
         names = [one.name for one in found if one.name not in used and not one.decorator_list]
         return [ast.Name(name, ast.Load()) for name in names[:MOST_UNREAD]]
+
+    def _made_of(self, name: str, line: int) -> Iterator[ast.BinOp]:
+        """What right code computes of an argument, and of other names that a line knows."""
+        known = {name, *self._scopes.names(line)}
+        found = (one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.BinOp))
+        for node in found:
+            names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+            if name in names <= known:
+                yield node
 
     @cached_property
     def _branches(self) -> dict[str, list[ast.IfExp]]:

@@ -59,6 +59,7 @@ def cause(flow: Flow, index: int, message: str) -> int | None:
     return (
         flow.source.decided([event.place.line, *event.callers])
         or _unfit(flow, index, message)
+        or _indexed(flow, index, message)
         or _unfit_attribute(flow.source, event.place.line, message)
         or _handed_over(flow, index, message)
         or _other_dtype(flow, index, message)
@@ -113,6 +114,16 @@ def _unfit_attribute(source: Source, line: int, message: str) -> int | None:
     found = re.search(r"operand type\(s\) for .+: '(\w+)' and '(\w+)'", message)
     names = [] if found is None else source.operands(line, [kind != "Tensor" for kind in found.groups()])
     return next((at for name in names if (at := source.stored(name)) is not None), None)
+
+
+def _indexed(flow: Flow, index: int, message: str) -> int | None:
+    """The line that made what has fewer dimensions than its index: "too many indices for tensor of dimension 1"."""
+    event = flow.events[index]
+    names = flow.source.indexed(event.place.line) if "too many indices" in message else set()
+    for before in reversed(flow.events[:index]):
+        if before.frame == event.frame and before.kind == "line" and names & set(before.names):
+            return before.place.line
+    return None
 
 
 def _handed_over(flow: Flow, index: int, message: str) -> int | None:

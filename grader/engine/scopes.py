@@ -114,7 +114,7 @@ class Scopes:
             ):
                 its = next((names for names in declared if node.attr in names), [])
                 known = found.setdefault(ast.unparse(node.value), [])
-                known += [name for name in (node.attr, *its) if name not in known]
+                known += [name for name in dict.fromkeys((node.attr, *its)) if name not in known]
         return found
 
     def of_objects(self, line: int) -> list[ast.expr]:

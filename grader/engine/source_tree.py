@@ -137,6 +137,12 @@ class Source(Definitions):
                 found.add(of.id)
         return found
 
+    def indexed(self, line: int) -> set[str]:
+        """Names that a statement indexes along several dimensions."""
+        span = self.span(line)
+        nodes = [n for n in ast.walk(self._tree) if isinstance(n, ast.Subscript) and n.lineno in span]
+        return {n.value.id for n in nodes if isinstance(n.value, ast.Name) and isinstance(n.slice, ast.Tuple)}
+
     def operands(self, line: int, sides: Sequence[bool]) -> list[str]:
         """Attributes of `self` that a statement's operators work on. Args: sides: whether the left ones, the right."""
         span = self.span(line)

@@ -373,3 +373,16 @@ def test_a_copy_with_another_text_is_asked_elsewhere(worker: Worker) -> None:
     assert copy is not None  # it is not given to TorchScript, which knows no `global`
     assert copy.function("f").call([torch.ones(1)]).value == 2.0
     assert load(worker, text).edited(text) is None  # there is no other process for it
+
+
+def test_the_seconds_that_copies_take_are_known(worker: Worker) -> None:
+    spin = "end = time.process_time() + 0.0\n    while time.process_time() < end: pass"
+    text = f"import time\n\ndef f(x):\n    {spin}\n    return x\n"
+    submission = RemoteSubmission(worker, text.encode(), "part.py", again=lambda: load(worker, text))
+    before = submission.copies_cpu_s
+    copy = submission.edited(text.replace("0.0", "0.2"))
+    assert copy is not None
+    begun = submission.copies_cpu_s
+    copy.function("f").call([torch.ones(1)])
+    assert before == 0.0
+    assert submission.copies_cpu_s - begun >= 0.2

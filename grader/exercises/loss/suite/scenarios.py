@@ -203,7 +203,7 @@ def _forms(seed: int) -> list[Scenario]:
                 f"{str(dtype)[6:]} inputs",
                 LOSS,
                 "dtypes",
-                _loss(seed + 82, PADDED, smoothing=0.1),
+                _loss(seed + 82, PADDED, smoothing=0.5),
                 dtype=dtype,
                 traits=frozenset({f"{str(dtype)[6:]} inputs"}),
             )
