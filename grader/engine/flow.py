@@ -185,14 +185,13 @@ class Flow:
 
     def _is_right(self, index: int) -> bool | None:
         event = self.events[index]
-        if event.kind == "call" and plain_name(event.name) in EMPTY:
-            return None  # its numbers are yet to come
         if event.kind == "call" and event.outputs:
             outputs = self.outputs(index)
             if any(self.name(value) is None for value in outputs):
                 drawn = event.frame in self.constructors and self.trace.values[outputs[0]].requires_grad
-                # A parameter's first values are free, as is counting.
-                return None if drawn or self._counts(index) else False
+                # A parameter's first values are free, as is counting; what is empty gets its numbers later.
+                free = drawn or self._counts(index) or plain_name(event.name) in EMPTY
+                return None if free else False
             return True if any(self._tells(value) for value in outputs) else None
         if event.kind == "given":
             return None
