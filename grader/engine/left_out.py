@@ -90,14 +90,16 @@ class LeftOut:
         names = [one.name for one in found if one.name not in used and not one.decorator_list]
         return [ast.Name(name, ast.Load()) for name in names[:MOST_UNREAD]]
 
-    def _made_of(self, name: str, line: int) -> Iterator[ast.BinOp]:
+    def _made_of(self, name: str, line: int) -> list[ast.BinOp]:
         """What right code computes of an argument, and of other names that a line knows."""
         known = {name, *self._scopes.names(line)}
+        return [node for node, names in self._computed if name in names <= known]
+
+    @cached_property
+    def _computed(self) -> list[tuple[ast.BinOp, set[str]]]:
+        """What right code computes with operators, and the names in it."""
         found = (one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.BinOp))
-        for node in found:
-            names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-            if name in names <= known:
-                yield node
+        return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}) for one in found]
 
     @cached_property
     def _branches(self) -> dict[str, list[ast.IfExp]]:
