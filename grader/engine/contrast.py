@@ -30,13 +30,20 @@ MAPS = {
 LARGEST_MAP = 12
 
 
-def bound(scenario: Scenario, name: str, expected: Tensor) -> float:
-    """How far a value may be from what is expected, see `UNITS`."""
+def bound(scenario: Scenario, name: str, expected: Tensor, loose: float = 1.0) -> float:
+    """How far a value may be from what is expected, see `UNITS`.
+
+    Args:
+        loose: above 1 where `expected` is the answer of wrong code: its rounding in the scenario's dtype counts too,
+            even if it gives back another one.
+    """
     if not expected.is_floating_point():
         return 0.0
     factor = GRADIENT if name.startswith("gradient") else 1.0
     unit = UNITS.get(expected.dtype, UNITS[scenario.dtype])
-    return unit * factor * scenario.slack * (1 + _size(expected))
+    if loose > 1:
+        unit = max(unit, UNITS[scenario.dtype])
+    return loose * unit * factor * scenario.slack * (1 + _size(expected))
 
 
 def _size(x: Tensor) -> float:
@@ -84,7 +91,7 @@ def differing(scenario: Scenario, right: Observation, got: Observation, *, loose
         for name, value in right.values.items()
         if name not in got.values
         or value.dtype != got.values[name].dtype
-        or not deviation(value, got.values[name]) <= loose * bound(scenario, name, value)
+        or not deviation(value, got.values[name]) <= bound(scenario, name, value, loose)
     ]
     extra = [name for name in got.values if name not in right.values]
     return [*values, *facts, *extra]

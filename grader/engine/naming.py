@@ -25,9 +25,9 @@ from grader.engine.mistakes import Mistake
 from grader.engine.scenario import Free, Observation, Scenario, observe
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
-PAIR_ANSWERS = 800  # asked for to find two mistakes at once: those that are found took 350 at most
-PAIRS_S = 2.0  # of CPU, where answers are dear
-SPREAD = 4  # wrong scenarios that are looked at to see which mistakes are near
+PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
+PAIRS_S = 4.0  # of CPU, where answers are dear
+SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
 @dataclass
