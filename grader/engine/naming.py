@@ -251,10 +251,13 @@ class Namer:
     def _near(self) -> list[Candidate]:
         """Mistakes that explain one of a few wrong scenarios: to ask about all of them takes minutes.
 
-        Those come first that would not show in scenarios that are right.
+        The scenarios are one of each test, the last: the most special one. Those mistakes come first that would not
+        show in scenarios that are right.
         """
         wrong = self.findings.wrong
-        some = wrong[:: max(1, -(-len(wrong) // SPREAD))]
+        last = {self.findings.scenarios[i].group: i for i in wrong}
+        others = [i for i in wrong if i not in last.values()]
+        some = [*list(last.values())[:SPREAD], *others[:: max(1, len(others) // SPREAD)]][:SPREAD]
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self._wrong]
         fine = fine[:: max(1, -(-len(fine) // SPREAD))]
         found = [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
