@@ -96,6 +96,14 @@ def test_each_part_is_needed(device: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert canary.verdict().startswith("a trial process could ")
 
 
+@strict_only
+def test_a_process_that_starts_counts_although_it_cannot_be_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loose = "canary.syscalls.ALLOWED['clone'] = (56, 220); seccomp._CLONE = (0x1200011,)  # fork's flags"
+    assert changed_canary(monkeypatch, loose).report() == {"done": ["fork"]}
+
+
 # In place of a card: what its driver and torch do with threads and memory.
 AS_IF_ON_A_CARD = """
 def use():
