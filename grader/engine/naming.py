@@ -174,17 +174,24 @@ class Namer:
 
     def several(self) -> list[Account]:
         """Two mistakes at once, one where numbers are finite, or several in parts; nothing if none was recognised."""
+        if all(self.findings.got[i].error is not None for i in self.findings.wrong):
+            return []  # two errors are easily alike
         return self._two_at_once() or self.alone_where_finite() or self._in_parts()
 
     def _single(self, order: Sequence[int]) -> list[Account]:
         for base in range(len(self._known.bases)):
-            found = self._first(self._singles(base), order)
+            found = self._first(self._singles(base, order[:1] if base else ()), order)
             if found is not None:
                 return [self._whole(found, len(order))]
         return []
 
-    def _singles(self, base: int) -> Iterator[Candidate]:
-        return (c for mistake in self.mistakes for c in self._known.singles(mistake, base))
+    def _singles(self, base: int, raising: Sequence[int] = ()) -> Iterator[Candidate]:
+        """The mistakes on one base. Args: raising: scenarios; where one raised, those that do so on the first base."""
+        raised = [i for i in raising if self.findings.got[i].error is not None]
+        for mistake in self.mistakes:
+            first = self._known.singles(mistake, 0) if raised else []
+            if not raised or any(self._answer(one, i).error is not None for one in first for i in raised):
+                yield from self._known.singles(mistake, base)
 
     def _first(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Candidate | None:
         return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
@@ -223,8 +230,6 @@ class Namer:
 
     def _two_at_once(self) -> list[Account]:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
-        if all(self.findings.got[i].error is not None for i in self.findings.wrong):
-            return []  # two errors are easily alike
         end = time.process_time() + PAIRS_S
         near = self._near  # whose answers do not count
         order = self.findings.order()
