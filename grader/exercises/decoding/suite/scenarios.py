@@ -123,7 +123,7 @@ def _watched(name: str, made: Made, *sizes: Any) -> Ask:
         recording = any(bool(call["recording"]) for call in calls)
         return {
             "gradients while the model ran": "recorded" if recording else "not recorded",
-            "mode of the model afterwards": str(mode),
+            "mode of the model after decoding": str(mode),
         }
 
     return ask
@@ -205,7 +205,7 @@ def _greedy(seed: int) -> list[Scenario]:
             _ask(GREEDY, _nearly(seed + 15), 8),
         ),
         *_other_ids(GREEDY, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
-        Scenario("the model afterwards", GREEDY, "model", _watched(GREEDY, even, 8)),
+        Scenario("the model after decoding", GREEDY, "model", _watched(GREEDY, even, 8)),
         Scenario("three equal calls", GREEDY, "again", _again(seed + 12)),
         *(
             Scenario(
@@ -302,7 +302,7 @@ def _beam(seed: int) -> list[Scenario]:
             traits=frozenset({"a long sequence"}),
         ),
         *_other_ids(BEAM, lambda n, ids: _telling(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
-        Scenario("the model afterwards", BEAM, "model", _watched(BEAM, usual, 3, 6)),
+        Scenario("the model after decoding", BEAM, "model", _watched(BEAM, usual, 3, 6)),
         Scenario(
             "a model in float64",
             BEAM,
