@@ -166,8 +166,10 @@ def _failure(result: Result, explained: Collection[str], show_all: bool) -> Iter
     if result.mistakes:
         yield from _indented("Test", result.title)
     if result.picture:
+        caption, _, rows = result.picture.rstrip("\n").partition("\n")
         yield ""
-        yield textwrap.indent(result.picture.rstrip("\n"), "  ")
+        yield from _wrap(caption, indent="  ")
+        yield textwrap.indent(rows, "  ")
     yield ""
 
 
