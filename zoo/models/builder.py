@@ -303,7 +303,7 @@ class Parts:
 
 
 def parameters_by_block(model: Model) -> dict[str, int]:
-    """Trained numbers by block of the model, in the order in which data goes through; shared ones count once."""
+    """Trainable parameters by block of the model, in the order of data flow; shared ones count once."""
     blocks: dict[str, list[nn.Module]] = {
         "embeddings": [model.embeddings],
         "positions": [part for name, part in model.named_children() if name.endswith("_positions")],
