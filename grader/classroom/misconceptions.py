@@ -181,7 +181,7 @@ _ATTEMPTS = ("exercise", "attempt", "students", "passed", "mean")
 
 
 def fields_of(table: str) -> Sequence[str]:
-    """What each row of a table of `Findings` has, also of one without rows."""
+    """Return the column names of a table of `Findings`, even if it has no rows."""
     return _ATTEMPTS if table == "attempts" else [one.name for one in fields(_TABLES[table])]
 
 

@@ -34,7 +34,7 @@ class Definitions:
         return max(found, key=lambda node: node.lineno, default=None)
 
     def in_function(self, line: int) -> bool:
-        """Whether a line belongs to a function."""
+        """Return whether a line belongs to a function."""
         return self._function(line) is not None
 
     def definition(self, name: str, owner: str | None = None) -> int | None:

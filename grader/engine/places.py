@@ -91,7 +91,7 @@ def signature_place(text: str, error: SubmissionError) -> Spots:
 
 
 def device_place(text: str, message: str, component: str) -> Spots:
-    """Where a tensor was made on a fixed device, and where it met one of another: that line is in the message.
+    """Return where a tensor was made on a fixed device, and where it met one of another: that line is in the message.
 
     Where the result is on the wrong device, and no line is: where the component makes a tensor on the default device.
     """

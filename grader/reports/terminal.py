@@ -196,7 +196,7 @@ def _place(spot: Spot | None, most: int = 0) -> list[str]:
 
 
 def _diagnosis(mistake: Named, show_all: bool, used: int, below: list[str]) -> Iterator[str]:
-    """What is wrong and the formula: with heading and place, at most `DIAGNOSIS_LINES` unless `show_all`.
+    """Yield what is wrong and the formula: with heading and place, at most `DIAGNOSIS_LINES` unless `show_all`.
 
     Args:
         used: lines of the place.

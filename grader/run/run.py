@@ -137,7 +137,7 @@ def _refusal(request: Request, source: str) -> str:
 
 
 def _surely_without_gpu(device: str) -> bool:
-    """Whether the device is known to be the CPU without asking torch, which takes seconds to import."""
+    """Return whether the device is known to be the CPU without asking torch, which takes seconds to import."""
     return device == "cpu" or (
         device == "auto" and not any(any(Path("/dev").glob(name)) for name in _GPU_FILES)
     )

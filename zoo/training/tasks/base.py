@@ -175,7 +175,7 @@ class AlignedData(TrainingData):
         raise ZooError("The task of this model reads no texts.")
 
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
-        """What `model`, in eval mode, makes of texts that a user gives.
+        """Return what `model`, in eval mode, makes of texts that a user gives.
 
         Raises:
             ZooError: a text is not of this task, or the task answers nothing.

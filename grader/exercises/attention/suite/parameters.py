@@ -40,7 +40,7 @@ def content(name: str) -> bool:
 
 
 def is_shape(name: str) -> bool:
-    """What came back, and its shape; not the numbers."""
+    """Return what came back, and its shape; not the numbers."""
     return name == "result" or name.startswith("shape of")
 
 

@@ -58,7 +58,7 @@ def conclude(findings: Findings) -> Named | None:
 
 
 def _traited(findings: Findings) -> bool:
-    """Whether all that is wrong, and nothing that is right, has a trait in common."""
+    """Return whether all that is wrong, and nothing that is right, has a trait in common."""
     wrong = set(findings.wrong)
     shared = frozenset.intersection(*(findings.scenarios[i].traits for i in wrong))
     fine = [s for i, s in enumerate(findings.scenarios) if i not in wrong]

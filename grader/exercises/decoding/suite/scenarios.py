@@ -112,7 +112,7 @@ def _alone(made: Made) -> Made:
 
 
 def _watched(name: str, made: Made, *sizes: Any) -> Ask:
-    """How the model was treated."""
+    """Return how the model was treated."""
 
     def ask(client: Client) -> Answer:
         weights, src = made()
@@ -315,12 +315,12 @@ def _beam(seed: int) -> list[Scenario]:
 
 
 def form(name: str) -> bool:
-    """What a test of shapes looks at."""
+    """Return whether a test of shapes reads this value."""
     return name in ("shape", "dtype", "result")
 
 
 def changed(name: str) -> bool:
-    """What was changed that must not be."""
+    """Return whether this value shows a forbidden change."""
     return name == "changed in place"
 
 

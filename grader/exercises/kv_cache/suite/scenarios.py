@@ -66,7 +66,7 @@ def _plain(
 
 
 def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
-    """What is kept, where numbers alone do not tell."""
+    """Return what is kept, where numbers alone do not tell."""
 
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape

@@ -72,7 +72,7 @@ def _registered(kind: Kind, seed: int, *, early: bool) -> Ask:
 
 
 def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
-    """What a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
+    """Return what a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
 
     def ask(client: Client) -> Any:
         weights = stack_weights(kind, Draws(seed), 6, 2)

@@ -68,7 +68,7 @@ def _calls(part: Instance) -> int:
 
 
 def _parts(name: str, seed: int) -> Ask:
-    """Which of the parts' parameters are the whole's too."""
+    """Return which of the parts' parameters are the whole's too."""
 
     def ask(client: Client) -> Answer:
         instance, _ = placed(client, name, drawn(Draws(seed), 6))

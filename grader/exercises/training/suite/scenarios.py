@@ -84,7 +84,7 @@ def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = F
 
 
 def kind_of_number(value: Any) -> str:
-    """What kind of value came back; a tensor of no dimension is as good as a float."""
+    """Return what kind of value came back; a tensor of no dimension is as good as a float."""
     if isinstance(value, Tensor):
         plain = value.dim() == 0 and value.is_floating_point()
         return "a float" if plain else f"a tensor {list(value.shape)} of {str(value.dtype)[6:]}"
@@ -262,7 +262,7 @@ def _reversed(words: list[str]) -> Ask:
 
 
 def form(name: str) -> bool:
-    """What a test of shapes looks at."""
+    """Return whether a test of shapes reads this value."""
     return name.startswith(("shape", "type", "result"))
 
 
