@@ -1,4 +1,4 @@
-"""Where in the code mistakes are made: examples from a class, grouped by function and by how it is written."""
+"""Examples of mistakes from a class, grouped by function and by the code that makes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class misunderstands: mistakes, exercises, tests, and how students move from attempt to attempt.
+"""Common mistakes of a class, hard exercises and tests, and how students move from attempt to attempt.
 
 A student counts once for a mistake, however often it was made; a file that several students handed in counts for
 each of them. Only what was graded counts: files that could not be loaded are counted apart.

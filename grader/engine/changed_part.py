@@ -1,4 +1,4 @@
-"""What differs between two versions of a file, as a reader would say it: the smallest expressions around it."""
+"""The difference between two versions of a file, as a reader would put it: the smallest expressions around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario works with: one submission, in one dtype, and the ways to ask it."""
+"""The client of a scenario: one submission, in one dtype, and the ways to construct and call it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of a mistake that is in no collection, in any exercise: measured, and no more."""
+"""Conclusions about a mistake that is in no collection, in any exercise: only what was measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two answers to a scenario are the same, and if not, expected and got in a few lines."""
+"""Comparison of two answers to a scenario, and where they differ, expected and got in a few lines."""
 
 from __future__ import annotations
 

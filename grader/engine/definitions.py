@@ -1,4 +1,4 @@
-"""What a submission's text defines: functions, constructors, and where their names, and `self`'s, are made."""
+"""Definitions in a submission's text: functions, constructors, and where names and attributes of `self` are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dropout did, in words that do not depend on which numbers it happened to drop."""
+"""Facts about dropout that do not depend on which numbers it happened to drop."""
 
 from __future__ import annotations
 

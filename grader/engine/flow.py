@@ -1,4 +1,4 @@
-"""What went into what in one recorded run of a submission, and which values are right.
+"""The data flow of one recorded run of a submission, and which of its values are right.
 
 A value that no right run has may be right all the same, in the submission's own way of doing it: it is, if something
 right is made of it.

@@ -1,4 +1,4 @@
-"""What differs, as matrices that a report can draw: masks, weights, influence, and other values."""
+"""Differences as matrices that a report can draw: masks, weights, influence, and other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parameter's name says about its role in attention."""
+"""The role of a parameter in attention, by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a learner's parameters keep the four projections of an attention: by name, shape and order.
+"""Finds the four projections of an attention among a learner's parameters: by name, shape and order.
 
 Matrices may be packed ([3D, D], in any order, or head by head), split by head, cut into one parameter per head, or
 transposed; names are free, but one that says plainly what it is decides. Often several readings are possible. All are

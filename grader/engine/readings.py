@@ -1,4 +1,4 @@
-"""Which of a learner's parameters is which: by shape, first value, name and order.
+"""Matches a learner's parameters with those expected: by shape, first value, name and order.
 
 The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
 the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be

@@ -1,4 +1,4 @@
-"""What has a name at a line of a file: locals, arguments, what `self` has."""
+"""Names that are known at a line of a file: locals, arguments, attributes of `self`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the values of a run are called: arguments, steps of the reference, variables, or how they were made."""
+"""Names for the values of a run: arguments, steps of the reference, variables, or how they were made."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
 
 
 def _submission(sandbox: Sandbox, device: str, request: Request, uses: Uses) -> RemoteSubmission:
-    """The file, loaded in a worker of its own; with --strict, `uses` is filled. Raises SubmissionError."""
+    """The file, loaded in a worker of its own; `uses` is filled with --no-library-attention. Raises SubmissionError."""
     from grader.sandbox.remote import RemoteSubmission
 
     return RemoteSubmission(

@@ -1,4 +1,4 @@
-"""What an attention should be that declares it: equal to eager, showing its weights, cached, letting positions act."""
+"""Properties that an attention declares: equal to eager, returns its weights, cached, takes positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attention should make of masks. A mask is made as `keep`: bool, True = may be attended to."""
+"""Properties of an attention's masks. A mask is made as `keep`: bool, True = may be attended to."""
 
 from __future__ import annotations
 

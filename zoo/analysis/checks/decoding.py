@@ -1,4 +1,4 @@
-"""What a decoding strategy should be."""
+"""Properties of a decoding strategy."""
 
 from __future__ import annotations
 

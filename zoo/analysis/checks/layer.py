@@ -1,4 +1,4 @@
-"""What the parts of a layer beside attention should be: norm placements, norms, feed-forward networks."""
+"""Properties of a layer's parts beside attention: norm placements, norms, feed-forward networks."""
 
 from __future__ import annotations
 

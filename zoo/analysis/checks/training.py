@@ -1,4 +1,4 @@
-"""What the parts that training needs should be: initialisations, losses, schedules and optimizers."""
+"""Properties of the parts that training needs: initialisations, losses, schedules and optimizers."""
 
 from __future__ import annotations
 

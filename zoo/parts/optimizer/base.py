@@ -1,4 +1,4 @@
-"""What the optimizers of the zoo have in common."""
+"""Shared by the optimizers of the zoo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task offers to whoever trains on it."""
+"""The base of tasks: what training needs of them."""
 
 from __future__ import annotations
 

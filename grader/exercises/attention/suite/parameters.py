@@ -1,4 +1,4 @@
-"""What can be said of the class without comparing numbers: its constructor, and which differences a test counts."""
+"""Tests of the class that compare no numbers: its constructor, and which differences count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask the function and the class."""
+"""The scenarios of the function and the class."""
 
 from __future__ import annotations
 

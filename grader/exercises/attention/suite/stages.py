@@ -1,4 +1,4 @@
-"""Where on the way from scores to output a computation goes wrong: weights, factor, mask, or values."""
+"""The stage from scores to output at which a computation goes wrong: weights, factor, mask, or values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `greedy_decode` and `beam_search`."""
+"""The scenarios of `greedy_decode` and `beam_search`."""
 
 from __future__ import annotations
 

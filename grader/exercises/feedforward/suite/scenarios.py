@@ -1,4 +1,4 @@
-"""What the hidden tests ask `FeedForward`."""
+"""The scenarios of `FeedForward`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `CachedAttention`, through the judge's `Stepper`: the cache never leaves the worker."""
+"""The scenarios of `CachedAttention`, through the judge's `Stepper`: the cache never leaves the worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a layer drops in train mode, read off its output and off what its parts were given.
+"""Facts about a layer's dropout in train mode, from its output and from the inputs of its parts.
 
 The last columns have nothing added to them by any part: there x is seen as it is, and norms can be undone. The
 layer's own norms are as they start.

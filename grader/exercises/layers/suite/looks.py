@@ -1,4 +1,4 @@
-"""Which differences a hidden test of layers and stacks looks at, by the value's name."""
+"""Which values a hidden test of layers and stacks compares, by name."""
 
 from __future__ import annotations
 

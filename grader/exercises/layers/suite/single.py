@@ -1,4 +1,4 @@
-"""What the hidden tests ask a layer, of either kind."""
+"""The scenarios of a layer, encoder or decoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask a stack, of either kind. Its layers are the judge's, and are the same in every norm."""
+"""The scenarios of a stack, encoder or decoder. Its layers are the judge's, and are the same in every norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask the four functions of masks."""
+"""The scenarios of the four functions of masks."""
 
 from __future__ import annotations
 

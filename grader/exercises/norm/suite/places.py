@@ -1,4 +1,4 @@
-"""What the hidden tests ask `PreNorm` and `PostNorm`. The parts handed in get their weights afterwards."""
+"""The scenarios of `PreNorm` and `PostNorm`. The parts handed in get their weights after construction."""
 
 from __future__ import annotations
 

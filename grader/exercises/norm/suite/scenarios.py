@@ -1,4 +1,4 @@
-"""What the hidden tests ask `LayerNorm`."""
+"""The scenarios of `LayerNorm`."""
 
 from __future__ import annotations
 

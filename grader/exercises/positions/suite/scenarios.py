@@ -1,4 +1,4 @@
-"""What the hidden tests ask the two classes of positions."""
+"""The scenarios of the two classes of positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `noam`, `train_step` and `reverse_words`."""
+"""The scenarios of `noam`, `train_step` and `reverse_words`."""
 
 from __future__ import annotations
 

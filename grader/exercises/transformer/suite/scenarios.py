@@ -1,4 +1,4 @@
-"""What the hidden tests ask `Transformer`.
+"""The scenarios of `Transformer`.
 
 The stacks are single layers of the judge's, which take masks in any form. Numbers that come out at PAD positions are
 not compared, since some models set them to 0; what a query that is PAD looks at is.
