@@ -34,11 +34,10 @@ if TYPE_CHECKING:
         unaffine,
     )
     from grader.engine.factors import factor, made_of
-    from grader.engine.grading import Grading, grading_of
+    from grader.engine.grading import Grading, grading_of, unrefused
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
-    from grader.engine.places import unrefused
     from grader.engine.projection_names import is_bias
     from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
@@ -105,12 +104,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "unaffine",
     ),
     "grader.engine.factors": ("factor", "made_of"),
-    "grader.engine.grading": ("Grading", "grading_of"),
+    "grader.engine.grading": ("Grading", "grading_of", "unrefused"),
     "grader.engine.subject": ("Subject", "run"),
     "grader.engine.local": ("LocalSubmission",),
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),
-    "grader.engine.places": ("unrefused",),
     "grader.engine.projection_names": ("is_bias",),
     "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),

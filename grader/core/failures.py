@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from grader.core.spots import Spot, Spots
 
@@ -81,6 +82,26 @@ class Failed(AssertionError):
         self.matrices = tuple(matrices)
 
 
+class Finder(Protocol):
+    """Finds the places of a submission's failures in its file, see `grader.places.finder`."""
+
+    def of_component(self, grading: Any, component: str) -> Spots:
+        """Of all that is wrong in a component."""
+        ...
+
+    def of_signature(self, error: Any) -> Spots:
+        """Of a call that did not fit the signature of a function of the file."""
+        ...
+
+    def of_device(self, message: str, component: str) -> Spots:
+        """Of a tensor that was made on a fixed device."""
+        ...
+
+    def of_unraised(self, type_name: str, other: Any, names: Sequence[str]) -> Spots:
+        """Of an error that was not raised, or of another one that was."""
+        ...
+
+
 class Unexplained(Exception):
     """A hidden test failed. The mistakes behind it are looked for when all tests have run.
 
@@ -88,15 +109,15 @@ class Unexplained(Exception):
         explain: gives the `Failed`, or the submission's own error where no mistake is known. It stops looking for
             mistakes at a deadline (of `time.monotonic`). Raises SubmissionError if the submission fails meanwhile.
         failed: what can be said without looking for mistakes.
-        locate: finds their places, when all mistakes have been looked for: from the file's text and a deadline to
-            places. What it raises means that there are none.
+        locate: asks a `Finder` for their places, when all mistakes have been looked for. What it raises means that
+            there are none.
     """
 
     def __init__(
         self,
         explain: Callable[[float], Exception],
         failed: Callable[[], Exception],
-        locate: Callable[[str, float], Spots] = lambda _source, _deadline: {},
+        locate: Callable[[Finder], Spots] = lambda _finder: {},
     ) -> None:
         super().__init__("a hidden test failed")
         self.explain, self.failed, self.locate = explain, failed, locate

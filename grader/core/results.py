@@ -88,6 +88,7 @@ class Grade:
         components: the functions and classes that were graded.
         device: "cpu" or "cuda".
         sandbox: the level at which the submission was held, "strict" or "process"; "" if it was not run.
+        sandbox_reason: why it was not held at "strict", where that was looked for; or "".
         seed: replays the grade.
         results: in the order in which the tests ran.
         duration_s: wall time.
@@ -109,6 +110,7 @@ class Grade:
     options: str = ""
     next_exercise: str = ""
     sandbox: str = ""
+    sandbox_reason: str = ""
     source: str = field(default="", repr=False)
 
     def lean(self) -> Grade:

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from grader.core.explain import misfit, same_failure
-from grader.core.failures import Failed, Unexplained
+from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
-from grader.core.value_trace import Recordable
 from grader.engine.conclusions import conclude, extra, first, nothing
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
@@ -24,7 +23,6 @@ from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject, answer_key, run
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
-MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 TELLING = 16  # numbers in which only one way of reading the weights comes out right
 BY_CHANCE = {"train mode", "dropout in train mode"}
@@ -58,15 +56,10 @@ class Grading:
         self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = dict(readings or {})
         self._most_readings = most_readings
-        self.searched = 0.0  # seconds of CPU that went into changed copies
-        self.cures: list[
-            tuple[int, str]
-        ] = []  # lines and texts that made one component right: another one too?
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
-        self._places: dict[str, Spots] = {}
 
     def got(self, scenario: Scenario) -> Observation:
         """The submission's answer."""
@@ -186,13 +179,10 @@ class Grading:
         if wrong:
             first = self.got(wrong[0][0])
 
-            def locate(source: str, deadline: float) -> Spots:
-                from grader.engine.places import signature_place  # it is made of gradings itself
-
-                error = first.error
-                if error is not None and misfit(error):
-                    return signature_place(source, error)
-                return self.places(component, source, deadline)
+            def locate(finder: Finder) -> Spots:
+                if first.error is not None and misfit(first.error):
+                    return finder.of_signature(first.error)
+                return finder.of_component(self, component)
 
             raise Unexplained(
                 lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
@@ -218,11 +208,9 @@ class Grading:
                 known = [one.named for one in accounts if one.named.id == cause]
                 return Failed(found.message, mistakes=known or found.mistakes)
 
-            def locate(source: str, deadline: float) -> Spots:
-                from grader.engine.places import device_place  # it is made of gradings itself
-
-                known = self.places(component, source, deadline) if cause else {}
-                return {**device_place(source, found.message, component), **known}
+            def locate(finder: Finder) -> Spots:
+                known = finder.of_component(self, component) if cause else {}
+                return {**finder.of_device(found.message, component), **known}
 
             raise Unexplained(explain, lambda: found, locate) from None
         if not ran:
@@ -281,33 +269,6 @@ class Grading:
                 findings, accounts = self._searched(component, findings, deadline)
             self._accounts[component] = findings, accounts
         return self._accounts[component]
-
-    def places(self, component: str, source: str, deadline: float = math.inf) -> Spots:
-        """The places of one component's mistakes, by id, see `grader.engine.places`. Looked for once.
-
-        Args:
-            source: the file's text.
-            deadline: of `time.monotonic`.
-
-        Raises:
-            SubmissionError: it failed meanwhile.
-        """
-        if component not in self._places:
-            self._places[component] = {}  # also where it fails
-            self._places[component] = self._found_places(component, source, deadline)
-        return self._places[component]
-
-    def _found_places(self, component: str, source: str, deadline: float) -> Spots:
-        from grader.engine.locate import Locator  # it is made of gradings itself
-        from grader.engine.places import find_places
-
-        if len(source) > MOST_SOURCE or not isinstance(self.submission, Recordable):
-            return {}
-        findings, accounts = self.explained(component, deadline)
-        if not findings.wrong:
-            return {}
-        locator = Locator(self.submission, source, self.subject, self.seed, deadline)
-        return find_places(locator, component, findings, accounts)
 
     def _searched(
         self, component: str, findings: Findings, deadline: float
@@ -431,3 +392,18 @@ def grading_of(submission: Submission, seed: int, subject: Subject) -> Grading:
     if (seed, id(subject)) not in known:
         known[seed, id(subject)] = Grading(submission, subject, seed)
     return known[seed, id(subject)]
+
+
+def unrefused(failure: Failed, type_name: str, other: SubmissionError | None = None) -> Unexplained:
+    """A failure since an error was not raised. Its place is the condition of the statement that should raise it.
+
+    Args:
+        type_name: of the error.
+        other: what was raised in its place; then that is where the place is.
+    """
+    names = [named.id for named in failure.mistakes]
+    return Unexplained(
+        lambda _deadline: failure,
+        lambda: failure,
+        lambda finder: finder.of_unraised(type_name, other, names),
+    )

@@ -50,13 +50,27 @@ def unused(tree: ast.Module) -> list[int]:
     ]
 
 
-def unread(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, ast.Assign]]:
-    """Locals that a function gives a value, and never reads."""
+def unread(
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+) -> list[tuple[str, ast.Assign | ast.For | ast.expr]]:
+    """Locals that a function gives a value, and never reads; also those of loops, but for a count of rounds."""
     nodes = list(ast.walk(function))
     read = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
     read |= {name for n in nodes if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
     made = [(one.targets[0], one) for one in nodes if isinstance(one, ast.Assign)]
-    return [(to.id, one) for to, one in made if isinstance(to, ast.Name) and to.id not in {*read, "_"}]
+    found: list[tuple[str, ast.Assign | ast.For | ast.expr]] = [
+        (to.id, one) for to, one in made if isinstance(to, ast.Name) and to.id not in {*read, "_"}
+    ]
+    for node in nodes:
+        loops = [node] if isinstance(node, (ast.For, ast.comprehension)) else []
+        for loop in loops:
+            targets = [one for one in ast.walk(loop.target) if isinstance(one, ast.Name)]
+            counted = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range"
+            at = loop if isinstance(loop, ast.For) else loop.target
+            found += [
+                (one.id, at) for one in targets if not counted and one.id not in read and one.id[0] != "_"
+            ]
+    return found
 
 
 def idle(tree: ast.Module, ran: Collection[int] = ()) -> list[tuple[int, str]]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from grader.engine.edit_kinds import called
+from grader.engine.edit_kinds import PATHS, called
 from grader.engine.scopes import Scopes
 
 MOST_OPTIONS = 6  # of one call
 MOST_UNREAD = 4
 MOST_TESTS = 8
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr)
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
 
 T = TypeVar("T", ast.IfExp, ast.Compare)
@@ -57,6 +58,7 @@ class LeftOut:
                 yield ast.Call(node.func, [*node.args, value], node.keywords)
                 yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
             yield from self._branches.get(name, ())
+            yield from self._elsewhere(name, node)
             for made in self._made_of(name, node.lineno):
                 yield made
                 yield from (ast.BinOp(node, operator(), made) for operator in OPERATORS)
@@ -80,15 +82,30 @@ class LeftOut:
     def _uncalled(self) -> list[ast.expr]:
         """Functions and classes of the file that nothing in it names, and that right code has not."""
         used = {one.id for one in ast.walk(self._trees[0]) if isinstance(one, ast.Name)}
-        used |= {one.name for one in self._trees[-1].body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+        used |= {one.name for one in self._trees[-1].body if isinstance(one, DEFINITIONS)}
         classes = [one for one in ast.walk(self._trees[0]) if isinstance(one, ast.ClassDef)]
         methods = [one for node in classes for one in node.body]
-        defined = [
-            one for one in ast.walk(self._trees[0]) if isinstance(one, (ast.FunctionDef, ast.ClassDef))
-        ]
+        defined = [one for one in ast.walk(self._trees[0]) if isinstance(one, DEFINITIONS)]
         found = [one for one in defined if one not in methods]
         names = [one.name for one in found if one.name not in used and not one.decorator_list]
         return [ast.Name(name, ast.Load()) for name in names[:MOST_UNREAD]]
+
+    def _elsewhere(self, name: str, node: ast.expr) -> Iterator[ast.expr]:
+        """What the file computes of a name in another function, where a line knows all other names in it too."""
+        known = {name, *self._scopes.names(node.lineno)}
+        function = self._scopes.function(node.lineno)
+        for other, names in self._computed_here:
+            if name in names <= known and self._scopes.function(other.lineno) is not function:
+                yield other
+
+    @cached_property
+    def _computed_here(self) -> list[tuple[ast.expr, set[str]]]:
+        """What the file computes with calls and operators, and the names in it that are no functions or modules."""
+        general = {*PATHS, *(one.name for one in self._trees[0].body if isinstance(one, DEFINITIONS))}
+        found = [
+            one for one in ast.walk(self._trees[0]) if isinstance(one, (ast.Call, ast.BinOp, ast.Compare))
+        ]
+        return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)} - general) for one in found]
 
     def _made_of(self, name: str, line: int) -> list[ast.BinOp]:
         """Return what right code computes of an argument, and of other names that a line knows."""

@@ -12,7 +12,7 @@ from grader.catalog import Exercise
 from grader.core.spots import Spot, Spots
 from grader.core.submission import Submission, SubmissionError
 from grader.core.value_trace import Recordable
-from grader.engine.grading import MOST_SOURCE
+from grader.engine.finder import MOST_SOURCE
 from grader.engine.locate import Locator
 from grader.engine.places import spot_of
 

@@ -48,7 +48,7 @@ from grader.engine.right_values import right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.subject import AnswerKey, Subject, answer_key
-from grader.engine.undoing import HURRIED_READINGS, SECOND_S, Cure, Undoing
+from grader.engine.undoing import HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
 from grader.engine.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
@@ -76,11 +76,20 @@ class Locator:
         subject: the exercise.
         seed: of its scenarios.
         deadline: of `time.monotonic`.
+        searched: what the searches for other components of the file have left.
     """
 
     def __init__(
-        self, submission: Recordable, source: str, subject: Subject, seed: int, deadline: float = math.inf
+        self,
+        submission: Recordable,
+        source: str,
+        subject: Subject,
+        seed: int,
+        deadline: float = math.inf,
+        *,
+        searched: Searched | None = None,
     ) -> None:
+        self._searched = Searched() if searched is None else searched
         self.submission, self.subject, self.seed = submission, subject, seed
         self._deadline = deadline
         self.source, self._text = Source(source), source
@@ -96,7 +105,9 @@ class Locator:
         self.scenarios = self._key.scenarios
         self._grading = grading_of(submission, seed, subject)
         editable = submission if isinstance(submission, Editable) else None
-        self._undoing = None if editable is None else Undoing(editable, source, self._grading, deadline)
+        self._undoing = (
+            None if editable is None else Undoing(editable, source, self._grading, deadline, self._searched)
+        )
         self._explanations = Explanations(subject, seed, source, solution_text)
         self._patching = Patching(
             lambda scenario, exact, patches: self._recorded(scenario, exact=exact, patches=patches),
@@ -176,11 +187,11 @@ class Locator:
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
             return self._in_part(wrong, best) or self._unproved(wrong, best, sure=sure)
-        if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._grading.cures:
+        if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
-        self._grading.cures = [(cure.line, cure.text) for cure in cures]
+        self._searched.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
         dropped = proofs[0] in self._nothing_gets()  # before any other explanation
@@ -273,7 +284,7 @@ class Locator:
             # what is suspected may be so by wrong weights
             anywhere = edits.among([*suspected, *odd, *others], [], fairly=True)
             tried = joined(self._undoing.unhurried(anywhere), tried)
-        known = () if only or text else self._grading.cures
+        known = () if only or text else self._searched.cures
         scenarios = [one.scenario for one in smallest_first(wrong)]
         return self._undoing.search(
             scenarios,

@@ -288,13 +288,18 @@ class Source(Definitions):
         ]
 
     def unread(self, ran: Collection[int]) -> tuple[str, int, int | None] | None:
-        """A local of a function that ran, which nothing reads; its line, and that of the next statement."""
+        """A local of a function that ran, which nothing reads; its line, and that of the next statement.
+
+        That is None where the local belongs to an expression.
+        """
         functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
         for function in functions:
             lines = sorted({node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt)})
             for name, node in unread(function):
                 if not ran or node.lineno in ran:
-                    return name, node.lineno, next((at for at in lines if at > (node.end_lineno or 0)), None)
+                    end = node.body[0].lineno - 1 if isinstance(node, ast.For) else node.end_lineno or 0
+                    after = [] if isinstance(node, ast.expr) else [at for at in lines if at > end]
+                    return name, node.lineno, next(iter(after), None)
         return None
 
     @cached_property

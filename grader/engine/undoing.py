@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
@@ -43,6 +43,19 @@ class Cure:
     harmless: bool = True
 
 
+@dataclass
+class Searched:
+    """What the searches for the components of one file have in common.
+
+    Attributes:
+        seconds: of CPU that went into changed copies.
+        cures: lines and texts that made one component right: another one too?
+    """
+
+    seconds: float = 0.0
+    cures: list[tuple[int, str]] = field(default_factory=list)
+
+
 class Undoing:
     """Tries changed copies of one submission.
 
@@ -51,14 +64,18 @@ class Undoing:
         text: its text, which is Python.
         grading: of the submission.
         deadline: of `time.monotonic`.
+        searched: what other searches have left.
     """
 
-    def __init__(self, submission: Editable, text: str, grading: Grading, deadline: float) -> None:
+    def __init__(
+        self, submission: Editable, text: str, grading: Grading, deadline: float, searched: Searched
+    ) -> None:
+        self._searched = searched
         self._submission, self._grading, self._deadline = submission, grading, deadline
         self._text = text
         self._begun = self._clocks()
         self._end = self._readings_end = math.inf
-        self._left = max(min(ALL_S, LEAST_S), ALL_S - grading.searched)
+        self._left = max(min(ALL_S, LEAST_S), ALL_S - searched.seconds)
         self._known: dict[str, dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
@@ -122,7 +139,7 @@ class Undoing:
                 break
             self._note(line, text, wrong, right)
         self._left -= self._spent()
-        self._grading.searched += self._spent()
+        self._searched.seconds += self._spent()
         return sorted(found, key=lambda one: size_of_change(self._text, one.text))
 
     def unhurried(self, tried: Tried) -> Tried:

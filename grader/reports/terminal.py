@@ -57,6 +57,8 @@ def page(grade: Grade, show_all: bool = False) -> Iterator[str]:
     yield from _wrap(f"Graded {clean(grade.file)}: {components}")
     where = grade.device + (f", sandbox {grade.sandbox}" if grade.sandbox else "")
     yield from _wrap(f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}")
+    if grade.sandbox_reason:
+        yield from _wrap(f"The sandbox level strict is not available here: {clean(grade.sandbox_reason)}")
     yield ""
     yield from _tests(grade, show_all)
     yield ""

@@ -106,6 +106,7 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
         components=request.exercise.components,
         device=device,
         sandbox=level,
+        sandbox_reason=sandbox.fallback_reason(device),
         seed=request.seed,
         results=tuple(results),
         duration_s=time.monotonic() - started,

@@ -15,7 +15,7 @@ import pytest
 
 from grader.catalog import CATEGORIES, Exercise
 from grader.core.explain import find_names, find_stubs, same_failure
-from grader.core.failures import Failed, Unexplained
+from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.progress import Progress
 from grader.core.results import Result
 from grader.core.spots import Lines
@@ -234,7 +234,7 @@ class Session:
         After the deadline, those that were found already.
         """
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
-        begun = False
+        finder: Finder | None = None
         if self._unloaded is not None and self._open_changed is not None and self._locating_budget:
             from grader.engine.loading import loading_places
 
@@ -244,14 +244,18 @@ class Session:
                 )
                 results[0] = results[0].placed(spots, self._lines)
         for number, failure in self._unplaced:
-            begun = begun or time.monotonic() < deadline
-            if self._source and results[number].status == "failed" and begun:
-                with contextlib.suppress(
-                    Exception
-                ):  # a record may be forged, or too long, or the worker gone
-                    results[number] = results[number].placed(
-                        failure.locate(self._source, deadline), self._lines
-                    )
+            if not self._source or results[number].status != "failed":
+                continue
+            if finder is None and time.monotonic() > deadline:
+                break
+            with contextlib.suppress(Exception):  # a record may be forged, or too long, or the worker gone
+                finder = finder or self._finder(deadline)
+                results[number] = results[number].placed(failure.locate(finder), self._lines)
+
+    def _finder(self, deadline: float) -> Finder:
+        from grader.engine.finder import Finder  # only where something failed
+
+        return Finder(self._source, deadline)
 
     def _first_end(self) -> str:
         return next(result.title for result in self.verdicts.results if result.status == "failed")

@@ -76,6 +76,10 @@ class Sandbox:
             )
         return "process"
 
+    def fallback_reason(self, device: str) -> str:
+        """Why "auto" did not find "strict" for a device; "" if it did, or if another level was asked for."""
+        return self._against_strict(device) if self.asked == "auto" else ""
+
     def worker(self, device: str, limits: Limits | None = None) -> Worker:
         """A fresh worker. Raises ZooError as `level` does, GraderBrokenError if there can be none."""
         level = self.level(device)

@@ -47,8 +47,15 @@ def _set_device(device: torch.device) -> None:
     torch.set_default_device(None if device.type == "cpu" else device)
 
 
-def _set_autocast(on: bool) -> None:
-    torch.set_autocast_enabled("cpu", on)
+def _autocast(device: str) -> Setting:
+    return Setting(
+        lambda: torch.is_autocast_enabled(device),
+        lambda on: torch.set_autocast_enabled(device, on),
+        f'torch.is_autocast_enabled("{device}") is {{}}',
+        ("set_autocast_enabled", "autocast"),
+        "Use a block instead, which ends: with torch.autocast(...):",
+        on_import=True,
+    )
 
 
 SETTINGS = (
@@ -82,14 +89,8 @@ SETTINGS = (
         ("manual_seed", "seed"),
         "Seeding belongs at the top of a script, or use a torch.Generator of your own.",
     ),
-    Setting(
-        lambda: torch.is_autocast_enabled("cpu"),
-        _set_autocast,
-        'torch.is_autocast_enabled("cpu") is {}',
-        ("set_autocast_enabled", "autocast"),
-        "Use a block instead, which ends: with torch.autocast(...):",
-        on_import=True,
-    ),
+    _autocast("cpu"),
+    _autocast("cuda"),
     Setting(
         torch.get_num_threads,
         torch.set_num_threads,

@@ -191,7 +191,10 @@ class Operations:
 
     def _trace(self, request: _Request, packer: Packer) -> _Answer:
         found = [] if self._device_trace is None else self._device_trace.found
-        self._device_trace = device_trace.DeviceTrace(self.filename) if request["on"] else None
+        follow = (
+            request["on"] and self._device == "cpu"
+        )  # on a GPU what is on the wrong device raises by itself
+        self._device_trace = device_trace.DeviceTrace(self.filename) if follow else None
         return {"crossings": found}
 
     def _record(self, request: _Request, packer: Packer) -> _Answer:

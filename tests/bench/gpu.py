@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import torch
 from torch import Tensor, nn
@@ -152,6 +153,18 @@ class Rows:
                 rounds=3,
             )
         )
+        rows.append(
+            Count(
+                f"gpu-decoding-tokens-d{width}",
+                f"tokens per second, greedy decoding, cached: one CUDA graph of all steps / step by step; {about}",
+                NO_BAR,
+                lambda: (
+                    self.tokens_per_second(self.graphed(plain())),
+                    self.tokens_per_second(self.decoding(plain(), True)),
+                ),
+                "tokens/s",
+            )
+        )
         return rows
 
     def pairs_of_models(
@@ -269,6 +282,15 @@ class Rows:
             answer()
         return graph.replay
 
+    def tokens_per_second(self, decode: Action) -> int:
+        """Of all rows of a batch together; median of three, after a first one."""
+        seconds = []
+        for _ in range(4):
+            before = self.seconds()
+            decode()
+            seconds.append(self.seconds() - before)
+        return round(self.sizes.batch * (self.sizes.length - 1) / median(seconds[1:]))
+
     def of_attentions(self, length: int) -> list[Benchmark | Count]:
         """Time and peak memory of one causal layer's forward and backward pass, against the fused kernel's."""
         rows: list[Benchmark | Count] = []
@@ -304,15 +326,16 @@ class Rows:
         return action
 
     def peaks(self, make: Callable[[], tuple[Action, Action]]) -> tuple[int, int]:
-        """Bytes at the peak of each."""
+        """Bytes at the peak of each, beside what both models hold all the time."""
         found = []
         for action in make():
             action()
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
             action()
             torch.cuda.synchronize()
-            found.append(torch.cuda.max_memory_allocated())
+            found.append(torch.cuda.max_memory_allocated() - before)
         return found[0], found[1]
 
     def grade(self) -> Benchmark:

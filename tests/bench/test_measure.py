@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ import torch
 from tests.bench import gpu
 from tests.bench.__main__ import BENCHMARKS, NAMES
 from tests.bench.measure import Action, Benchmark, Count, Result, all_seconds, measure, process, tally, write
-from zoo.core.blueprint import get_preset
+from tests.on_meta import OnMetaOnly
+from zoo.core.blueprint import get_preset, make_blueprint
 from zoo.models.builder import build
 from zoo.parts.decoding.generate import generate
 from zoo.parts.decoding.greedy import GreedyDecoding
@@ -101,9 +104,31 @@ def test_the_rows_of_a_card_can_be_made_and_one_runs_on_the_cpu(
     assert printed.err == ""
     with out.open(newline="", encoding="utf-8") as file:
         assert [row["name"] for row in csv.DictReader(file)] == [
-            "gpu-rate-d32", "gpu-decoding-d32", "gpu-decoding-graph-d32",
+            "gpu-rate-d32", "gpu-decoding-d32", "gpu-decoding-graph-d32", "gpu-decoding-tokens-d32",
             "gpu-flex-64", "gpu-chunked-64", "gpu-sliding-64", "gpu-linear-64",
         ]  # fmt: skip
+
+
+def test_nothing_of_a_row_is_computed_beside_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a device that needs no hardware: no tensor is made elsewhere, and (by what a graph captures) none is read."""
+    monkeypatch.setattr(
+        torch, "autocast", lambda *_, **__: contextlib.nullcontext()
+    )  # it knows no such device
+    rows, width = gpu.Rows("meta", gpu.SMALL), gpu.SMALL.models[0][0]
+    blueprint = make_blueprint(
+        attention="fused", d_model=width, num_heads=2, d_ff=4 * width, num_encoder_layers=1, num_decoder_layers=1,
+        src_vocab=gpu.SMALL.vocabulary, tgt_vocab=gpu.SMALL.vocabulary, max_len=gpu.SMALL.length,
+    )  # fmt: skip
+    model = build(blueprint, seed=0)
+    actions = {
+        "training": rows.training(model),
+        "inference": rows.inference(model),
+        "graph": partial(gpu.unrolled, model.eval(), rows.batch()[0], gpu.SMALL.length - 1),
+        **{choice: rows.layer(choice, gpu.SMALL.lengths[0]) for choice in (*gpu.VARIANTS, "fused")},
+    }
+    for name, action in actions.items():
+        with OnMetaOnly(name):
+            action()
 
 
 def test_what_a_graph_replays_is_greedy_decoding() -> None:

@@ -153,6 +153,20 @@ FAULTS = (
         "a submission on CUDA may read what the system tells of other processes",
     ),
     Fault(
+        "confinement-all-cards",
+        "grader/worker/confinement/cuda.py",
+        "    return [cards[number] for number in chosen] if max(chosen) < len(cards) else cards\n",
+        "    return cards\n",
+        "a submission on CUDA may open GPUs that were not chosen",
+    ),
+    Fault(
+        "canary-fork-that-cannot-be-awaited",
+        "grader/worker/canary.py",
+        "    with contextlib.suppress(OSError):\n        os.waitpid(pid, 0)\n",
+        "    os.waitpid(pid, 0)\n",
+        "a process that started counts as refused where it may not be waited for",
+    ),
+    Fault(
         "confinement-limit-can-be-raised",
         "grader/worker/confinement/limits.py",
         "resource.setrlimit(which, (value, value + grace))",

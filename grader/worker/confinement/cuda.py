@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 DEVICES = Path("/dev")
+GPUS = Path("/proc/driver/nvidia/gpus")  # a folder per card, named by its place on the PCI bus
 _CONTROL = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 _LIBRARIES = ("libcuda*.so*", "libnvidia*.so*", "libcudadebugger*.so*")
 _FOLDERS = (
@@ -24,6 +25,7 @@ _FOLDERS = (
 )
 _READABLE = (
     "/proc/driver/nvidia",
+    "/proc/driver/nvidia-uvm",
     "/proc/devices",
     "/proc/meminfo",
     "/proc/modules",
@@ -43,14 +45,37 @@ own threads are below."""
 def devices(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the driver's device files: its control devices, and the cards of CUDA_VISIBLE_DEVICES.
 
-    Cards may be chosen by number. Where they are chosen otherwise (by UUID, or MIG instances), or not at all, all are
-    returned: the driver hides the others, and a number of CUDA's is that of its file only in the order of PCI.
+    Cards may be chosen by number, in the order of PCI. Where they are chosen otherwise (by UUID, as MIG instances, by
+    numbers in CUDA's own order), or not at all, all are returned: the driver hides the others.
     """
-    cards = sorted(str(path) for path in DEVICES.glob("nvidia[0-9]*"))
-    chosen = environment.get("CUDA_VISIBLE_DEVICES", "")
-    if environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" and re.fullmatch(r"\d+(,\d+)*", chosen):
-        cards = [card for card in cards if card.rpartition("nvidia")[2] in chosen.split(",")]
-    return [*_CONTROL, *cards, *sorted(str(path) for path in DEVICES.glob("nvidia-caps/nvidia-cap*"))]
+    caps = sorted(str(path) for path in DEVICES.glob("nvidia-caps/nvidia-cap*"))
+    return [*_CONTROL, *_chosen(environment), *caps]
+
+
+def other_cards(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the device files of the cards that `devices` leaves out."""
+    chosen = _chosen(environment)
+    return [card for card in _cards() if card not in chosen]
+
+
+def _chosen(environment: Mapping[str, str]) -> list[str]:
+    cards, numbers = _cards(), environment.get("CUDA_VISIBLE_DEVICES", "")
+    if environment.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID" or not re.fullmatch(r"\d+(,\d+)*", numbers):
+        return cards
+    chosen = [int(number) for number in numbers.split(",")]
+    return [cards[number] for number in chosen] if max(chosen) < len(cards) else cards
+
+
+def _cards() -> list[str]:
+    """The device files of all cards, in the order of PCI as far as the driver says what it is.
+
+    The number of a file is not that of CUDA: in a container the only card may be nvidia3.
+    """
+    texts = [path.read_text(encoding="utf-8") for path in sorted(GPUS.glob("*/information"))]
+    in_order = [f"nvidia{number}" for number in re.findall(r"Device Minor:\s*(\d+)", "\n".join(texts))]
+    there = sorted((path.name for path in DEVICES.glob("nvidia[0-9]*")), key=lambda name: int(name[6:]))
+    known = [name for name in in_order if name in there]
+    return [str(DEVICES / name) for name in (known if set(known) == set(there) else there)]
 
 
 def readable(environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -17,7 +17,8 @@ from grader.catalog import get_exercise
 from grader.core.results import Result
 from grader.core.spots import Lines, in_file
 from grader.core.value_trace import Event, Place, Ref, Value, ValueTrace
-from grader.engine.grading import MOST_SOURCE, Grading
+from grader.engine.finder import MOST_SOURCE, Finder
+from grader.engine.grading import Grading
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Scenario
 from grader.engine.subject import Subject
@@ -160,27 +161,27 @@ def submitted(text: str = PLUGIN) -> LocalSubmission:
 
 
 def test_a_plugin_s_exercise_has_places(subject: Subject) -> None:
-    found = Grading(submitted(), subject, 0).places("levelled", PLUGIN)
+    found = Finder(PLUGIN).of_component(Grading(submitted(), subject, 0), "levelled")
     assert found[""].line == 5
     assert found[""].value != found[""].expected
 
 
 def test_a_right_file_of_a_plugin_s_exercise_has_none(subject: Subject) -> None:
     right = PLUGIN.replace("abs().sum(", "abs().amax(")
-    assert Grading(submitted(right), subject, 0).places("levelled", right) == {}
+    assert Finder(right).of_component(Grading(submitted(right), subject, 0), "levelled") == {}
 
 
 def test_a_file_that_is_too_long_or_no_python_here_has_none(subject: Subject) -> None:
-    assert Grading(submitted(), subject, 0).places("levelled", PLUGIN + "#" * MOST_SOURCE) == {}
+    assert Finder(PLUGIN + "#" * MOST_SOURCE).of_component(Grading(submitted(), subject, 0), "levelled") == {}
     with pytest.raises(SyntaxError):  # the session takes it for no place
-        Grading(submitted(), subject, 0).places("levelled", "def (")
+        Finder("def (").of_component(Grading(submitted(), subject, 0), "levelled")
 
 
 def test_places_are_looked_for_once(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    grading = Grading(submitted(), subject, 0)
-    found = grading.places("levelled", PLUGIN)
+    grading, finder = Grading(submitted(), subject, 0), Finder(PLUGIN)
+    found = finder.of_component(grading, "levelled")
     monkeypatch.delattr(LocalSubmission, "record")
-    assert grading.places("levelled", PLUGIN) is found
+    assert finder.of_component(grading, "levelled") is found
 
 
 def test_what_made_one_function_right_is_tried_for_the_next(
@@ -197,16 +198,16 @@ def test_what_made_one_function_right_is_tried_for_the_next(
         namespace=lambda steps: {**(own := namespace(steps)), "same": own["levelled"]},
     )
     text = f"{PLUGIN}\n\ndef same(x):\n    return levelled(x)\n"
-    submission = submitted(text)
-    assert Grading(submission, subject, 0).places("levelled", text)[""].line == 5
+    grading, finder = Grading(submitted(text), subject, 0), Finder(text)
+    assert finder.of_component(grading, "levelled")[""].line == 5
     monkeypatch.setattr("grader.engine.edits.Edits.among", lambda *_, **__: iter(()))
-    found = Grading(submission, subject, 0).places("same", text)[""]
+    found = finder.of_component(grading, "same")[""]
     assert (found.line, found.proved) == (5, True)
 
 
 def test_an_error_has_its_line(subject: Subject) -> None:
     text = PLUGIN.replace("return y", "z = y[7]\n    return y")
-    assert Grading(submitted(text), subject, 0).places("levelled", text)[""].line == 5
+    assert Finder(text).of_component(Grading(submitted(text), subject, 0), "levelled")[""].line == 5
 
 
 def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
@@ -218,7 +219,7 @@ def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
 
 def test_what_calls_itself_is_shown_with_what_made_it(subject: Subject) -> None:
     text = PLUGIN.replace("    return y", "    again = levelled\n    return again(x)")
-    found = Grading(submitted(text), subject, 0).places("levelled", text)[""]
+    found = Finder(text).of_component(Grading(submitted(text), subject, 0), "levelled")[""]
     assert found.line == line_of(text, "return again")
     assert found.other == line_of(text, "again = ")
 
@@ -226,7 +227,7 @@ def test_what_calls_itself_is_shown_with_what_made_it(subject: Subject) -> None:
 def test_an_argument_that_lacks_an_attribute_is_shown_with_the_call(subject: Subject) -> None:
     text = PLUGIN.replace("    return y", "    return squeezed([y])")
     text += "\n\ndef squeezed(z):\n    one = 1\n    return z.squeeze(one)\n"
-    found = Grading(submitted(text), subject, 0).places("levelled", text)[""]
+    found = Finder(text).of_component(Grading(submitted(text), subject, 0), "levelled")[""]
     assert {found.line, found.other} == {line_of(text, "z.squeeze"), line_of(text, "squeezed([y])")}
 
 
@@ -238,7 +239,7 @@ def test_a_forged_record_shows_no_line_that_is_not_there(
     monkeypatch.setattr(LocalSubmission, "recorded", lambda self: forged(record(self), draw))
     for _ in range(25):
         with contextlib.suppress(Exception):
-            spots = Grading(submitted(), subject, 0).places("levelled", PLUGIN)
+            spots = Finder(PLUGIN).of_component(Grading(submitted(), subject, 0), "levelled")
             shown = in_file(spots, lines)
             found += len(shown)
             for spot in shown.values():

@@ -11,6 +11,7 @@ import sys
 import pytest
 import torch
 
+import grader
 from grader.catalog import get_exercise
 from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
@@ -49,6 +50,20 @@ def _elsewhere(self, x):
     return y
 FeedForward.forward = _elsewhere
 """
+LEFT = """
+_right = FeedForward.forward
+def _left(self, x):
+    y = torch.zeros(*x.shape[:-1], self.down.out_features, dtype=x.dtype, device=x.device)
+    if x.is_cuda:
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(200_000_000)  # cycles: about a tenth of a second
+            with torch.no_grad():
+                y.copy_(_right(self, x))
+    return y
+FeedForward.forward = _left
+"""
 WRONG = "FeedForward.forward = lambda self, x: self.down(self.up(x))\n"
 FILES = {  # what is added to the solution, and whether it is still right
     "freed": (FREED, False),
@@ -56,6 +71,7 @@ FILES = {  # what is added to the solution, and whether it is still right
     "patched": (PATCHED + WRONG, False),
     "patched-and-right": (PATCHED, True),
     "stream": (STREAM, True),
+    "stream-not-joined": (LEFT, False),
 }
 
 
@@ -75,6 +91,22 @@ def test_a_card_s_tricks_earn_nothing(sandbox: Sandbox, device: torch.device, na
     assert results
     assert not [one.message for one in results if one.status == "error"]
     assert all(one.status == "passed" for one in results) is right
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here is a card, and a test with it below")
+def test_the_grader_computes_nothing_on_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one: the file's process computes on the CPU, and what the grader itself put on a card would raise."""
+    level, worker = Sandbox.level, Sandbox.worker
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(Sandbox, "level", lambda self, _device: level(self, "cpu"))
+    monkeypatch.setattr(Sandbox, "fallback_reason", lambda _self, _device: "")
+    monkeypatch.setattr(Sandbox, "worker", lambda self, _device, limits=None: worker(self, "cpu", limits))
+    report = grader.grade_file(solution_file("feedforward"), device="cuda", seed=1)
+    assert (report.device, report.passed) == ("cuda", True)
+    assert any(one.category == "training" for one in report.results)
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        torch.ones(1, device="cuda")
 
 
 GRADER_ALONE = """

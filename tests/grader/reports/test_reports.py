@@ -124,6 +124,13 @@ def test_every_known_mistake_of_ours_is_shown_from_its_first_sentence() -> None:
             assert len(above.splitlines()) <= 4
 
 
+def test_the_page_says_why_the_sandbox_is_not_strict() -> None:
+    reason = "CUDA cannot be used in a confined process: CUDA error: OS call failed"
+    text = " ".join(printed("terminal", make(PASSED, sandbox="process", sandbox_reason=reason)).split())
+    assert f"The sandbox level strict is not available here: {reason}" in text
+    assert "not available" not in printed("terminal", make(PASSED, sandbox="strict"))
+
+
 def test_the_page_is_80_columns_wide_and_plain_in_a_pipe() -> None:
     wordy = replace(FAILED, title="a very long title " * 6, message="a long message " * 30)
     text = printed("terminal", make(PASSED, wordy, file="a/very/long/path/" * 5 + "attention.py"))

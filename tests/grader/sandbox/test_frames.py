@@ -161,6 +161,15 @@ def test_a_shape_that_lies_takes_no_memory(shape: object) -> None:
         unpack_tensors([["float32", shape, "cpu"]], bytearray(64))
 
 
+def test_what_was_on_a_card_comes_as_bytes_of_the_frame() -> None:
+    """The device in the table is a word: no handle to memory of the worker comes with it."""
+    body = bytearray(torch.ones(16).numpy().tobytes())  # 64 bytes
+    (found,) = unpack_tensors([["float32", [16], "cuda"]], body)
+    body[:4] = bytes(4)
+    assert found.device.type == "cpu"
+    assert found.tolist() == [0.0, *[1.0] * 15]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "bool", "int64", "uint8"])
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 3), (3, 1, 2)])
 def test_tensors_keep_their_bits(dtype: str, shape: tuple[int, ...]) -> None:

@@ -41,7 +41,14 @@ def test_without_it_the_acts_do_come_off() -> None:
     done = set(canary.report()["done"])
     assert done <= ACTS.keys()
     assert done >= {"read the grader's files", "list the home folder", "write outside its folder", "fork"}
-    assert done >= {"run a program", "signal the judge", "connect by TCP", "send by UDP", "outlive the judge"}
+    assert done >= {
+        "run a program",
+        "run a program from memory",
+        "signal the judge",
+        "connect by TCP",
+        "send by UDP",
+        "outlive the judge",
+    }
     assert "a trial process could" in canary.verdict()
 
 
@@ -55,29 +62,92 @@ def test_without_a_place_for_temporary_files_it_is_the_graders_fault(monkeypatch
         sandbox.level("cpu")
 
 
-@strict_only
-def test_each_part_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A level from which one part is missing does not hold."""
+def changed_canary(
+    monkeypatch: pytest.MonkeyPatch, change: str, device: str = "cpu", **variables: str
+) -> Canary:
+    """The trial with another line of code first, and with variables in its environment."""
     code = (
-        "import json, sys\nfrom grader.worker import canary\n"
-        "from grader.worker.confinement import {part}\n{part}.restrict = lambda *args: None\n"
-        "canary.main(json.loads(sys.argv[1]))"
+        "import json, os, sys, threading\nfrom pathlib import Path\nfrom grader.worker import canary\n"
+        "from grader.worker.confinement import cuda, landlock, seccomp\n"
+        f"{change}\ncanary.main(json.loads(sys.argv[1]))"
     )
+    monkeypatch.setattr(
+        module,
+        "start",
+        lambda _role, settings, **_: subprocess.Popen(
+            [sys.executable, "-c", code, json.dumps(settings)],
+            stdout=subprocess.PIPE,
+            env={"OMP_NUM_THREADS": "1", **variables},
+            cwd=ROOT,
+        ),
+    )
+    return Canary(device=device)
+
+
+@strict_only
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.slow)])
+def test_each_part_is_needed(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level from which one part is missing does not hold."""
     for part in ("landlock", "seccomp"):
-        monkeypatch.setattr(
-            module,
-            "start",
-            lambda _role, settings, part=part, **_: subprocess.Popen(
-                [sys.executable, "-c", code.format(part=part), json.dumps(settings)],
-                stdout=subprocess.PIPE,
-                env={"OMP_NUM_THREADS": "1"},
-                cwd=ROOT,
-            ),
-        )
-        canary = Canary()
+        change = f"canary._use_card = lambda: None; {part}.restrict = lambda *args: None"
+        canary = changed_canary(monkeypatch, change, device)
         done = canary.report()["done"]
         assert done, part
         assert canary.verdict().startswith("a trial process could ")
+
+
+@strict_only
+def test_a_process_that_starts_counts_although_it_cannot_be_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loose = "canary.syscalls.ALLOWED['clone'] = (56, 220); seccomp._CLONE = (0x1200011,)  # fork's flags"
+    assert changed_canary(monkeypatch, loose).report() == {"done": ["fork"]}
+
+
+# In place of a card: what its driver and torch do with threads and memory.
+AS_IF_ON_A_CARD = """
+def use():
+    import torch
+    ones = torch.ones(8, 8, requires_grad=True)
+    thread = threading.Thread(target=lambda: (ones @ ones).sum().backward())
+    thread.start()
+    thread.join()
+    assert ones.grad.sum() == 2 * 8**3
+    os.close(os.memfd_create("driver"))
+canary._use_card = use
+"""
+
+
+@strict_only
+@pytest.mark.slow
+def test_the_rules_for_cuda_hold_once_the_card_is_in_use(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a card: files stand for the devices, and the trial does without the driver. Each act is still tried."""
+    (tmp_path / "nvidia0").touch()
+    (tmp_path / "nvidia1").touch()
+    change = f"cuda.DEVICES = Path({str(tmp_path)!r})\n{AS_IF_ON_A_CARD}"
+    chosen = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"}
+    assert changed_canary(monkeypatch, change, "cuda", **chosen).report() == {"done": []}
+    for loose, act in (
+        (
+            "cuda.devices = lambda: [*map(str, Path(cuda.DEVICES).iterdir())]",
+            "open a GPU that was not chosen",
+        ),
+        ("seccomp._CLONE = (0x3D0F00, 0x1200011)", "fork"),
+        ("cuda.TASKS = '/proc'", "read the judge's command line"),
+        ("canary.syscalls.ALLOWED['execveat'] = (322, 281)", "run a program from memory"),
+    ):
+        canary = changed_canary(monkeypatch, f"{change}\n{loose}", "cuda", **chosen)
+        assert canary.report().get("done") == [act], loose
+
+
+@strict_only
+@pytest.mark.slow
+def test_a_card_that_cannot_be_used_when_confined_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails = "def use(): raise RuntimeError('CUDA error: OS call failed\\nFor debugging, pass CUDA_LAUNCH_BLOCKING=1')"
+    canary = changed_canary(monkeypatch, f"{fails}\ncanary._use_card = use", "cuda")
+    assert canary.verdict() == "CUDA cannot be used in a confined process: CUDA error: OS call failed"
 
 
 def test_the_level_is_the_best_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +156,10 @@ def test_the_level_is_the_best_that_holds(monkeypatch: pytest.MonkeyPatch) -> No
         with Sandbox("auto") as sandbox:
             assert sandbox.level("cpu") == level
             assert sandbox.level("cuda") == level
+            assert sandbox.fallback_reason("cuda") == reason
         with Sandbox("process") as sandbox:
             assert sandbox.level("cpu") == "process"
+            assert sandbox.fallback_reason("cpu") == ""
 
 
 def test_strict_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +175,6 @@ def test_strict_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here is a card")
 def test_on_cuda_the_canary_also_tries_the_card() -> None:
-    """Every act has been tried, and failed, before that."""
     assert Canary(device="cuda").verdict().startswith("CUDA cannot be used in a confined process: ")
 
 

@@ -145,9 +145,12 @@ def test_with_cuda_the_filter_adds_threads_and_what_the_driver_calls(machine: st
 
 
 ON_CUDA = """
-import json, os, sys, threading
+import errno, fcntl, json, os, sys, threading
+from pathlib import Path
 import torch
 from grader.worker import canary, confinement
+from grader.worker.confinement import cuda
+cuda.DEVICES = Path(sys.argv[3])
 target = canary.Target(**json.loads(sys.argv[1]))
 confinement.apply("strict", scratch=sys.argv[2], cpu_s=60, file_size=2**24, memory=None, device="cuda")
 done = [name for name, act in canary.ACTS.items() if canary._comes_off(act, target)]
@@ -170,6 +173,12 @@ try:
     os.execve(sealed, ["driver"], {})
 except OSError as error:
     named.append(type(error).__name__)
+opened = os.open(sys.argv[3] + "/nvidia0", os.O_RDWR)
+for descriptor in (opened, os.open("/dev/zero", os.O_RDONLY)):  # that one may be read, and no more
+    try:
+        fcntl.ioctl(descriptor, 0x4601)
+    except OSError as error:
+        named.append(errno.errorcode[error.errno])
 named.append(float((torch.ones(64, 64) @ torch.ones(64, 64)).sum()) == 64.0**3)
 print(json.dumps([done, named]))
 """
@@ -177,7 +186,10 @@ print(json.dumps([done, named]))
 
 @strict_only
 def test_with_cuda_threads_can_be_started_and_named_and_nothing_else_comes_off(tmp_path: Path) -> None:
-    """The rules for CUDA without a card: what the driver does with threads and memory works, the acts do not."""
+    """The rules for CUDA without a card: what the driver does with threads, memory and devices works, the acts do not.
+
+    A device that knows none of the driver's ioctls stands for the card: it says ENOTTY to what reaches it.
+    """
     secret = tmp_path / "secret"
     secret.write_text("s")
     with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
@@ -191,10 +203,15 @@ def test_with_cuda_threads_can_be_started_and_named_and_nothing_else_comes_off(t
         }  # fmt: skip
         scratch = tmp_path / "scratch"
         scratch.mkdir()
-        command = [sys.executable, "-c", ON_CUDA, json.dumps(target), str(scratch)]
+        card = tmp_path / "dev" / "nvidia0"
+        card.parent.mkdir()
+        card.symlink_to("/dev/full")
+        command = [sys.executable, "-c", ON_CUDA, json.dumps(target), str(scratch), str(card.parent)]
         ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={"OMP_NUM_THREADS": "1"})
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == [[], ["cuda00001400006", "PermissionError", "PermissionError", True]]
+    refused = "EACCES" if landlock.version() >= 5 else "ENOTTY"  # before that version Landlock knows no ioctl
+    expected = ["cuda00001400006", "PermissionError", "PermissionError", "ENOTTY", refused, True]
+    assert json.loads(ran.stdout) == [[], expected]
 
 
 def test_the_cards_are_those_that_were_chosen_where_numbers_say_which(
@@ -208,11 +225,30 @@ def test_the_cards_are_those_that_were_chosen_where_numbers_say_which(
         ({}, ["nvidia0", "nvidia1", "nvidia10"]),
         ({"CUDA_VISIBLE_DEVICES": "1"}, ["nvidia0", "nvidia1", "nvidia10"]),  # number 0 is the fastest
         ({**in_order, "CUDA_VISIBLE_DEVICES": "1"}, ["nvidia1"]),
-        ({**in_order, "CUDA_VISIBLE_DEVICES": "0,10"}, ["nvidia0", "nvidia10"]),
+        ({**in_order, "CUDA_VISIBLE_DEVICES": "2,0"}, ["nvidia10", "nvidia0"]),
+        ({**in_order, "CUDA_VISIBLE_DEVICES": "3"}, ["nvidia0", "nvidia1", "nvidia10"]),  # there is none
         ({**in_order, "CUDA_VISIBLE_DEVICES": "GPU-8932f937"}, ["nvidia0", "nvidia1", "nvidia10"]),
     ):
         found = [Path(one) for one in cuda.devices(environment)]
         assert [one.name for one in found if one.parent == tmp_path] == expected
+        others = {Path(one).name for one in cuda.other_cards(environment)}
+        assert others == {"nvidia0", "nvidia1", "nvidia10"} - set(expected)
+
+
+def test_a_card_s_file_has_the_driver_s_number_not_that_of_cuda(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cuda, "DEVICES", tmp_path)
+    monkeypatch.setattr(cuda, "GPUS", tmp_path / "gpus")
+    for bus, number in (("0000:04:00.0", 3), ("0000:81:00.0", 0), ("0000:c1:00.0", 7)):
+        folder = tmp_path / "gpus" / bus
+        folder.mkdir(parents=True)
+        (folder / "information").write_text(f"Model: \t\t A card\nDevice Minor: \t {number}\n")
+        if number != 7:  # a container has no file for that one
+            (tmp_path / f"nvidia{number}").touch()
+    first = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0"}
+    assert cuda.devices(first)[3:] == [str(tmp_path / "nvidia3")]
+    assert cuda.other_cards(first) == [str(tmp_path / "nvidia0")]
 
 
 def test_the_driver_s_libraries_are_readable_one_by_one(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from grader.engine.local import LocalSubmission
 from grader.worker.device_trace import ASKED_FOR
+from grader.worker.operations import Operations
+from grader.worker.values import Packer
 
 HEAD = "import torch\nfrom torch import nn\n\nclass Part(nn.Module):\n"
 WRONG = {
@@ -85,3 +87,11 @@ def test_right_code_has_none(body: str) -> None:
 def test_nothing_is_looked_for_unless_asked() -> None:
     submission = LocalSubmission.from_source(HEAD + WRONG["a mask"], filename="part.py")
     assert submission.trace(False) == []
+
+
+def test_on_a_gpu_nothing_is_followed() -> None:
+    """There a tensor on the wrong device raises by itself, and one that said another device would break right code."""
+    for device, follows in (("cpu", True), ("cuda", False)):
+        operations = Operations(device)
+        operations.run({"op": "trace", "on": True, "tensors": []}, bytearray(), Packer())
+        assert (operations._device_trace is not None) is follows

@@ -16,6 +16,7 @@ CHANGES = {
     "torch.set_default_device('meta')": "the default device is meta; before, it was cpu",
     "torch.manual_seed(7)": "the seed of torch's random numbers is 7; before, it was ",
     "torch.set_autocast_enabled('cpu', True)": 'torch.is_autocast_enabled("cpu") is True; before, it was False',
+    "torch.set_autocast_enabled('cuda', True)": 'torch.is_autocast_enabled("cuda") is True; before, it was False',
     "torch.set_num_threads(torch.get_num_threads() + 1)": "the number of threads is ",
     "torch.use_deterministic_algorithms(True)": "torch.get_deterministic_debug_mode() is 2; before, it was 0",
     "torch.autograd.set_detect_anomaly(True)": "torch.is_anomaly_enabled() is True; before, it was False",

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.on_meta import OnMetaOnly
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Variant
 from zoo.parts.attention.eager import EagerAttention
@@ -150,16 +150,6 @@ def test_queries_and_keys_keep_their_dtype_under_autocast(variant: Variant) -> N
     q = torch.randn(2, HEADS, 4, 4, dtype=torch.bfloat16)
     assert {one.dtype for one in positions.rotate(q, q)} == {torch.bfloat16}
     assert positions.bias(q) is None or positions.bias(q).dtype == torch.bfloat16
-
-
-class OnMetaOnly(TorchDispatchMode):
-    """Fails where anything is computed on another device; meta itself would take tensors of the CPU."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        for one in out if isinstance(out, (tuple, list)) else (out,):
-            assert not isinstance(one, Tensor) or one.is_meta, f"{func} on {one.device}"
-        return out
 
 
 @every_encoding
