@@ -1,4 +1,4 @@
-"""Whether an exercise holds: fails as shipped, its solution passes, its mistakes are named, its hints are there."""
+"""The proof of an exercise: fails as shipped, its solution passes, its mistakes are named, its hints are there."""
 
 from __future__ import annotations
 

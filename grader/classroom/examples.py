@@ -1,4 +1,4 @@
-"""Where in the code mistakes are made: examples from a class, grouped by function and by how it is written."""
+"""Examples of mistakes from a class, grouped by function and by the code that makes them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def without_comment(line: str) -> str:
 
 
 def _code(source: str, spot: Spot) -> str:
-    """What is wrong there: the marked part of the first line, or the line."""
+    """Return the wrong code: the marked part of the first line, or the line."""
     lines = source.split("\n")
     line = without_comment(lines[spot.line - 1] if spot.line <= len(lines) else spot.source)
     if spot.column is None or spot.end_column is None or spot.why == "omitted":
@@ -153,7 +153,7 @@ def _structure(code: str) -> str:
 
 
 def _nothing_there(result: Result) -> bool:
-    """Whether a test failed because the file could not be loaded, or has not what it looks for."""
+    """Return whether a test failed because the file could not be loaded, or has not what it looks for."""
     missing = result.message.startswith("There is no ") or "ot written yet" in result.message
     return result.name in ("load", "rules") or missing
 

@@ -1,4 +1,4 @@
-"""What an export shows: the chosen exercises and students, and cells that are safe in a spreadsheet.
+"""The contents of an export: the chosen exercises and students, and cells that are safe in a spreadsheet.
 
 Text that others wrote never starts a cell with a character that spreadsheets take for a formula. Cells of a
 platform's own file that is filled in stay as they are.

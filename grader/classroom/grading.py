@@ -206,7 +206,7 @@ def grade(
 
 
 def _key(device: str, sandbox: str, seed: int, selection: str) -> dict[str, object]:
-    """What the grades of one run have in common, see `Gradebook.add_grading`."""
+    """Return the settings that all grades of one run share, see `Gradebook.add_grading`."""
     torch = importlib.metadata.version("torch")
     return {"torch": torch, "device": device, "sandbox": sandbox, "seed": seed, "selection": selection}
 

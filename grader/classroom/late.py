@@ -111,8 +111,12 @@ def built_in() -> Iterable[LateRule]:
     """The rules of this module."""
     return [
         LateRule("none", "late submissions lose nothing", f"{__name__}:none"),
-        LateRule("percent", "percent deducted for each day or part of a day", f"{__name__}:percent"),
-        LateRule("grace", "grace days for all exercises together, then as percent", f"{__name__}:grace"),
+        LateRule(
+            "percent", "points are deducted for each day or part of a day, in percent", f"{__name__}:percent"
+        ),
+        LateRule(
+            "grace", "grace days for all exercises together, then as the rule percent", f"{__name__}:grace"
+        ),
     ]
 
 

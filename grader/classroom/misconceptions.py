@@ -1,4 +1,4 @@
-"""What a class misunderstands: mistakes, exercises, tests, and how students move from attempt to attempt.
+"""Common mistakes of a class, hard exercises and tests, and how students move from attempt to attempt.
 
 A student counts once for a mistake, however often it was made; a file that several students handed in counts for
 each of them. Only what was graded counts: files that could not be loaded are counted apart.
@@ -181,7 +181,7 @@ _ATTEMPTS = ("exercise", "attempt", "students", "passed", "mean")
 
 
 def fields_of(table: str) -> Sequence[str]:
-    """What each row of a table of `Findings` has, also of one without rows."""
+    """Return the column names of a table of `Findings`, even if it has no rows."""
     return _ATTEMPTS if table == "attempts" else [one.name for one in fields(_TABLES[table])]
 
 

@@ -1,4 +1,4 @@
-"""What the gradebook says of a class and of a student, as plain data."""
+"""Summaries of a class and of a student from the gradebook, as plain data."""
 
 from __future__ import annotations
 

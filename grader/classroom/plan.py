@@ -1,4 +1,4 @@
-"""How long a class will take, from what its grades have cost so far; what a run would grade."""
+"""Estimates of the time that a class takes, from the cost of earlier grades; what a run would grade."""
 
 from __future__ import annotations
 

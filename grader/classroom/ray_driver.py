@@ -156,7 +156,7 @@ class _Run:
             ) from error
 
     def _room(self) -> int:
-        """How many slots the cluster has room for, if nobody else used it."""
+        """Return how many slots the cluster has room for, if nobody else used it."""
         import ray
 
         found = 0

@@ -249,7 +249,7 @@ def _known(exercise: str) -> tuple[str, ...]:
 
 
 def _together(one: _File, two: _File) -> bool:
-    """Whether two students handed in one file as a group: it has one path."""
+    """Return whether two students handed in one file as a group: it has one path."""
     return (one.path, one.sha256) == (two.path, two.sha256)
 
 

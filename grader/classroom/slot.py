@@ -81,6 +81,6 @@ def versions(names: Iterable[str]) -> dict[str, str]:
 
 
 def _own_paths() -> list[str]:
-    """Where this process finds packages, without its current directory and what Ray brings for itself."""
+    """Return where this process finds packages, without its current directory and what Ray brings for itself."""
     here = str(Path.cwd())
     return [path for path in sys.path if path not in ("", here) and Path(path).name != "thirdparty_files"]

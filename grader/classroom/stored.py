@@ -1,4 +1,4 @@
-"""What the gradebook stores of a grade and of a file, as objects and text again."""
+"""Grades and files as the gradebook stores them: to text, and back to objects."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class SubmititEngine:
 
 
 def _outcomes(chunk: _Chunk) -> Iterator[Outcome]:
-    """What a job has written since it was last looked at. Raises ZooError if its node must not grade."""
+    """Yield the outcomes that a job has written since the last call. Raises ZooError if its node must not grade."""
     try:
         with (chunk.folder / _OUTCOMES).open("rb") as file:
             file.seek(chunk.read)

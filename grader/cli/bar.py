@@ -1,4 +1,4 @@
-"""How a grade comes along: a bar on standard error, where that is a terminal."""
+"""The progress bar of a grade, on standard error where that is a terminal."""
 
 from __future__ import annotations
 

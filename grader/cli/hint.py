@@ -21,9 +21,9 @@ from zoo.core.errors import ZooError
 def hint(exercise: str | None, everything: bool) -> None:
     """Show the next hint for an exercise; each call reveals more.
 
-    The first hints say where the last grade found a mistake: the function, then the line. The next one is about
-    the mistake itself. Then follow those about the function or class that failed, from vague to explicit, and
-    about the rest of the exercise. EXERCISE is a name or a file (default: the current exercise).
+    If the last grade found a mistake, the first hints give its function, then its line, then what is wrong. The
+    next ones are about the function or class that failed, from vague to explicit, and then about the rest of the
+    exercise. EXERCISE is a name or a file (default: the current exercise).
 
     \b
     Examples:

@@ -29,8 +29,8 @@ OF_BUILD = (
     "--assembly=encoder a BERT."
 )
 OF_OTHERS = (
-    "Take the attention, positions, feedforward and norm that you have solved (in DIR, default: here) for what no "
-    "other option names."
+    "Use your own attention, positions, feedforward and norm, those of them that you have solved (in DIR, default: "
+    "here), on axes that no other option sets."
 )
 
 

@@ -80,7 +80,7 @@ def _method(value: ast.AST, name: str, *args: ast.expr) -> ast.Call:
 
 
 def base_of(node: ast.Call) -> ast.expr | None:
-    """What a method is called of: x in x.f(y)."""
+    """Return the object of a method call: x in x.f(y)."""
     return node.func.value if isinstance(node.func, ast.Attribute) else None
 
 
@@ -213,7 +213,7 @@ def loops(file: ParsedFile, node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _computes(node: ast.AST) -> bool:
-    """Whether an expression certainly gives a tensor of numbers."""
+    """Return whether an expression certainly gives a tensor of numbers."""
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.MatMult)
     return isinstance(node, ast.Call) and name_called(node) in TENSORS and base_of(node) is not None

@@ -72,7 +72,7 @@ def _missing_self(file: ParsedFile) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 
 def _is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
-    """Whether it is `self.NAME`."""
+    """Return whether it is `self.NAME`."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 

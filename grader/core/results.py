@@ -93,7 +93,7 @@ class Grade:
         results: in the order in which the tests ran.
         duration_s: wall time.
         selection: the options that left tests out, as typed (" --only masking"), or "".
-        options: the other options that a further grade of the file needs, as typed (" --strict"), or "".
+        options: further options that another grade of the file needs (" --no-library-attention"), or "".
         next_exercise: file name of the exercise to do next, or "".
         source: the file's text as it was graded, as it is: not safe to print.
     """

@@ -204,7 +204,7 @@ class RightValues:
         return None
 
     def has_plain(self, value: Plain, function: str = "") -> bool:
-        """Whether a right run had this list, text or number.
+        """Return whether a right run had this list, text or number.
 
         Args:
             function: gave it; then it must have come from the function of that name, from any if there is none.
@@ -230,7 +230,7 @@ class RightValues:
         return bool(((near - value).abs() <= self.close * (1e-3 + abs(value))).any())
 
     def _has_row(self, value: Plain) -> bool:
-        """Whether a list is of numbers that right tensors have."""
+        """Return whether a list is of numbers that right tensors have."""
         try:
             found = torch.tensor(value, dtype=torch.float64)
         except (TypeError, ValueError, RuntimeError):
@@ -295,7 +295,7 @@ class Collector(TorchFunctionMode):
 
 
 def small(x: Tensor) -> bool:
-    """Whether a value is looked at: not too large, of plain numbers."""
+    """Return whether a value is looked at: not too large, of plain numbers."""
     return x.numel() <= MOST_OF_ONE and not x.is_complex()
 
 
@@ -336,22 +336,22 @@ def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Cal
 
 
 def level(numbers: Tensor) -> bool:
-    """Whether a value says little: one number everywhere, or hardly any."""
+    """Return whether a value says little: one number everywhere, or hardly any."""
     return numbers.numel() < 2 or bool((numbers == numbers.flatten()[0]).all())
 
 
 def _whole_numbers(numbers: Tensor) -> bool:
-    """Whether a value is of ids or of truth values: its parts are everywhere."""
+    """Return whether a value is of ids or of truth values: its parts are everywhere."""
     return bool((numbers == numbers.round()).all())
 
 
 def turned(numbers: Tensor, right: Tensor, close: float) -> bool:
-    """Whether a value that is right up to layout has another layout than the right one."""
+    """Return whether a value that is right up to layout has another layout than the right one."""
     return not equal(hidden(numbers), right, close)
 
 
 def same_layout(numbers: Tensor, right: Tensor, close: float) -> bool:
-    """Whether two values of as many numbers are the same up to layout."""
+    """Return whether two values of as many numbers are the same up to layout."""
     return any(equal(numbers, one, close) for one in _layouts(right, tuple(numbers.shape)))
 
 

@@ -1,4 +1,4 @@
-"""What differs between two versions of a file, as a reader would say it: the smallest expressions around it."""
+"""The difference between two versions of a file, as a reader would put it: the smallest expressions around it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
 
 
 def size_of_change(old: str, new: str) -> int:
-    """How many words and signs are other ones, in what was changed of a file; of parentheses, those of calls."""
+    """Return how many tokens a change of a file replaces; of parentheses, only those of calls count."""
     some, others = (re.findall(r"\w+|(?<=[\w)\]])\(|[^\s()]", part) for part in changed_part(old, new))
     same = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
     return len(some) + len(others) - 2 * sum(block.size for block in same)

@@ -1,4 +1,4 @@
-"""What a scenario works with: one submission, in one dtype, and the ways to ask it."""
+"""The client of a scenario: one submission, in one dtype, and the ways to construct and call it."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Client:
         return found
 
     def left_free(self, name: str, value: Any) -> Any:
-        """What the submission has chosen where the contract leaves a choice.
+        """Return what the submission has chosen where the contract leaves a choice.
 
         The reference and the known mistakes are then asked in the same way: they get the submission's choice.
         """
@@ -264,7 +264,7 @@ def _changes(outcome: Outcome) -> dict[str, Tensor | str]:
 
 
 def in_words(value: object) -> str:
-    """What came back in place of a tensor."""
+    """Describe what was returned in place of a tensor."""
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     if isinstance(value, Tensor):
@@ -279,7 +279,7 @@ def _or_zero(gradient: Tensor | None, like: Tensor) -> Tensor:
 
 
 def parameter_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
-    """How many numbers a learner's own parameters hold, and how many of them are trained."""
+    """Return how many numbers a learner's own parameters hold, and how many of them are trained."""
     own = own_parameters(parameters)
     trained = sum(p.value.numel() for p in own.values() if p.requires_grad)
     return {"own parameters": str(sum(p.value.numel() for p in own.values())), "trained": str(trained)}

@@ -1,4 +1,4 @@
-"""What can be said of a mistake that is in no collection, in any exercise: measured, and no more."""
+"""Conclusions about a mistake that is in no collection, in any exercise: only what was measured."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _own(facts: Mapping[str, str]) -> int:
 
 
 def _looks(values: Sequence[Tensor]) -> str:
-    """What a layer's parameters look like, by their shapes and first values."""
+    """Describe a layer's parameters by their shapes and first values."""
     shapes = [list(value.shape) for value in values]
     vectors = [value for value in values if value.dim() == 1]
     if len(vectors) == len(values) and any(bool((value == 1).all()) for value in vectors):

@@ -1,4 +1,4 @@
-"""Whether two answers to a scenario are the same, and if not, expected and got in a few lines."""
+"""Comparison of two answers to a scenario, and where they differ, expected and got in a few lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LARGEST_MAP = 12
 
 
 def bound(scenario: Scenario, name: str, expected: Tensor, loose: float = 1.0) -> float:
-    """How far a value may be from what is expected, see `UNITS`.
+    """Return the tolerance of a value, see `UNITS`.
 
     Args:
         loose: above 1 where `expected` is the answer of wrong code: its rounding in the scenario's dtype counts too,
@@ -55,7 +55,7 @@ def _size(x: Tensor) -> float:
 
 
 def alike(a: Tensor, b: Tensor) -> bool:
-    """Whether two equal calls gave the same, up to rounding, which need not repeat itself."""
+    """Return whether two equal calls gave the same, up to rounding, which need not repeat itself."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     return deviation(a, b) <= UNITS.get(a.dtype, 0.0) * (1 + _size(a))
@@ -67,13 +67,13 @@ NOT_SHAPES = re.compile(r"stride|leaf|dtype|device|grad", re.IGNORECASE)
 
 
 def kind_of(error: SubmissionError) -> tuple[str, str, bool]:
-    """What two errors must have in common to agree: kind, type, and whether it is shapes that do not fit."""
+    """Return what two errors must have in common to agree: kind, type, and whether it is shapes that do not fit."""
     about_shapes = bool(SHAPES.search(error.message)) and not NOT_SHAPES.search(error.message)
     return error.kind, error.type_name, error.type_name == "RuntimeError" and about_shapes
 
 
 def same(scenario: Scenario, right: Observation, got: Observation, *, loose: float = 1.0) -> bool:
-    """Whether two answers agree, up to rounding (times `loose`); two errors of one kind agree, see `kind_of`."""
+    """Return whether two answers agree, up to rounding (times `loose`); two errors of one kind agree, see `kind_of`."""
     if right.error is not None or got.error is not None:
         return (
             right.error is not None and got.error is not None and kind_of(right.error) == kind_of(got.error)
@@ -98,7 +98,7 @@ def differing(scenario: Scenario, right: Observation, got: Observation, *, loose
 
 
 def only_dtypes(names: Collection[str], right: Observation, got: Observation) -> bool:
-    """Whether all that differs are the dtypes of values, beside what these round."""
+    """Return whether all that differs are the dtypes of values, beside what these round."""
     pairs = [(right.values[n], got.values[n]) for n in names if n in right.values and n in got.values]
     return len(pairs) == len(names) > 0 and all(
         a.dtype != b.dtype
@@ -109,7 +109,7 @@ def only_dtypes(names: Collection[str], right: Observation, got: Observation) ->
 
 
 def contrast(scenario: Scenario, names: list[str], right: Observation, got: Observation) -> tuple[str, str]:
-    """What a test says about one wrong scenario, and a picture if one says more."""
+    """Return a test's message about one wrong scenario, and a picture where that helps."""
     head = f"{scenario.component}, {scenario.title}:"
     if got.error is not None:
         where = place(got.error)

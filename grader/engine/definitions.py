@@ -1,4 +1,4 @@
-"""What a submission's text defines: functions, constructors, and where their names, and `self`'s, are made."""
+"""Definitions in a submission's text: functions, constructors, and where names and attributes of `self` are made."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Definitions:
         return max(found, key=lambda node: node.lineno, default=None)
 
     def in_function(self, line: int) -> bool:
-        """Whether a line belongs to a function."""
+        """Return whether a line belongs to a function."""
         return self._function(line) is not None
 
     def definition(self, name: str, owner: str | None = None) -> int | None:

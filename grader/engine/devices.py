@@ -1,4 +1,4 @@
-"""Whether a submission makes tensors on a fixed device: on a machine with one device, by following them."""
+"""Detection of tensors on a fixed device: on a machine with one device, by following them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dropout did, in words that do not depend on which numbers it happened to drop."""
+"""Facts about dropout that do not depend on which numbers it happened to drop."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def dropping_facts(kept: Tensor, rate: float, shown: Tensor | None = None) -> di
 
 
 def _in_whole(gone: Tensor, shown: Tensor) -> bool:
-    """Whether of each vector all was dropped, or nothing; only what is shown counts."""
+    """Return whether of each vector all was dropped, or nothing; only what is shown counts."""
     gone = gone & shown
     return bool(((gone | ~shown).all(-1) | ~gone.any(-1)).all())
 
@@ -76,13 +76,13 @@ def alike_along(gone: Tensor, axes: Sequence[str], shown: Tensor | None = None) 
 
 
 def drawn_again(first: object, second: object) -> str:
-    """Whether two equal calls dropped other numbers."""
+    """Return whether two equal calls dropped other numbers."""
     same = isinstance(first, Tensor) and isinstance(second, Tensor) and torch.equal(first, second)
     return "the same numbers" if same else "other numbers"
 
 
 def repeats(x: Tensor) -> str:
-    """Whether numbers occur twice within many rows: those that were dropped together are equal afterwards."""
+    """Return whether numbers occur twice within many rows: those that were dropped together are equal afterwards."""
     ordered = x.double().sort(-1).values
     rows = ((ordered[..., 1:] - ordered[..., :-1]).abs() < 1e-7).any(-1)  # [...]
     return "some" if float(rows.double().mean()) > FEW else "none"

@@ -47,7 +47,7 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
 
 
 def calls_itself(text: str) -> bool:
-    """Whether a function of the file calls one of its own name; that of its base class is another one."""
+    """Return whether a function of the file calls one of its own name; that of its base class is another one."""
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     return any(
         isinstance(node, ast.Call) and called(node.func) == one.name and not _of_base(node.func)
@@ -57,7 +57,7 @@ def calls_itself(text: str) -> bool:
 
 
 def _of_base(function: ast.expr) -> bool:
-    """Whether it is a method of `super()`."""
+    """Return whether it is a method of `super()`."""
     owner = function.value if isinstance(function, ast.Attribute) else None
     return isinstance(owner, ast.Call) and called(owner.func) == "super"
 

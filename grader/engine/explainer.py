@@ -216,7 +216,7 @@ class Explainer:
         return index
 
     def _known(self, numbers: Tensor) -> bool:
-        """Whether a right run has this value."""
+        """Return whether a right run has this value."""
         return any(self._words.alike(step.out, numbers) for run in self.runs for step in run.steps)
 
     def _agreeing(self, event: Event, step: Step) -> frozenset[str]:
@@ -290,7 +290,7 @@ class Explainer:
         return score
 
     def _relation(self, numbers: Tensor | None, right: Tensor) -> Phrase:
-        """What a wrong value is of the right one: a multiple, its inverse, a shift, less exact."""
+        """Describe a wrong value by the right one: a multiple, its inverse, shifted, less exact."""
         if numbers is None or numbers.shape != right.shape or not numbers.numel():
             return ()
         right = right.detach().to(torch.float64)
@@ -397,7 +397,7 @@ class Explainer:
             yield Statement(value, ((f"{label}: " if label else "") + number_text(there),) if right else ())
 
     def _times(self, here: Plain, there: Plain) -> Phrase:
-        """How many times the right number a wrong one is."""
+        """Return the ratio of a wrong number to the right one."""
         if (
             isinstance(here, float)
             and isinstance(there, float)

@@ -98,7 +98,7 @@ class Explanations:
     @staticmethod
     @lru_cache(maxsize=32)
     def _texts(component: str) -> tuple[str, ...]:
-        """Where the shapes of a component's arguments are written: the template of its exercise."""
+        """Return the text with the shapes of a component's arguments: the template of its exercise."""
         for one in get_exercises().values():
             if component in one.components:
                 template = resources.files(one.package) / "template.py"

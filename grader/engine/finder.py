@@ -65,7 +65,7 @@ class Finder:
         return {} if found is None else {"": spot_of(found)}
 
     def of_device(self, message: str, component: str) -> Spots:
-        """Where a tensor was made on a fixed device, and where it met one of another: that line is in the message.
+        """Return where a tensor was made on a fixed device, and where it met one of another: the line in the message.
 
         Where the result is on the wrong device, and no line is: where the component makes a tensor on the default
         device.

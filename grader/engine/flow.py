@@ -1,4 +1,4 @@
-"""What went into what in one recorded run of a submission, and which values are right.
+"""The data flow of one recorded run of a submission, and which of its values are right.
 
 A value that no right run has may be right all the same, in the submission's own way of doing it: it is, if something
 right is made of it.
@@ -178,7 +178,7 @@ class Flow:
         return kept or list(event.outputs[:1])
 
     def is_right(self, index: int) -> bool | None:
-        """Whether what an event gave is right; None if that cannot be said."""
+        """Return whether what an event gave is right; None if that cannot be said."""
         if index not in self._right:
             self._right[index] = self._is_right(index)
         return self._right[index]
@@ -202,7 +202,7 @@ class Flow:
         return all(self.right.has_plain(item) for item in items) if items else None
 
     def _counts(self, index: int) -> bool:
-        """Whether an event counts from 0, or gives such numbers another layout."""
+        """Return whether an event counts from 0, or gives such numbers another layout."""
         event = self.events[index]
         if event.name == "arange":
             numbers = [one for one in event.arguments.split(", ") if one.lstrip("-").isdigit()]
@@ -220,7 +220,7 @@ class Flow:
         return {event.frame for event in self.events if event.kind == "given" and event.name == "__init__"}
 
     def is_turned(self, value: int) -> bool:
-        """Whether a value is right in another layout than that of any right run."""
+        """Return whether a value is right in another layout than that of any right run."""
         numbers, found = self.trace.values[value].numbers, self.name(value)
         if numbers is None or found is None or level(numbers):
             return False
@@ -315,7 +315,7 @@ class Flow:
         return best
 
     def _alike(self, numbers: Tensor | None, right: Tensor) -> bool:
-        """Whether two values are the same up to layout."""
+        """Return whether two values are the same up to layout."""
         fits = numbers is not None and numbers.numel() == right.numel() and not level(right)
         return fits and numbers is not None and same_layout(numbers, right, self.right.close)
 
@@ -352,7 +352,7 @@ class Flow:
         return kept is not None and equal(hidden(kept), found.call.output.numbers, self.right.close)
 
     def odd_inputs(self, index: int) -> list[tuple[int, Tensor]]:
-        """What goes into an event and is not what went into its counterpart: the value, and the right one."""
+        """Return the inputs of an event that differ from those of its counterpart: the value, and the right one."""
         found, event = self.counterpart(index), self.events[index]
         if found is None or len(found.call.inputs) != len(event.inputs):
             return []
@@ -361,7 +361,7 @@ class Flow:
         return [(event.inputs[n], found.call.inputs[at]) for n, at in zip(odd, left, strict=True)]
 
     def unlike(self, index: int) -> list[int]:
-        """What goes into a part, and not into the call of it in a right run: another mask."""
+        """Return the inputs of a part that its call in a right run does not get, such as another mask."""
         event = self.events[index]
         if len(event.inputs) < OF_PARTS:
             return []
@@ -388,7 +388,7 @@ class Flow:
         return sorted(left, key=lambda one: (tuple(one.numbers.shape) != shape, one.order))
 
     def is_copy(self, index: int) -> bool:
-        """Whether an event only gives a wrong value that came from elsewhere another layout, or other memory."""
+        """Return whether an event only gives a wrong value that came from elsewhere another layout, or other memory."""
         event = self.events[index]
         known = [self.name(value) for value in event.inputs]
         return plain_name(event.name) in LAYOUT | {"clone", "detach"} and not any(known)
@@ -414,7 +414,7 @@ def _key(numbers: Tensor) -> tuple[Any, ...]:
 
 
 def telling(item: Plain) -> bool:
-    """Whether a plain value says something: a whole number, a truth value or None may be anything."""
+    """Return whether a plain value says something: a whole number, a truth value or None may be anything."""
     if isinstance(item, list):
         return bool(item) and not any(isinstance(one, Odd) for one in item) and not list(refs(item))
     return isinstance(item, (float, str))

@@ -62,7 +62,7 @@ def _steps(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _computing(tree: ast.Module) -> Iterator[ast.AST]:
-    """What functions compute: no types, no decorators."""
+    """Yield the code of functions without types and decorators."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for statement in (one for function in functions for one in function.body):
         left: list[ast.AST] = [statement]
@@ -83,13 +83,13 @@ def _hole() -> ast.Name:
 
 
 def _makes(function: ast.expr) -> bool:
-    """Whether a call makes a module or is made of types: no step of a computation."""
+    """Return whether a call makes a module or is made of types: no step of a computation."""
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return name[:1].isupper() or name in ("super", "range", "len")
 
 
 def _is_own(function: ast.expr) -> bool:
-    """Whether it is a method or a part of `self`."""
+    """Return whether it is a method or a part of `self`."""
     return (
         isinstance(function, ast.Attribute)
         and isinstance(function.value, ast.Name)
@@ -98,7 +98,7 @@ def _is_own(function: ast.expr) -> bool:
 
 
 def _is_path(node: ast.expr) -> bool:
-    """Whether an expression is the name of a module or a function: `torch.nn.functional`, `F.softmax`, `len`."""
+    """Return whether an expression is the name of a module or a function: `torch.nn.functional`, `F.softmax`, `len`."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name) and (node.id in BUILT_IN or node.id in MODULES)
@@ -122,7 +122,7 @@ def _by_local(step: ast.expr) -> bool:
 
 
 def _attributes(step: ast.expr) -> set[str]:
-    """What a step needs of `self`."""
+    """Return the attributes of `self` that a step reads."""
     return {
         n.attr
         for n in ast.walk(step)

@@ -72,7 +72,7 @@ class Grading:
         return self._key.right(scenario, self.got(scenario).free)
 
     def is_right(self, scenario: Scenario) -> bool:
-        """Whether the submission's answer is."""
+        """Return whether the submission's answer is."""
         return same(scenario, self.right(scenario), self.got(scenario))
 
     def ask(self, scenario: Scenario, *, exact: bool = False, seed: int = 0) -> Observation:
@@ -118,7 +118,7 @@ class Grading:
                     del self._got[scenario]
 
     def readings(self, component: str) -> dict[Choice, int]:
-        """How weights are read, as far as something came out right like that, and would not otherwise."""
+        """Return how weights are read, as far as something came out right like that, and would not otherwise."""
         found: dict[Choice, int] = {}
         for scenario, choice in self._chosen.items():
             if scenario.component != component or choice not in self._reading or choice in found:
@@ -128,12 +128,12 @@ class Grading:
         return found
 
     def is_read(self, component: str, most: int) -> bool:
-        """Whether it is known how to read the weights. Args: most: ways to read them that are few."""
+        """Return whether it is known how to read the weights. Args: most: ways to read them that are few."""
         choices = {choice for scenario, choice in self._chosen.items() if scenario.component == component}
         return all(choice[1] <= most or choice in self.readings(component) for choice in choices)
 
     def _tells(self, scenario: Scenario, choice: Choice) -> bool:
-        """Whether a scenario that is right would be wrong if weights were read in any other way."""
+        """Return whether a scenario that is right would be wrong if weights were read in any other way."""
         settled = self._reading[choice]
         try:
             for number in (0, *reversed(range(1, choice[1]))):
@@ -223,7 +223,7 @@ class Grading:
         asked: int,
         explained: tuple[Findings, list[Account]] | None,
     ) -> Exception:
-        """What to say of scenarios that are wrong: a `Failed`, or the error that ended the first."""
+        """Return the failure for wrong scenarios: a `Failed`, or the error that ended the first."""
         blamed: list[Account] = []
         if explained is not None:
             findings, accounts = explained
@@ -340,7 +340,7 @@ class Grading:
     def _other_readings(
         self, component: str, findings: Findings, deadline: float
     ) -> tuple[Findings, list[Account]]:
-        """Whether a mistake explains it if the weights are read another way."""
+        """Return whether a mistake explains it if the weights are read another way."""
         before, looked = dict(self._got), 0
         settled = dict(self._reading)
         choices = [choice for choice in settled if choice[0] == component]

@@ -108,13 +108,13 @@ class LeftOut:
         return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)} - general) for one in found]
 
     def _made_of(self, name: str, line: int) -> list[ast.BinOp]:
-        """What right code computes of an argument, and of other names that a line knows."""
+        """Return what right code computes of an argument, and of other names that a line knows."""
         known = {name, *self._scopes.names(line)}
         return [node for node, names in self._computed if name in names <= known]
 
     @cached_property
     def _computed(self) -> list[tuple[ast.BinOp, set[str]]]:
-        """What right code computes with operators, and the names in it."""
+        """Return what right code computes with operators, and the names in it."""
         found = (one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.BinOp))
         return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}) for one in found]
 

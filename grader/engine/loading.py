@@ -92,7 +92,7 @@ def without_what_raises(source: str, opened: Open) -> tuple[str | None, list[int
 
 
 def _raises(lines: list[bytes], opened: Open) -> bool:
-    """Whether loading a file raises. Raises SubmissionError if it ends otherwise."""
+    """Return whether loading a file raises. Raises SubmissionError if it ends otherwise."""
     try:
         opened(b"".join(lines).decode()).close()
     except SubmissionError as error:

@@ -1,4 +1,4 @@
-"""What differs, as matrices that a report can draw: masks, weights, influence, and other values."""
+"""Differences as matrices that a report can draw: masks, weights, influence, and other values."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _matrices(
 
 
 def _start(place: int, size: int) -> int:
-    """Where a window of `LARGEST` begins that has `place` in it, near its middle."""
+    """Return the start of a window of `LARGEST` with `place` near its middle."""
     return max(0, min(place - LARGEST // 2, size - LARGEST))
 
 

@@ -25,7 +25,7 @@ class Modules:
         self._trees = trees
 
     def left_out(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What `self` gets does nothing."""
+        """Yield assignments to `self` of a module that does nothing."""
         if (
             self._nn is not None
             and isinstance(node, ast.Assign)
@@ -43,7 +43,7 @@ class Modules:
 
     @cached_property
     def imported(self) -> set[str]:
-        """What the file imports."""
+        """Return the imports of the file."""
         imports = [
             node for node in ast.walk(self._trees[0]) if isinstance(node, (ast.Import, ast.ImportFrom))
         ]

@@ -34,7 +34,7 @@ class Blamed:
 
 
 class Patching:
-    """Runs one submission with values put right.
+    """Runs one submission with wrong values replaced by right ones.
 
     Args:
         record: runs a scenario (in doubles, if so) with other values for some torch calls, by their number.
@@ -85,7 +85,7 @@ class Patching:
     def _repaired(
         self, flow: Flow, wrong: Wrong, first: int, right: Tensor | None, *, exact: bool
     ) -> tuple[bool, bool, str]:
-        """Put right values where one line gave others. It may have run several times: one after the other is put right.
+        """Replace the wrong values of one line by right ones. It may have run several times: one run after the other.
 
         Returns:
             whether the result was right then, whether more was right than before, the name of the right value.

@@ -22,7 +22,7 @@ def kind(value: Plain) -> str:
 
 
 def likeness(a: Plain, b: Plain) -> float:
-    """How much two plain values have in common: 0 to 1."""
+    """Return the similarity of two plain values, 0 to 1."""
     if isinstance(a, list) and isinstance(b, list):
         if not a and not b:
             return 1.0
@@ -39,7 +39,7 @@ def likeness(a: Plain, b: Plain) -> float:
 
 
 def first_difference(a: Plain, b: Plain) -> tuple[str, Plain, Plain]:
-    """Where two plain values first differ: an index, and both there."""
+    """Return where two plain values first differ: an index, and both there."""
     path = ""
     while isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and a:
         if len(a) <= 6 and not any(isinstance(one, list) for one in a):

@@ -1,4 +1,4 @@
-"""What a parameter's name says about its role in attention."""
+"""The role of a parameter in attention, by its name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def role_of(name: str) -> str | None:
 
 
 def is_bias(name: str, dimensions: int) -> bool:
-    """Whether a parameter is a bias, by its dimensions or its name."""
+    """Return whether a parameter is a bias, by its dimensions or its name."""
     words = re.split(r"[^a-zA-Z]+", name.lower())
     return (
         dimensions <= 1

@@ -1,4 +1,4 @@
-"""Where a learner's parameters keep the four projections of an attention: by name, shape and order.
+"""Finds the four projections of an attention among a learner's parameters: by name, shape and order.
 
 Matrices may be packed ([3D, D], in any order, or head by head), split by head, cut into one parameter per head, or
 transposed; names are free, but one that says plainly what it is decides. Often several readings are possible. All are
@@ -165,7 +165,7 @@ def _readings(
 
 
 def _assignments(matrices: Sequence[_Group]) -> Iterator[dict[_Group, tuple[str, ...]]]:
-    """Which roles each group has: its name's, or what the names leave over, in any order."""
+    """Yield which roles each group has: its name's, or what the names leave over, in any order."""
     named: dict[_Group, tuple[str, ...]] = {}
     for group in matrices:
         if group.role and all(roles != (group.role,) for roles in named.values()):
@@ -226,7 +226,7 @@ def _orders(lead: Sequence[int], count: int, heads: int, depth: int) -> list[str
 
 
 def _fits(order: str, lead: Sequence[int], sizes: Mapping[str, int]) -> bool:
-    """Whether each dimension is one label, or a run of them."""
+    """Return whether each dimension is one label, or a run of them."""
     for size in lead:
         length = next((n for n in range(1, len(order) + 1) if prod(sizes[x] for x in order[:n]) == size), 0)
         if not length or (length > 1 and order[:length] not in RUNS):

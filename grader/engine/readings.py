@@ -1,4 +1,4 @@
-"""Which of a learner's parameters is which: by shape, first value, name and order.
+"""Matches a learner's parameters with those expected: by shape, first value, name and order.
 
 The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
 the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be
@@ -236,7 +236,7 @@ def _plain(shape: Sequence[int]) -> list[int]:
 
 
 def _is_stack(whole: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether `whole` is some of `shape` on top of one another: [n, *shape] or [n shape[0], *shape[1:]]."""
+    """Return whether `whole` is some of `shape` on top of one another: [n, *shape] or [n shape[0], *shape[1:]]."""
     size, last = len(shape), tuple(whole[len(whole) - len(shape) :])
     if len(whole) > size:
         return last == tuple(shape)
@@ -244,7 +244,7 @@ def _is_stack(whole: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
-    """Whether everything wanted was found, in parameters that hold nothing else."""
+    """Return whether everything wanted was found, in parameters that hold nothing else."""
     used = Counter(slot.own for slot in reading.values())
     return all(one.optional or one.name in reading for one in wanted) and all(
         used[slot.own] == slot.pieces for slot in reading.values()
@@ -310,7 +310,7 @@ def _assignments(
 
 
 def _torn(slots: Reading) -> int:
-    """How many parameters that belong together come from different modules of the learner's."""
+    """Return how many parameters that belong together come from different modules of the learner's."""
     homes: dict[str, set[str]] = {}
     for name, slot in slots.items():
         group, _, _ = name.rpartition(".")

@@ -137,12 +137,12 @@ def right_runs(
 
 
 def merged(event: Event) -> bool:
-    """Whether an event is a call into other code that makes several operations."""
+    """Return whether an event is a call into other code that makes several operations."""
     return len(event.outputs) > 1 and canonical(event.name) not in SEVERAL
 
 
 def _in_part() -> bool:
-    """Whether a torch call is made by one of the judge's own parts."""
+    """Return whether a torch call is made by one of the judge's own parts."""
     frame = sys._getframe(2)
     while frame.f_back is not None and TORCH in frame.f_code.co_filename:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""What has a name at a line of a file: locals, arguments, what `self` has."""
+"""Names that are known at a line of a file: locals, arguments, attributes of `self`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Scopes:
         return found[0] if found else None  # type: ignore[return-value]
 
     def _attributes(self, line: int) -> list[str]:
-        """What `self` has in the class around a line."""
+        """Return the attributes of `self` in the class around a line."""
         classes = self._around(line, (ast.ClassDef,))
         found = [
             (abs(node.lineno - line), node.attr)
@@ -118,7 +118,7 @@ class Scopes:
         return found
 
     def of_objects(self, line: int) -> list[ast.expr]:
-        """What objects that have a name at a line hold, see `fields`."""
+        """Return the fields of objects that have a name at a line, see `fields`."""
         return [
             ast.Attribute(ast.Name(name, ast.Load()), one, ast.Load())
             for name in self.names(line)

@@ -159,7 +159,7 @@ class Source(Definitions):
 
     @cached_property
     def compiled(self) -> bool:
-        """Whether something is compiled by TorchScript, so that what it runs is not seen."""
+        """Return whether something is compiled by TorchScript, so that what it runs is not seen."""
         return any(
             (node.attr if isinstance(node, ast.Attribute) else node.id) == "script"
             for nodes in self._reads.values()
@@ -276,7 +276,7 @@ class Source(Definitions):
         return found
 
     def guards(self, line: int) -> bool:
-        """Whether a statement that raises is in a line."""
+        """Return whether a statement that raises is in a line."""
         return any(first <= line <= last for first, last in self._raising)
 
     @cached_property

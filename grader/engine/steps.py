@@ -62,7 +62,7 @@ class Steps:
             yield from self._in_a_step(node, self._near(self._scopes.function(node.lineno)))
 
     def of_state(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What a local is made of anew, in a step that its function takes with another one."""
+        """Yield what a local is made of anew, in a step that its function takes with another one."""
         if isinstance(node, ast.AugAssign):
             node = ast.Assign(
                 [node.target], ast.BinOp(_loaded(node.target), node.op, node.value), lineno=node.lineno

@@ -1,4 +1,4 @@
-"""What an exercise brings along to be asked by scenarios, and how one scenario is put to code, right or submitted."""
+"""The scenarios of an exercise, its reference and its mistakes, and how one scenario is run on any code."""
 
 from __future__ import annotations
 

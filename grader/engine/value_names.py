@@ -1,4 +1,4 @@
-"""What the values of a run are called: arguments, steps of the reference, variables, or how they were made."""
+"""Names for the values of a run: arguments, steps of the reference, variables, or how they were made."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ValueNames:
         )
 
     def given(self, values: Sequence[int], event: Event) -> Phrase:
-        """What a call into other code is given, as far as it has a name."""
+        """Describe the arguments of a call into other code, as far as they have names."""
         names = [plain_text(self.name(value, event, 0)) for value in values]
         known = [name for name in names if name not in NAMELESS and not name.startswith("`self")]
         return (f" of {', '.join(dict.fromkeys(known))}",) if known else ()
@@ -139,7 +139,7 @@ class ValueNames:
         return (f"`{mine}`",) if mine else (NO_TENSOR,)
 
     def right(self, run: RightRun, step: Step, *, but: frozenset[str] = frozenset()) -> tuple[Phrase, Phrase]:
-        """What a right step gives: with its name, and without."""
+        """Describe the value of a right step: with its name, and without."""
         said = self.say(run, step, but=but)
         name = run.labels.get(id(step.out)) or self.label(step.out.detach().to(torch.float64))
         if name and (not said or (len(said) == 1 and said[0] in (name, OF_A_LIST))):
@@ -168,7 +168,7 @@ class ValueNames:
 
     @staticmethod
     def _same(step: Step) -> bool:
-        """Whether a right step changes nothing: dropout in eval mode."""
+        """Return whether a right step changes nothing: dropout in eval mode."""
         return isinstance(step.args[0], Tensor) and torch.equal(step.args[0], step.out)
 
     def label(self, numbers: Tensor) -> str | None:
@@ -185,7 +185,7 @@ class ValueNames:
         )
 
     def alike(self, a: Tensor, b: Tensor) -> bool:
-        """Whether two tensors have the same numbers in some order."""
+        """Return whether two tensors have the same numbers in some order."""
         if a.numel() != b.numel():
             return False
         close = 1e-4 if self.flow.right.close > 1e-6 else 1e-6
@@ -206,7 +206,7 @@ class ValueNames:
         return []  # ids of tensors stay theirs
 
     def there(self, out: Tensor) -> bool:
-        """Whether the wrong run has this right value."""
+        """Return whether the wrong run has this right value."""
         return any(x.numel() == out.numel() and self.alike(x, out) for x in self._all_numbers)
 
     @cached_property
@@ -264,7 +264,7 @@ def short_pair(old: str, new: str) -> tuple[str, str]:
 
 
 def close_to(a: Tensor, b: Tensor, close: float) -> bool:
-    """Whether two tensors have the same shape and, up to rounding, the same numbers."""
+    """Return whether two tensors have the same shape and, up to rounding, the same numbers."""
     if a.shape != b.shape:
         return False
     finite = b[b.isfinite()]

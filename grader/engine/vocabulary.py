@@ -144,7 +144,7 @@ class Sizes:
                 }
 
     def axis(self, shape: Sequence[int], dim: int) -> tuple[str, ...]:
-        """What an axis of a value may mean."""
+        """Return words for an axis of a value; none where it has no name."""
         if not -len(shape) <= dim < len(shape):
             return ()
         dim %= len(shape)

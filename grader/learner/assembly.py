@@ -128,7 +128,7 @@ def load_own(folder: Path, solved: Mapping[str, str]) -> dict[str, ModuleType]:
 
 
 def places(assembly: str) -> Mapping[str, str]:
-    """Which exercises have a place in an assembly, and where. Raises UnknownNameError."""
+    """Return which exercises have a place in an assembly, and where. Raises UnknownNameError."""
     known = {"encoder-decoder": PLACES, "decoder": PLACES_OF_DECODER, "encoder": PLACES_OF_ENCODER}
     if assembly not in known:
         raise unknown_name("assembly for parts of your own", assembly, known)

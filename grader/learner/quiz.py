@@ -101,7 +101,7 @@ def _first_failure(grade: Grade, draws: random.Random) -> tuple[str, Sequence[st
 
 
 def _raises(grade: Grade) -> bool:
-    """Whether the code ends in an error, not in wrong results."""
+    """Return whether the code ends in an error, not in wrong results."""
     first = next(one for one in grade.results if one.status == "failed")
     return first.where is not None and first.where.why == "error"
 

@@ -1,4 +1,4 @@
-"""Which file was saved last: a folder looked at from a thread, and a file read when it has come to rest."""
+"""Finds which file was saved last: watches a folder from a thread, and reads a file when it no longer changes."""
 
 from __future__ import annotations
 

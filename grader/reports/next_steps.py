@@ -1,4 +1,4 @@
-"""What to do after a grade: sentences and commands, for readable reports."""
+"""Next steps after a grade: sentences and commands, for readable reports."""
 
 from __future__ import annotations
 

@@ -114,14 +114,14 @@ def _underlined(spot: Spot, start: int, *, noted: bool) -> Iterator[str]:
 
 
 def _in_words(spot: Spot) -> bool:
-    """Whether a few words say what the second line is, or it says nothing: where the function begins."""
+    """Return whether a few words say what the second line is, or it says nothing: where the function begins."""
     inside = spot.other is not None and spot.line <= spot.other <= spot.end_line
     begins = _BEGINS.match(spot.other_source) is not None
     return inside or begins or spot.other in spot.called_from or spot.other == spot.last_right
 
 
 def _note(spot: Spot, *, second: bool = True) -> str:
-    """What there is to say of the lines in a few words. Args: second: also where it is right, or what to see."""
+    """Return what there is to say of the lines in a few words. Args: second: also where it is right, or what to see."""
     said = [f"to line {spot.end_line}"] if spot.end_line > spot.line else []
     if spot.other is None or spot.line <= spot.other <= spot.end_line or _BEGINS.match(spot.other_source):
         return ", ".join(said)

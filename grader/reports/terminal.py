@@ -168,8 +168,10 @@ def _failure(result: Result, explained: Collection[str], show_all: bool) -> Iter
     if result.mistakes:
         yield from _indented("Test", result.title)
     if result.picture:
+        caption, _, rows = result.picture.rstrip("\n").partition("\n")
         yield ""
-        yield textwrap.indent(result.picture.rstrip("\n"), "  ")
+        yield from _wrap(caption, indent="  ")
+        yield textwrap.indent(rows, "  ")
     yield ""
 
 
@@ -196,7 +198,7 @@ def _place(spot: Spot | None, most: int = 0) -> list[str]:
 
 
 def _diagnosis(mistake: Named, show_all: bool, used: int, below: list[str]) -> Iterator[str]:
-    """What is wrong and the formula: with heading and place, at most `DIAGNOSIS_LINES` unless `show_all`.
+    """Yield what is wrong and the formula: with heading and place, at most `DIAGNOSIS_LINES` unless `show_all`.
 
     Args:
         used: lines of the place.

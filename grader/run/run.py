@@ -118,7 +118,7 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
 
 
 def _submission(sandbox: Sandbox, device: str, request: Request, uses: Uses) -> RemoteSubmission:
-    """The file, loaded in a worker of its own; with --strict, `uses` is filled. Raises SubmissionError."""
+    """The file, loaded in a worker of its own; `uses` is filled with --no-library-attention. Raises SubmissionError."""
     from grader.sandbox.remote import RemoteSubmission
 
     return RemoteSubmission(
@@ -138,7 +138,7 @@ def _refusal(request: Request, source: str) -> str:
 
 
 def _surely_without_gpu(device: str) -> bool:
-    """Whether the device is known to be the CPU without asking torch, which takes seconds to import."""
+    """Return whether the device is known to be the CPU without asking torch, which takes seconds to import."""
     return device == "cpu" or (
         device == "auto" and not any(any(Path("/dev").glob(name)) for name in _GPU_FILES)
     )

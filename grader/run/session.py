@@ -193,7 +193,7 @@ class Session:
         self._unpassed.append(test)
 
     def _blocked(self, test: HiddenTest) -> bool:
-        """Whether a training test is not run, since what it rests on has not passed."""
+        """Return whether a training test is not run, since what it rests on has not passed."""
         return test.is_training and any(one.answers_to(n) for one in self._unpassed for n in test.needs)
 
     def _note(self, test: HiddenTest, verdict: _Verdict) -> None:
@@ -216,7 +216,7 @@ class Session:
                 self.progress("explaining failures", number, len(self._ran))
 
     def _explained(self, test: HiddenTest, raised: BaseException | None) -> BaseException | None:
-        """What the test raised, with the mistakes behind it if it is a failure that can be explained."""
+        """Return what the test raised, with the mistakes behind it if it is a failure that can be explained."""
         if not isinstance(raised, Unexplained):
             return raised
         if not test.is_training:

@@ -1,4 +1,4 @@
-"""How submissions are held: the level, found by trial, and where their workers come from. Imports no torch."""
+"""The sandbox: its level, found by trial, and where workers come from. Imports no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong in a submission, as plain data: from an exception to kind, words and line."""
+"""Failures of a submission as plain data: from an exception to kind, words and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--strict` while a submission runs: notes each use of torch's own attention, by whatever route it is reached.
+"""`--no-library-attention` while a submission runs: notes each use of torch's own attention, however it is reached.
 
 What is called through torch's functions is seen by a function mode, what comes from elsewhere (compiled code, say) by
 a dispatch mode, and torch's modules say so when they are made. It runs beside the submission, in the same process:

@@ -1,4 +1,4 @@
-"""What `--strict` counts as a library's own attention, by name. Imports no torch: the judge reads source by it too."""
+"""Names of built-in attentions, for `--no-library-attention`. Imports no torch: the judge reads source by it too."""
 
 from __future__ import annotations
 

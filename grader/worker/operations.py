@@ -1,4 +1,4 @@
-"""What the judge can ask of a worker."""
+"""The operations that a worker offers to the judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker does to itself before it runs anything of a submission. Standard library only."""
+"""The set-up of a worker before it runs anything of a submission. Standard library only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner's code gave back, reduced to plain values; and tensors as bytes."""
+"""Results of a learner's code, reduced to plain values; and tensors as bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all tricks are: another class for a module that stays what it is."""
+"""The base of all tricks: another class for a module, which keeps everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of one combination: its cost once, its training with one seed, its time beside others."""
+"""Measurements of one combination: its cost once, its training with one seed, its time beside others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model costs: FLOPs, time, peak memory; and how far its logits are from those of another."""
+"""The cost of a model: FLOPs, time, peak memory; and how far its logits are from those of another."""
 
 from __future__ import annotations
 

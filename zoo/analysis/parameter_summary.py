@@ -1,4 +1,4 @@
-"""What a part holds: the names and shapes of its `state_dict`, and how many numbers are trained."""
+"""The parameters of a part: names and shapes of its `state_dict`, and how many are trainable."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
 def _recorders(
     runs: Path | None, trainers: Trainers, settings: Settings, command: str, boards: bool
 ) -> list[Recorder | None]:
-    """What records each training in a folder of `runs`; None where that is None. Raises ZooError."""
+    """Return the recorders of the trainings, one per folder of `runs`; None where that is None. Raises ZooError."""
     if runs is None:
         return [None] * len(trainers)
     from zoo.analysis.compare import Candidate, run_names

@@ -85,7 +85,7 @@ def attention(folder: Path, text: str, target: str | None, output: Path | None, 
     Examples:
       zoo draw attention reverser hello
       zoo draw attention reverser hello --stack=cross --layer=1 --head=3
-      zoo draw attention de-en "Ein Hund rennt." --decoding=beam:size=4 -o dog.html
+      zoo draw attention de-en "Ein Hund rennt." --decoding=beam -o dog.html
     """
     from zoo.draw.subjects import STACKS, check_shown, describe, encode
 

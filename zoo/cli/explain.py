@@ -1,4 +1,4 @@
-"""What `zoo build --explain` says."""
+"""The output of `zoo build --explain`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SUFFIXES = {"python": ".py", "torch-export": ".pt2", "onnx": ".onnx"}
     "--format",
     "kind",
     type=click.Choice([*SUFFIXES]),
-    help="What to write.  [default: by the suffix of FILE: .py, .pt2, .onnx]",
+    help="What to write.  [default: inferred from the suffix of FILE: .py, .pt2, .onnx]",
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option(

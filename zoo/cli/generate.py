@@ -146,7 +146,7 @@ def _decoding(blueprint: Blueprint, text: str | None) -> Any:
 
 
 def _sampling(temperature: float | None, top_k: int | None, top_p: float | None) -> TokenwiseDecoding:
-    """What the three options stand for together. Raises ZooError."""
+    """Return the decoding that the three options choose. Raises ZooError."""
     from zoo.parts.decoding.filtered import FilteredDecoding
     from zoo.parts.decoding.greedy import GreedyDecoding
 

@@ -20,7 +20,7 @@ TYPED = f"{__name__}.typed"
 
 
 def _inputs() -> list[click.Parameter]:
-    """What a task with files takes beside the options of the command: see `inputs_from`."""
+    """Return what a task with files takes beside the options of the command: see `inputs_from`."""
     least = 259  # three special ids and the 256 bytes
     return [
         click.Argument(["files"], metavar="[FILE]...", nargs=-1, type=click.Path()),

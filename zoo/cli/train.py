@@ -323,7 +323,7 @@ def write_page(path: Path, folder: Path) -> None:
 
 
 def _recorder(run: Run, folder: Path, model: Model, more: dict[str, Any], board: bool) -> Recorder:
-    """What records the training in `folder`; says so where that replaces the record of another."""
+    """Return the recorder of the training in `folder`; reports if it replaces another record."""
     from zoo.training.record import in_words
     from zoo.training.recorder import Recorder, score_name
 

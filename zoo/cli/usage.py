@@ -1,4 +1,4 @@
-"""What click finds wrong with a command line, as a sentence or two: no usage line, which `--help` shows."""
+"""Usage errors of click, as a sentence or two: no usage line, which `--help` shows."""
 
 from __future__ import annotations
 

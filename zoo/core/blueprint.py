@@ -275,7 +275,7 @@ class Preset:
         source: who described it: a paper, an article.
         recipe: fields of `zoo.core.recipe.Recipe` in which training differs from the default.
         tasks: fields of a task's own settings (`zoo.training.translation.settings.Settings`, for one), by task.
-        corrected: choices that mend what is a trap in the source (`--corrected`).
+        corrected: choices that fix the pitfalls of the source (`--corrected`).
         notes: what one should know, a few sentences each.
     """
 

@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def head_dim(self) -> int:
-        """The width of a head of the self-attention."""
+        """The head_dim of the self-attention."""
         given = self["attention"].options.get("head_dim")
         return given if isinstance(given, int) else self.sizes.d_model // self.sizes.num_heads
 

@@ -1,4 +1,4 @@
-"""How to train. Numbers only, no torch."""
+"""The settings of a training. Numbers only, no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pictures share: style, colour maps, figures, labelled grids of numbers."""
+"""Shared by all pictures: style, colour maps, figures, labelled grids of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What drawing needs: matplotlib, which is an extra."""
+"""The requirement of drawing: matplotlib, which is an extra."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _attention(name: str) -> Figure:
 
 
 def _influence(model: Model, stack: str) -> Any:
-    """How much each output of a stack's first attention depends on each input: norms of derivatives [T, T]."""
+    """Return how much each output of a stack's first attention depends on each input: norms of derivatives [T, T]."""
     layers: Any = model.get_submodule(f"{stack}.layers")
     attention, x = layers[0].self_attention.eval(), torch.randn(1, LENGTH, int(SIZES["d_model"]))
     later = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()[None, None] if stack == "decoder" else None
@@ -258,7 +258,7 @@ def _mask(name: str) -> Figure:
 
 
 def _init(name: str) -> Figure:
-    """How the first weights are spread, by the kind of tensor."""
+    """Draw the distribution of the initial weights, by kind of tensor."""
     given: dict[str, Any] = {**SIZES, "attention": "eager", "d_model": 64, "d_ff": 256, "init": name}
     model = build(allowed(make_blueprint(**given), "init"), seed=0)
     kinds: dict[str, list[Tensor]] = {}
@@ -368,7 +368,7 @@ class _Chain:
 
 
 def _decoding(name: str) -> Figure:
-    """Which tokens stand where in the answers that it chooses."""
+    """Draw the tokens of the chosen answers, by position."""
     longest, first, last = 8, 3, 9
     chain: Any = _Chain(ANSWERS)
     answers = make_part("decoding", name)(chain, torch.full((ANSWERS,), SOS), longest, EOS, PAD)

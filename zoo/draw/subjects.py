@@ -1,4 +1,4 @@
-"""What a trained model does with one text: tokens in, tokens out. Torch is imported when a model is loaded."""
+"""A trained model's answer to one text: tokens in, tokens out. Torch is imported when a model is loaded."""
 
 from __future__ import annotations
 

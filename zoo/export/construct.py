@@ -137,7 +137,7 @@ def merged(made: Sequence[Made]) -> Made:
 
 
 def _condition(places: list[int], made: Sequence[Made]) -> str:
-    """Where `number` is one of these places."""
+    """Return where `number` is one of these places."""
     period = next(p for p in range(1, len(made) + 1) if all(made[i] == made[i % p] for i in range(len(made))))
     number = "number" if period * 2 > len(made) else f"number % {period}"
     some = places if number == "number" else [i for i in places if i < period]

@@ -51,7 +51,7 @@ def write_positional(program: Program) -> None:
 
 
 def _given(program: Program, inits: dict[str, Any]) -> dict[tuple[str, str], set[str]]:
-    """What each parameter of each class gets, wherever one is made; "" where it is left to the default."""
+    """Return what each parameter of each class gets, wherever one is made; "" where it is left to the default."""
     given: dict[tuple[str, str], set[str]] = {}
 
     def look(_: Any, node: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What can be left out of a program: all passes, until nothing changes."""
+"""Removes what a program does not need: all passes, until nothing changes."""
 
 # mypy: disable-error-code="attr-defined,no-any-return,arg-type,misc,assignment"
 # (nodes of libcst are told apart by what they hold)

@@ -342,7 +342,7 @@ LITERALS = (cst.SimpleString, cst.Integer, cst.Float)
 
 
 def _of_literals(left: Any, operator: Any, right: Any) -> bool | None:
-    """What a comparison of numbers or texts gives; None where it is none."""
+    """Return the result of a comparison of literals; None for anything else."""
     if isinstance(left, cst.NamedExpr):  # (x := None) is not None
         known = is_constant(left.value) and code(right) == "None" and isinstance(operator, cst.IsNot)
         return False if known and code(left.value) == "None" else None

@@ -1,4 +1,4 @@
-"""What stands for the wrappers of a user's own parts in a file: they call the part, and check nothing."""
+"""Stand-ins for the wrappers of a user's own parts in a file: they call the part, and check nothing."""
 
 from __future__ import annotations
 

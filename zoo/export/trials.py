@@ -1,4 +1,4 @@
-"""What is tried of a model in small: to see what its parts do, and to prove that a file computes the same."""
+"""Trials of a small model: to see what its parts do, and to prove that a file computes the same."""
 
 from __future__ import annotations
 

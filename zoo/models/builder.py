@@ -212,7 +212,7 @@ class Parts:
         return kinds[0] if len(kinds) == 1 else LayerPositions(kinds, which, sizes.max_len)
 
     def encodings(self, stack: str) -> list[int]:
-        """Which encoding each layer of a stack has, as a number from 0; equal numbers are one encoding."""
+        """Return which encoding each layer of a stack has, as a number from 0; equal numbers are one encoding."""
         plans = [self.plan.layer(number) for number in range(self.plan.num_layers[stack])]
         if "encoding" in self.replaced:
             return [0] * len(plans)
@@ -227,7 +227,7 @@ class Parts:
         return max(self.encodings(stack)) > 0
 
     def masking(self) -> Masking:
-        """Which positions are hidden."""
+        """Return which positions are hidden."""
         return self.make("masking", self.sizes.pad)  # type: ignore[no-any-return]
 
     def head(self, embeddings: Embeddings) -> nn.Module:
@@ -303,7 +303,7 @@ class Parts:
 
 
 def parameters_by_block(model: Model) -> dict[str, int]:
-    """Trained numbers by block of the model, in the order in which data goes through; shared ones count once."""
+    """Trainable parameters by block of the model, in the order of data flow; shared ones count once."""
     blocks: dict[str, list[nn.Module]] = {
         "embeddings": [model.embeddings],
         "positions": [part for name, part in model.named_children() if name.endswith("_positions")],

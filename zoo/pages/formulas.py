@@ -108,7 +108,7 @@ class _Reader:
         return base if above is None else Markup("<msup>{}{}</msup>").format(base, above)
 
     def script(self, depth: int) -> Markup:
-        """What follows `_` or `^`: an atom, also a negative one, or what stands in brackets, without them."""
+        """Return what follows `_` or `^`: an atom, also a negative one, or what stands in brackets, without them."""
         text = self.peek()[1]
         if text in ("(", "{") and depth < DEEPEST:
             return self.bracketed(depth, bare=True)

@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """What a search looks through."""
+        """Return what a search looks through."""
         able = " ".join(f"{name} {value}" for name, value, _, unusual in self.capabilities if unusual)
         options = " ".join(name for name, *_ in self.options)
         one = self.variant

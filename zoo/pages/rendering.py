@@ -83,7 +83,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """What a template puts into the page for a value, before it is escaped."""
+    """Return what a template puts into the page for a value, before it is escaped."""
     return value if hasattr(value, "__html__") else visible(str(value))
 
 
@@ -99,5 +99,5 @@ def _text(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """How a policy names an element with this text: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
+    """Return how a policy names an element with this text: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

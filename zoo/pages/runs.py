@@ -43,7 +43,7 @@ def run_page(record: Record) -> str:
 
 
 def _facts(record: Record) -> list[tuple[str, str]]:
-    """What the training came to."""
+    """Return what the training came to."""
     about = record.about
     found = [("Steps", f"{record.steps[-1]:,}"), ("Loss of the last step", f"{record.losses[-1]:.4f}")]
     score = about.get("score")

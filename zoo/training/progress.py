@@ -1,4 +1,4 @@
-"""How far a training has come."""
+"""The progress of a training."""
 
 from __future__ import annotations
 

@@ -136,12 +136,12 @@ def _short(value: float | int | None) -> float | int | str:
 
 
 def score_name(data: TrainingData) -> str:
-    """What the score of a task counts, as a share of 100."""
+    """Return the name of a task's score, which is a percentage."""
     return f"{data.scored} right (%)"
 
 
 def described(score: Score) -> dict[str, Any]:
-    """What `record.json` says about the score at the end, with the first examples."""
+    """Return what `record.json` says about the score at the end, with the first examples."""
     found: dict[str, Any] = {"share": score.share, "correct": score.correct, "total": score.total}
     if isinstance(score, TokenScore):
         found |= {"perplexity": score.perplexity, "bits_per_byte": score.bits_per_byte}

@@ -201,7 +201,7 @@ class Work(Protocol):
         """The batches of each step of an epoch, without the first `done` steps."""
 
     def evaluate(self) -> Evaluation | None:
-        """How good the model is after an epoch; None if that is not looked at during training."""
+        """Return the model's score after an epoch; None if it is not scored during training."""
 
 
 class Observer(Protocol):

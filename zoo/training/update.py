@@ -148,12 +148,12 @@ def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
 
 
 def has_encoder(model: Model) -> bool:
-    """Whether `model` reads its source apart, and not as a prompt."""
+    """Return whether `model` reads its source apart, and not as a prompt."""
     return "encoder" in model.stacks
 
 
 def prompts(src: Tensor) -> Tensor:
-    """What a decoder by itself goes on with to answer src [B, S]: SOS behind it, [B, S + 1]."""
+    """Return the prompts of a decoder by itself for src [B, S]: src, then SOS, [B, S + 1]."""
     return F.pad(src, (0, 1), value=SOS)
 
 

@@ -53,7 +53,7 @@ def export(
     \b
     grades       one row per final grade
     canvas       gradebook import of Canvas (with --template, fills it in)
-    moodle       offline grading worksheet of Moodle (the same)
+    moodle       grading worksheet of Moodle (with --template, fills it in)
     gradescope   one results.json per student
     nbgrader     the columns of `nbgrader export`
     submissions, tests, mistakes

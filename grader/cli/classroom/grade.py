@@ -145,7 +145,7 @@ def _preview(
 
 
 def _only(_ctx: click.Context, _param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
-    """What `--only` selects: "failed", "exercise", "student", "since". Raises click.BadParameter."""
+    """Return what `--only` selects: "failed", "exercise", "student", "since". Raises click.BadParameter."""
     found: dict[str, str] = {}
     for one in given:
         name, equals, value = one.partition("=")

@@ -64,7 +64,8 @@ def late(
 
     \b
     Examples:
-      zoo class late --exercise attention --due "2026-03-01 23:59" --rule percent --per-day 20
+      zoo class late --exercise attention --due "2026-03-01 23:59"
+      zoo class late --exercise attention --rule percent --per-day 20
       zoo class late --rule grace --days 3
       zoo class late --attempts best
     """
@@ -95,7 +96,7 @@ def late(
         due = f"due {row['due']}" if row["due"] else "no deadline"
         click.echo(
             wrapped(
-                f"{row['exercise'] or 'all other exercises'}: {due}, {row['rule']}"
+                f"{row['exercise'] or 'exercises without a rule of their own'}: {due}, {row['rule']}"
                 f"{f' ({listed})' if listed else ''}: {get_rule(row['rule']).summary}."
             )
         )

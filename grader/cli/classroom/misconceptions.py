@@ -32,7 +32,7 @@ WAYS = 2  # ways of writing a mistake that are shown
 @click.option(
     "--what",
     type=click.Choice(["misconceptions", "exercises", "tests", "moves", "pairs", "attempts", "unnamed"]),
-    help="Print only this table, whole.",
+    help="Print only this table, with all its rows.",
 )
 @click.option(
     "--csv", "as_csv", is_flag=True, help="Print the table of --what as CSV (default: misconceptions)."
@@ -118,7 +118,11 @@ def _print(found: Findings, data: dict[str, Any], what: str | None) -> None:
             for one in found.misconceptions[: len(shown) if what else EXPLAINED]:
                 _explain(one)
     if what is None:
-        click.echo(wrapped("\n--what NAME prints one table whole; --html FILE writes a page with the code."))
+        click.echo(
+            wrapped(
+                "\n--what NAME prints one table with all its rows; --html FILE writes a page with the code."
+            )
+        )
 
 
 def _explain(one: Misconception) -> None:

@@ -51,7 +51,7 @@ def override(
 
     \b
     Examples:
-      zoo class override anna attention 18 --reason "the mask was right; see mail of 3 March"
+      zoo class override anna attention 18 --reason "the mask was right"
       zoo class override anna attention --remove --reason "regraded"
     """
     from grader.classroom import finals

@@ -75,7 +75,7 @@ GRADING_OPTIONS = (
         type=SomeOf("category", _skippable),
         metavar="CATEGORIES",
         help="Skip these test categories (comma-separated), such as training; `none` runs all tests. "
-        "Default: as in the last run of the gradebook, also for --no-library-attention.",
+        "Default: the selection of the last run in the gradebook, which also keeps --no-library-attention.",
     ),
     click.option(
         "--seed",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--threshold",
     type=click.FloatRange(0.05, 1),
     default=None,
-    help="List pairs from this share of a file's own code, 0.05 to 1 (default: 0.65).",
+    help="List pairs that share at least this fraction of either file's own code, 0.05 to 1 (default: 0.65).",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print the pairs as CSV.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page.")
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write the files as Dolos and JPlag read them; compare nothing.",
+    help="Write the files to DIR in the layout that Dolos and JPlag read, without comparing them.",
 )
 @anonymous_option
 @gradebook_option

@@ -254,7 +254,7 @@ FIRST_CALLS = {"MultiHeadAttention": _first_call}
 
 
 def namespace(steps: Steps, function_steps: Steps | None = None) -> dict[str, Any]:
-    """What a file written with these steps defines; its function may go by steps of its own."""
+    """Return the names that a file with these steps defines; its function may have steps of its own."""
     plain = steps if function_steps is None else function_steps
     remembered: dict[str, Any] = {}
 

@@ -1,4 +1,4 @@
-"""A solution of `attention.py`: plain, short, right in the corners too."""
+"""A solution of `attention.py`: short, plain, and correct in edge cases."""
 
 import math
 

@@ -35,7 +35,7 @@ FIRST_CALLS = {"DecoderLayer": _of_layer, "Decoder": _of_stack}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class DecoderLayer(Layer):
         def __init__(

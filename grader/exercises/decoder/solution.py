@@ -1,4 +1,4 @@
-"""A solution of `decoder.py`: plain, short, right in the corners too."""
+"""A solution of `decoder.py`: short, plain, and correct in edge cases."""
 
 from collections.abc import Callable
 

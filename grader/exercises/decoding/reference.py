@@ -44,12 +44,12 @@ Rows = list[list[int]]
 
 
 def penalty(request: Request, n: int) -> float:
-    """What a sum of log-probabilities of n ids is divided by."""
+    """Return what a sum of log-probabilities of n ids is divided by."""
     return float(((5 + n) / 6) ** request.length_penalty)
 
 
 def cut(request: Request, ids: Sequence[int]) -> list[int]:
-    """What comes after SOS, up to EOS."""
+    """Return what comes after SOS, up to EOS."""
     row = list(ids)[1:]
     return row[: row.index(request.eos) + 1] if request.eos in row else row
 
@@ -62,7 +62,7 @@ def padded(request: Request, rows: Rows, filler: int | None = None) -> Tensor:
 
 
 def all_ended(request: Request, tokens: Tensor) -> bool:
-    """Whether there is an EOS in every row of tokens [B, L]."""
+    """Return whether there is an EOS in every row of tokens [B, L]."""
     return bool((tokens[:, 1:] == request.eos).any(1).all())
 
 
@@ -197,7 +197,7 @@ REFERENCE = Steps()
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     def greedy_decode(model: Any, src: Tensor, max_len: int, sos: int = 1, eos: int = 2, pad: int = 0) -> Any:
         return steps.greedy(Request(model, src, max_len, sos, eos, pad))

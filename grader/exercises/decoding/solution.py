@@ -1,4 +1,4 @@
-"""A solution of `decoding.py`: plain, short, right in the corners too."""
+"""A solution of `decoding.py`: short, plain, and correct in edge cases."""
 
 import torch
 from torch import Tensor, nn

@@ -30,7 +30,7 @@ FIRST_CALLS = {"EncoderLayer": _of_layer, "Encoder": _of_stack}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class EncoderLayer(Layer):
         def __init__(

@@ -1,4 +1,4 @@
-"""A solution of `encoder.py`: plain, short, right in the corners too."""
+"""A solution of `encoder.py`: short, plain, and correct in edge cases."""
 
 from collections.abc import Callable
 

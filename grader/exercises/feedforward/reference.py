@@ -75,7 +75,7 @@ FIRST_CALLS = {"FeedForward": one_token}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class FeedForward(nn.Module):
         def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:

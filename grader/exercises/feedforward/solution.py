@@ -1,4 +1,4 @@
-"""A solution of `feedforward.py`: plain, short, right in the corners too."""
+"""A solution of `feedforward.py`: short, plain, and correct in edge cases."""
 
 from torch import Tensor, nn
 
@@ -8,8 +8,8 @@ class FeedForward(nn.Module):
 
     Args:
         d_model: width D of the input and the output.
-        d_ff: width of the middle.
-        dropout: probability with which a number is dropped after the ReLU, in training mode only.
+        d_ff: width of the hidden layer.
+        dropout: dropout probability, after the ReLU, in training mode only.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:

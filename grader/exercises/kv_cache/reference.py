@@ -96,7 +96,7 @@ FIRST_CALLS = {"CachedAttention": _one_step}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class CachedAttention(nn.Module):
         def __init__(self, d_model: int, num_heads: int) -> None:

@@ -1,4 +1,4 @@
-"""A solution of `kv_cache.py`: plain, short, right in the corners too."""
+"""A solution of `kv_cache.py`: short, plain, and correct in edge cases."""
 
 import math
 

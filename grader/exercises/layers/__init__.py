@@ -1,1 +1,1 @@
-"""What the exercises on the encoder and the decoder share: steps, mistakes, scenarios."""
+"""Steps, mistakes and scenarios that the exercises on the encoder and the decoder share."""

@@ -34,7 +34,7 @@ def shift(target: Tensor, sos: int) -> Any:
 
 
 def align(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Which logits [B, L, V] are compared with which ids [B, L]."""
+    """Return which logits [B, L, V] are compared with which ids [B, L]."""
     return logits, target
 
 
@@ -54,7 +54,7 @@ def smooth(call: Call, logs: Tensor, right: Tensor) -> Tensor:
 
 
 def keep(call: Call) -> Tensor:
-    """Which places count: bool [B, L]."""
+    """Return which places count: bool [B, L]."""
     return call.target != call.pad
 
 
@@ -96,7 +96,7 @@ REFERENCE = Steps()
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     def shift_right(target: Tensor, sos: int = 1) -> Any:
         return steps.shift(target, sos)

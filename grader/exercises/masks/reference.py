@@ -17,7 +17,7 @@ Device = torch.device | str | None
 
 
 def padding(tokens: Tensor, pad: int) -> Tensor:
-    """Which keys are tokens: ids [B, T] -> bool [B, 1, 1, T]."""
+    """Return which keys are tokens: ids [B, T] -> bool [B, 1, 1, T]."""
     return (tokens != pad)[:, None, None, :]  # [B, T] -> [B, 1, 1, T]
 
 
@@ -61,7 +61,7 @@ REFERENCE = Steps()
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     def padding_mask(tokens: Tensor, pad: int = 0) -> Any:
         return steps.padding(tokens, pad)

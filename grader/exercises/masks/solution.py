@@ -1,4 +1,4 @@
-"""A solution of `masks.py`: plain, short, right in the corners too."""
+"""A solution of `masks.py`: short, plain, and correct in edge cases."""
 
 import torch
 from torch import Tensor

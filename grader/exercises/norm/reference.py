@@ -116,7 +116,7 @@ FIRST_CALLS = {"LayerNorm": one_token}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class LayerNorm(nn.Module):
         def __init__(self, d_model: int, eps: float | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A solution of `norm.py`: plain, short, right in the corners too."""
+"""A solution of `norm.py`: short, plain, and correct in edge cases."""
 
 import torch
 from torch import Tensor, nn
@@ -34,7 +34,7 @@ class PreNorm(nn.Module):
     Args:
         norm: a module, [..., D] -> [..., D].
         sublayer: a module, called with the normed x and the rest of what forward is given.
-        dropout: probability with which a number of the sublayer's output is dropped, in training mode only.
+        dropout: dropout probability, on the sublayer's output, in training mode only.
     """
 
     def __init__(self, norm: nn.Module, sublayer: nn.Module, dropout: float = 0.0) -> None:
@@ -55,7 +55,7 @@ class PostNorm(nn.Module):
     Args:
         norm: a module, [..., D] -> [..., D].
         sublayer: a module, called with x and the rest of what forward is given.
-        dropout: probability with which a number of the sublayer's output is dropped, in training mode only.
+        dropout: dropout probability, on the sublayer's output, in training mode only.
     """
 
     def __init__(self, norm: nn.Module, sublayer: nn.Module, dropout: float = 0.0) -> None:

@@ -79,7 +79,7 @@ FIRST_CALLS = {LEARNED: one_token}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class SinusoidalPositions(nn.Module):
         def __init__(self, d_model: int, max_len: int = 5000) -> None:

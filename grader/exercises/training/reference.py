@@ -98,7 +98,7 @@ REFERENCE = Steps()
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     def noam(step: int, d_model: int, warmup: int) -> Any:
         return steps.rate(step, d_model, warmup)

@@ -178,7 +178,7 @@ FIRST_CALLS = {"Transformer": _one_token_each}
 
 
 def namespace(steps: Steps) -> dict[str, Any]:
-    """What a file written with these steps defines."""
+    """Return the names that a file with these steps defines."""
 
     class Transformer(nn.Module):
         def __init__(

@@ -1,4 +1,4 @@
-"""What a worker on CUDA needs beside the rest: the driver's devices, its libraries, what it reads about the machine.
+"""Additional permissions of a worker on CUDA: the driver's devices, its libraries, facts about the machine.
 
 Standard library only. Found from reports on the driver's system calls and files; which of them a driver needs depends
 on its version, so the trial process of the grader (`grader.worker.canary`) decides whether the level holds.

@@ -1,4 +1,4 @@
-"""What the confinement raises. Standard library only."""
+"""Errors of the confinement. Standard library only."""
 
 from __future__ import annotations
 

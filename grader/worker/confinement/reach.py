@@ -1,4 +1,4 @@
-"""What of the file system a worker needs: Python, torch and what torch needs, and the system's libraries.
+"""Paths that a worker needs: Python, torch and what torch needs, and the system's libraries.
 
 Nothing else: not the folder of installed packages as a whole, in which the zoo and the grader may lie, and
 no home folder. Standard library only.

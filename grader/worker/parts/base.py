@@ -1,4 +1,4 @@
-"""What all of the judge's parts have in common."""
+"""The base of all of the judge's parts."""
 
 from __future__ import annotations
 

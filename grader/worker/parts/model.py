@@ -1,4 +1,4 @@
-"""What a whole Transformer is made of, beside its stacks: a table of embeddings, and positions."""
+"""The parts of a whole Transformer beside its stacks: a table of embeddings, and positions."""
 
 from __future__ import annotations
 

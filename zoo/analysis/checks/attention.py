@@ -1,4 +1,4 @@
-"""What every attention should be: shapes, independence, gradients, dropout. Masks are in files of their own."""
+"""Properties of every attention: shapes, independence, gradients, dropout. Masks are in files of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attention should be that declares it: equal to eager, showing its weights, cached, letting positions act."""
+"""Properties that an attention declares: equal to eager, returns its weights, cached, takes positions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def cached_cross(part: Part) -> None:
         same(step, whole[:, place : place + 1], f"With a cached memory, query {place} is answered otherwise")
 
 
-@holds("gives the same for a batch without its padding")
+@holds("a batch without its padding gives the same results")
 def packed(part: Part) -> None:
     """Real positions one after the other, of queries and keys in self-attention, of keys alone in cross-attention."""
     part.must("packs")

@@ -1,4 +1,4 @@
-"""What an attention should make of masks. A mask is made as `keep`: bool, True = may be attended to."""
+"""Properties of an attention's masks. A mask is made as `keep`: bool, True = may be attended to."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def causality(part: Part) -> None:
             raise DoesNotHold(f"Position {place} depends on no earlier one.")
 
 
-@holds("a mask means the same in every broadcast shape")
+@holds("a mask has the same effect in every broadcast shape")
 def broadcast(part: Part) -> None:
     """[1 or B, 1, 1 or Tq, Tk] and all of [B, H, Tq, Tk], and [Tq, Tk] where all items have one mask."""
     attention, given = part.module().eval(), inputs(part)
@@ -133,7 +133,7 @@ def nothing_hidden(part: Part) -> None:
     )
 
 
-@holds("every form of mask that it declares means the same")
+@holds("every form of mask that it declares has the same effect")
 def forms(part: Part) -> None:
     """Outputs and gradients, under masks by key, by query, and (if it blanks rows) of rows that see nothing."""
     first, *others = part.can("mask_forms")
@@ -154,7 +154,7 @@ def forms(part: Part) -> None:
             same(gradient, results[0][1], f"A mask as {form} gives other gradients than as {first}")
 
 
-@holds("a fully masked row gets nothing")
+@holds("a fully masked row attends to nothing")
 def blank_rows(part: Part) -> None:
     """Its output is one and the same whatever the input: that of heads which are 0. With gradients and without."""
     if not part.can("blanks_rows"):

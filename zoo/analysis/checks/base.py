@@ -1,4 +1,4 @@
-"""What a check is: a property that a part should have, and what came of looking."""
+"""The base of checks: a property that a part should have, and its result."""
 
 from __future__ import annotations
 

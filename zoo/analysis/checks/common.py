@@ -1,4 +1,4 @@
-"""What many properties need: comparing tensors, and properties that several axes share."""
+"""Shared parts of properties: comparing tensors, and properties of several axes."""
 
 from __future__ import annotations
 

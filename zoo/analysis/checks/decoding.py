@@ -1,4 +1,4 @@
-"""What a decoding strategy should be."""
+"""Properties of a decoding strategy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def answers_of(
     return _checked(generate(model, src, max_len, part.make(), cached=cached), src.size(0), max_len)
 
 
-@holds("follows a model that is certain")
+@holds("chooses the token of which the model is certain")
 def reads_out(part: Part) -> None:
     """Word by word, then the end."""
     answers, scripts = certain(part)

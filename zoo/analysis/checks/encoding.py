@@ -1,4 +1,4 @@
-"""What a positional encoding should be."""
+"""Properties of a positional encoding."""
 
 from __future__ import annotations
 

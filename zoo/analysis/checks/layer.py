@@ -1,4 +1,4 @@
-"""What the parts of a layer beside attention should be: norm placements, norms, feed-forward networks."""
+"""Properties of a layer's parts beside attention: norm placements, norms, feed-forward networks."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def degenerate(part: Part) -> None:
         finite(gradient, f"For {what}, the gradient")
 
 
-@NORM_TYPE("train and eval mode give the same")
+@NORM_TYPE("train and eval mode give the same results")
 def no_statistics(part: Part) -> None:
     """It keeps no statistics of what it has seen."""
     norm, x = part.module(), hidden(part)

@@ -1,4 +1,4 @@
-"""What maskings (which positions are hidden) and mask forms (how that travels) should be."""
+"""Properties of maskings (which positions are hidden) and of mask forms (the format of masks)."""
 
 from __future__ import annotations
 

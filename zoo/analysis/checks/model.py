@@ -1,4 +1,4 @@
-"""What should hold for a whole model in which the part stands."""
+"""Properties of a whole model with the part in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts at both ends of a model should be: embeddings and heads."""
+"""Properties of the parts at both ends of a model: embeddings and heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts that training needs should be: initialisations, losses, schedules and optimizers."""
+"""Properties of the parts that training needs: initialisations, losses, schedules and optimizers."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def groups(part: Part) -> None:
             raise DoesNotHold(f"{name} is in {found.count(id(parameter))} groups.")
 
 
-@OPTIMIZER("ten steps lower a quadratic loss, of every parameter")
+@OPTIMIZER("ten steps lower a quadratic loss of every parameter")
 def descends(part: Part) -> None:
     """Half the sum of squares, from random numbers."""
     model = part.model()
@@ -211,7 +211,7 @@ def descends(part: Part) -> None:
             raise DoesNotHold(f"Half the square of {name} goes from {then / 2:.4g} to {now / 2:.4g}.")
 
 
-@OPTIMIZER("takes its steps at the rate that its groups have")
+@OPTIMIZER("uses the learning rate of its parameter groups")
 def rated(part: Part) -> None:
     """With all rates at 0 nothing moves, as at the end of a schedule."""
     model = part.model()
@@ -226,7 +226,7 @@ def rated(part: Part) -> None:
             raise DoesNotHold(f"A step at a rate of 0 changes {name}.")
 
 
-@OPTIMIZER("goes on as before from a saved state")
+@OPTIMIZER("resumes from a saved state with the same steps")
 def resumed(part: Part) -> None:
     """Three steps, or two and, with a new optimizer and the state of the first, one more."""
     model, other = part.model(), part.model()

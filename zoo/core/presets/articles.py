@@ -59,11 +59,10 @@ USING_PYTORCH = Preset(
     },
     corrected={"masking": "full", "attention": "eager:dropout=0"},
     notes=(
-        "Trap: the target's padding mask lies over the queries instead of the keys. A padded position's row is hidden "
-        "whole, and with a fill of -1e9 its softmax is even: it attends to everything, the future and padding "
-        "included. With padding at the end no real position sees any of it, and the loss leaves padded positions "
-        "out; with padding in front it leaks. --corrected hides padding as a key and keeps every row, and a row that "
-        "has nothing to attend to attends to nothing.",
+        "Trap: the target's padding mask is applied to queries instead of keys. The whole row of a padded position is "
+        "masked, and with a fill of -1e9 its softmax is uniform: it attends to everything, the future and padding "
+        "included. With padding at the end no real position is affected, and the loss leaves padded positions out; "
+        "with padding in front, real positions attend to padding. --corrected masks padding as a key.",
         "Dropout is applied to every sublayer's output and to the sum of embedding and position only.",
         "Sizes, which the article's text leaves open, are the paper's.",
     ),
@@ -131,9 +130,9 @@ WRITE_YOUR_OWN = Preset(
     corrected={"embedding": "scaled"},
     notes=(
         "Trap: the embedding is multiplied by sqrt(d_model) on the encoder's side and left as it is on the decoder's. "
-        "As nn.Embedding starts at a deviation of 1, positions weigh as much as words on the decoder's side, and are "
-        "drowned on the encoder's. --corrected scales both, and starts them at the 1/sqrt(d_model) that the factor is "
-        "for.",
+        "nn.Embedding starts at a standard deviation of 1, so on the decoder's side positions are as large as words, "
+        "and on the encoder's far smaller. --corrected scales both, and starts them at a standard deviation of "
+        "1/sqrt(d_model), as the factor assumes.",
         "Its recipe is not in the text. With that of `zoo train --preset write-your-own --task reverse` 31 of 1,000 "
         "unseen words are correct, with --corrected 965.",
         "Its masks of -inf make a fully masked row NaN; in the zoo such a row attends to nothing.",
@@ -192,7 +191,7 @@ DEEP_LEARNING = Preset(
         "layers start apart, as here.",
         "Its biases keep what nn.Linear draws; here they start at 0.",
         "It names Adam, batches of 32 and 68 epochs, but no rate: 1e-4 is ours.",
-        "`zoo train translate` makes batches by tokens, 512 a side, which is about 32 sentences of Multi30k; "
+        "`zoo train translate` makes batches by tokens, 512 per side, which is about 32 sentences of Multi30k; "
         "and subwords where the article has spaCy's words, in a vocabulary for each language.",
     ),
 )

@@ -32,9 +32,8 @@ VASWANI = Preset(
         "Dropout is applied to every sublayer's output and to the sum of embedding and position (section 5.4), but "
         "not to the attention weights or inside the feed-forward network.",
         "One table serves source, target and the head (section 3.4); the head then has no bias.",
-        "The rate of section 5.3 reaches its height, (d_model * warmup)^-0.5, after the warm-up; that is the recipe's "
-        "lr.",
-        "The paper's batches have about 25,000 tokens per side; the recipe counts rows.",
+        "The learning rate of section 5.3 is highest at the end of the warm-up, (d_model * warmup)^-0.5: that is lr.",
+        "The paper's batches have about 25,000 tokens per side; here a batch is a number of sentences.",
     ),
 )
 

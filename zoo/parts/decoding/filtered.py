@@ -29,7 +29,7 @@ class FilteredDecoding(SampleDecoding):
             self.filters.append(NucleusDecoding(p, temperature))
 
     def keep(self, scores: Tensor) -> Tensor:
-        """What all keep; the most probable token is always among it: [B, V] -> bool [B, V]."""
+        """Return the tokens that all filters keep, the most probable one included: [B, V] -> bool [B, V]."""
         kept = torch.ones_like(scores, dtype=torch.bool)
         for one in self.filters:
             kept &= one.keep(scores)

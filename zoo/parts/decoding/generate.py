@@ -70,7 +70,7 @@ def _continued(
     special: tuple[int, int, int],
     cached: bool | None,
 ) -> Tensor:
-    """What follows each prompt, [B, <= max_len]; prompts of one length together, so that none needs padding."""
+    """Return what follows each prompt, [B, <= max_len]; prompts of one length together, so that none needs padding."""
     sos, eos, pad = special
     prompts = [row[row != pad] if bool((row != pad).any()) else row.new_full((1,), sos) for row in src]
     lengths = [prompt.numel() for prompt in prompts]

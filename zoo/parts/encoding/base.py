@@ -37,7 +37,7 @@ class Encoding(nn.Module):
         return x
 
     def positions(self, num_queries: int, num_keys: int, like: Tensor) -> Positions | None:
-        """How it acts on the last `num_queries` of `num_keys` positions; None for not at all.
+        """Return how it acts on the last `num_queries` of `num_keys` positions; None for not at all.
 
         `like` has the dtype and the device of the hidden vectors.
         """

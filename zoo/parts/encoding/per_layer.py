@@ -29,6 +29,6 @@ class LayerPositions(Encoding):
     def positions(  # type: ignore[override]
         self, num_queries: int, num_keys: int, like: Tensor
     ) -> tuple[Positions | None, ...]:
-        """How positions act in each layer. Arguments and errors as in `Encoding.positions`."""
+        """Return how positions act in each layer. Arguments and errors as in `Encoding.positions`."""
         acting = [kind.positions(num_queries, num_keys, like) for kind in self.kinds]  # type: ignore[operator]
         return tuple(acting[number] for number in self.layers)

@@ -1,4 +1,4 @@
-"""What the optimizers of the zoo have in common."""
+"""Shared by the optimizers of the zoo."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def matrices(model: nn.Module) -> list[nn.Parameter]:
 
 
 def fusable(params: Iterable[Tensor]) -> bool:
-    """Whether torch's fused kernel of Adam can be used: on the CPU and on CUDA, for floating-point numbers."""
+    """Return whether torch's fused kernel of Adam can be used: on the CPU and on CUDA, for floating-point numbers."""
     return all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in params)

@@ -1,4 +1,4 @@
-"""What a task offers to whoever trains on it."""
+"""The base of tasks: what training needs of them."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class AlignedData(TrainingData):
         raise ZooError("The task of this model reads no texts.")
 
     def answers(self, model: Any, texts: Sequence[str]) -> list[str]:
-        """What `model`, in eval mode, makes of texts that a user gives.
+        """Return what `model`, in eval mode, makes of texts that a user gives.
 
         Raises:
             ZooError: a text is not of this task, or the task answers nothing.

@@ -79,7 +79,7 @@ def make_vocabulary(texts: Sequence[str], subwords: int | None) -> Characters | 
 
 
 def to_json(vocabulary: Characters | Subwords) -> dict[str, str]:
-    """What `from_json` makes the same vocabulary of."""
+    """Return a JSON object of which `from_json` makes an equal vocabulary."""
     if isinstance(vocabulary, Characters):
         return {"characters": vocabulary.characters}
     return {"tokenizer": vocabulary.content}

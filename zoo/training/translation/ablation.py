@@ -107,7 +107,7 @@ def recorder_in(
     command: str = "",
     board: bool = False,
 ) -> Recorder:
-    """What records a training in `folder`, from its first step on. Raises ZooError as `Recorder` does."""
+    """Return a recorder of a training in `folder`, from its first step on. Raises ZooError as `Recorder` does."""
     about = {"task": TASK, "recipe": asdict(settings), "seed": settings.seed, "score_name": "BLEU"}
     if command:
         about["command"] = command

@@ -1,4 +1,4 @@
-"""Which files a training reads, and reading them."""
+"""The files that a training reads, and reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training needs beside the weights to go on as if it had never stopped. Tensors only, nothing pickled."""
+"""The state of a training beside the weights, to resume it exactly. Tensors only, nothing pickled."""
 
 from __future__ import annotations
 

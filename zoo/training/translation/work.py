@@ -1,4 +1,4 @@
-"""What a translator is trained on, and how it is validated: the work of a `zoo.training.trainer.Trainer`."""
+"""The translator's batches and validation: the work of a `zoo.training.trainer.Trainer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of the class without comparing numbers: its constructor, and which differences a test counts."""
+"""Tests of the class that compare no numbers: its constructor, and which differences count."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def content(name: str) -> bool:
 
 
 def is_shape(name: str) -> bool:
-    """What came back, and its shape; not the numbers."""
+    """Return what came back, and its shape; not the numbers."""
     return name == "result" or name.startswith("shape of")
 
 

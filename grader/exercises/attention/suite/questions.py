@@ -119,7 +119,7 @@ def finite(client: Client, asked: Question) -> Answer:
 
 
 def finite_gradients(client: Client, asked: Question) -> Answer:
-    """What is not finite of the results and gradients, and no more."""
+    """Return what is not finite of the results and gradients, and no more."""
     return {
         name: x for name, x in _not_finite(fresh(client, asked)).items() if name in ("result", NOT_FINITE)
     }
@@ -203,7 +203,7 @@ def _same(first: Answer, second: Answer) -> str:
 
 
 def dropped(client: Client, asked: Question) -> Answer:
-    """What dropout does to the output, in words that depend neither on chance nor on the numbers."""
+    """Return what dropout does to the output, in words that depend neither on chance nor on the numbers."""
     instance = ready(client, asked)
     answer = call(client, asked, instance)
     again = client.call(instance or client.function(FUNCTION), *asked.inputs).get("output")
@@ -279,7 +279,7 @@ def spelled(client: Client, asked: Question) -> Answer:
 
 
 def others_changed(client: Client, asked: Question) -> Answer:
-    """Whether the first sentence's output depends on the other sentences."""
+    """Return whether the first sentence's output depends on the other sentences."""
     query, key, value = (torch.cat([x[:1], x[1:] + 1.0]) for x in asked.inputs)
     instance = ready(client, asked)
     found = [
@@ -291,7 +291,7 @@ def others_changed(client: Client, asked: Question) -> Answer:
 
 
 def influence(client: Client, asked: Question) -> Answer:
-    """Which position of key and value reaches which position of the output: bool [Tq, Tk]."""
+    """Return which position of key and value reaches which position of the output: bool [Tq, Tk]."""
     instance, columns = ready(client, asked), []
     answer = call(client, asked, instance)
     before = answer.get("output")

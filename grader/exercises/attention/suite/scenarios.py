@@ -1,4 +1,4 @@
-"""What the hidden tests ask the function and the class."""
+"""The scenarios of the function and the class."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _both(
 
 
 def function_scenarios(draws: Draws) -> list[Scenario]:
-    """What the function is asked, in the order of the tests."""
+    """Return the scenarios of the function, in the order of the tests."""
     makers = (_plain, _masks, _leaks, _empty_rows, _gradients, _dtypes, _state, _extremes)
     return [one for make in makers for one in make(draws)]
 
@@ -198,7 +198,7 @@ def _in_turn(asked: Question, earlier: Question) -> list[Scenario]:
 
 
 def _extremes(draws: Draws) -> list[Scenario]:
-    """Where a limit that is built in shows."""
+    """Return scenarios that exceed limits which a submission may have built in."""
     queries, keys = draws.length(), draws.length()
     asked = {
         "many keys": Question(draws.inputs((1, 1), 2, draws.length(very=True), 4)),
@@ -344,7 +344,7 @@ class ClassMaker:
         return _in_turn(self.question(self.draws.inputs((2,), 4, 5, 8), 2), masked)
 
     def extremes(self) -> list[Scenario]:
-        """Where a limit that is built in shows."""
+        """Return scenarios that exceed limits which a submission may have built in."""
         draws, (queries, keys) = self.draws, (self.draws.length(), self.draws.length())
         asked = {
             "many keys": self.question(draws.inputs((1,), 2, draws.length(very=True), 8), 2),
@@ -356,7 +356,7 @@ class ClassMaker:
         return _limits(asked, self.question(draws.inputs((1,), queries, keys, 8), 2, mask))
 
     def stages(self) -> list[Scenario]:
-        """What no test asks, and only tells where a mistake is that nobody knows."""
+        """Return scenarios that no test runs; they locate mistakes that have no name."""
         draws = self.draws
         asked = self.question(draws.inputs((3,), 4, 4, 8), 2)
         key = draws.normal(2, 4, 8)

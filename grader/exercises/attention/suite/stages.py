@@ -1,4 +1,4 @@
-"""Where on the way from scores to output a computation goes wrong: weights, factor, mask, or values."""
+"""The stage from scores to output at which a computation goes wrong: weights, factor, mask, or values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def conclude(findings: Findings) -> Named | None:
 
 
 def _traited(findings: Findings) -> bool:
-    """Whether all that is wrong, and nothing that is right, has a trait in common."""
+    """Return whether all that is wrong, and nothing that is right, has a trait in common."""
     wrong = set(findings.wrong)
     shared = frozenset.intersection(*(findings.scenarios[i].traits for i in wrong))
     fine = [s for i, s in enumerate(findings.scenarios) if i not in wrong]

@@ -46,7 +46,7 @@ def load(instance: Instance, found: Projections, weights: Mapping[str, Tensor]) 
 
 
 def found_in(instance: Instance, d_model: int, num_heads: int) -> Projections:
-    """Where the class keeps its weights: the reading with which it computes what the reference does.
+    """Return where the class keeps its weights: the reading with which it computes what the reference does.
 
     Raises:
         Failed: they cannot be found.

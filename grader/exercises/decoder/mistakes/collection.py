@@ -1,4 +1,4 @@
-"""Where the decoder's own known mistakes are gathered, and what their texts cite."""
+"""The collection of the decoder's own known mistakes, and the sources that their texts cite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a decoder can get wrong: a memory as long as x, so that nothing crashes, and the gradient to memory."""
+"""Scenarios for the decoder alone: a memory as long as x, so that nothing crashes, and the gradient to memory."""
 
 from __future__ import annotations
 

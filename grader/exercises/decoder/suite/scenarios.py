@@ -1,4 +1,4 @@
-"""What the hidden tests ask `DecoderLayer` and `Decoder`."""
+"""The scenarios of `DecoderLayer` and `Decoder`."""
 
 from __future__ import annotations
 

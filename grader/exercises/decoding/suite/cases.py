@@ -175,7 +175,7 @@ def _finished_first(steps: Steps) -> Steps:
 
 
 def _all_finished(steps: Steps) -> Steps:
-    """What was once finished is never forgotten."""
+    """Return steps that keep every hypothesis that was ever finished."""
     return replace(steps, candidates=lambda beam, finished: [*beam, *finished])
 
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `greedy_decode` and `beam_search`."""
+"""The scenarios of `greedy_decode` and `beam_search`."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _alone(made: Made) -> Made:
 
 
 def _watched(name: str, made: Made, *sizes: Any) -> Ask:
-    """How the model was treated."""
+    """Return how the model was treated."""
 
     def ask(client: Client) -> Answer:
         weights, src = made()
@@ -123,7 +123,7 @@ def _watched(name: str, made: Made, *sizes: Any) -> Ask:
         recording = any(bool(call["recording"]) for call in calls)
         return {
             "gradients while the model ran": "recorded" if recording else "not recorded",
-            "mode of the model afterwards": str(mode),
+            "mode of the model after decoding": str(mode),
         }
 
     return ask
@@ -205,7 +205,7 @@ def _greedy(seed: int) -> list[Scenario]:
             _ask(GREEDY, _nearly(seed + 15), 8),
         ),
         *_other_ids(GREEDY, lambda n, ids: _lengths(seed + 8 + n, (3, NEVER_ENDS, 5), 7, ids), 7),
-        Scenario("the model afterwards", GREEDY, "model", _watched(GREEDY, even, 8)),
+        Scenario("the model after decoding", GREEDY, "model", _watched(GREEDY, even, 8)),
         Scenario("three equal calls", GREEDY, "again", _again(seed + 12)),
         *(
             Scenario(
@@ -302,7 +302,7 @@ def _beam(seed: int) -> list[Scenario]:
             traits=frozenset({"a long sequence"}),
         ),
         *_other_ids(BEAM, lambda n, ids: _telling(seed + 26 + n, Search(3, 6, 1.0, 3, ids)), 3, 6, 1.0),
-        Scenario("the model afterwards", BEAM, "model", _watched(BEAM, usual, 3, 6)),
+        Scenario("the model after decoding", BEAM, "model", _watched(BEAM, usual, 3, 6)),
         Scenario(
             "a model in float64",
             BEAM,
@@ -315,12 +315,12 @@ def _beam(seed: int) -> list[Scenario]:
 
 
 def form(name: str) -> bool:
-    """What a test of shapes looks at."""
+    """Return whether a test of shapes reads this value."""
     return name in ("shape", "dtype", "result")
 
 
 def changed(name: str) -> bool:
-    """What was changed that must not be."""
+    """Return whether this value shows a forbidden change."""
     return name == "changed in place"
 
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `EncoderLayer` and `Encoder`."""
+"""The scenarios of `EncoderLayer` and `Encoder`."""
 
 from __future__ import annotations
 

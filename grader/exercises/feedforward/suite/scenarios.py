@@ -1,4 +1,4 @@
-"""What the hidden tests ask `FeedForward`."""
+"""The scenarios of `FeedForward`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _numbers(seed: int) -> list[Scenario]:
 
 
 def _extremes(seed: int) -> list[Scenario]:
-    """Where a limit that is built in shows."""
+    """Return scenarios that exceed limits which a submission may have built in."""
     draws = Draws(seed)
     asked = {
         "a long sequence": _plain(seed, (1, draws.length(very=True), 5), 7),
@@ -132,7 +132,7 @@ def _dropped(seed: int) -> Ask:
 
 
 def dropout_facts(output: Tensor, x: Tensor, weights: dict[str, Tensor]) -> Answer:
-    """Which numbers of the hidden layer were dropped: solved for from the output."""
+    """Return which numbers of the hidden layer were dropped: solved for from the output."""
     hidden = (output - weights["down.bias"]) @ torch.linalg.pinv(weights["down.weight"]).T  # [B, T, d_ff]
     ratio = hidden / (x @ weights["up.weight"].T)
     kept = ratio[ratio.abs() > 1e-3]

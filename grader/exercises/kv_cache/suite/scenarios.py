@@ -1,4 +1,4 @@
-"""What the hidden tests ask `CachedAttention`, through the judge's `Stepper`: the cache never leaves the worker."""
+"""The scenarios of `CachedAttention`, through the judge's `Stepper`: the cache never leaves the worker."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _plain(
 
 
 def _growth(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
-    """What is kept, where numbers alone do not tell."""
+    """Return what is kept, where numbers alone do not tell."""
 
     def ask(client: Client) -> Answer:
         draws, (batch, length, width) = Draws(seed), shape

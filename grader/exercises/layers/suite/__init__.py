@@ -1,1 +1,1 @@
-"""What the hidden tests of `exercises/encoder.py` and `exercises/decoder.py` have in common."""
+"""Shared parts of the hidden tests of `exercises/encoder.py` and `exercises/decoder.py`."""

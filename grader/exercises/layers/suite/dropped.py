@@ -1,4 +1,4 @@
-"""What a layer drops in train mode, read off its output and off what its parts were given.
+"""Facts about a layer's dropout in train mode, from its output and from the inputs of its parts.
 
 The last columns have nothing added to them by any part: there x is seen as it is, and norms can be undone. The
 layer's own norms are as they start.
@@ -71,7 +71,7 @@ def dropped(kind: Kind, norm: str, seed: int) -> Callable[[Client], Answer]:
 
 
 def _input(part: Instance, x: Tensor) -> Tensor | None:
-    """What a part was given in its first call."""
+    """Return what a part was given in its first call."""
     calls = recorded(part)
     found = calls[0].get("query", calls[0].get("x")) if calls else None
     return found.double() if found is not None and found.shape == x.shape else None
@@ -113,7 +113,7 @@ def _sublayers(
 
 
 def _beside(choice: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> str:
-    """Whether two sublayers had the same numbers dropped: of those dropped in one, one in seven is in both."""
+    """Return whether two sublayers had the same numbers dropped: of those dropped in one, one in seven is in both."""
     both = choice[1] & before[1]
     either, shared = (choice[0] | before[0]) & both, choice[0] & before[0] & both
     same = float(shared.sum()) > 0.6 * float(either.sum())
@@ -121,7 +121,7 @@ def _beside(choice: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> str
 
 
 def _branch(name: str, weights: Weights, h: Tensor, memory: Tensor | None) -> Tensor:
-    """What a part gives for its input."""
+    """Return what a part gives for its input."""
     part: nn.Module = (FeedForward if name == "feed_forward" else Attention)(h.size(-1)).double()
     part.load_state_dict({f"judge_{one}": value for one, value in weights[name].items()})
     key = memory if name == "cross_attention" else h

@@ -35,12 +35,12 @@ class Kind:
 
     @property
     def memory(self) -> bool:
-        """Whether forward takes a memory, and a mask for each of two attentions."""
+        """Return whether forward takes a memory, and a mask for each of two attentions."""
         return "cross_attention" in self.parts
 
     @property
     def masks(self) -> dict[str, str]:
-        """Which of forward's masks belongs to which attention."""
+        """Return which of forward's masks belongs to which attention."""
         if self.memory:
             return {"self_attention": "tgt_mask", "cross_attention": "src_mask"}
         return {"self_attention": "src_mask"}
@@ -225,13 +225,13 @@ def call(
 
 
 def recorded(part: Instance) -> list[dict[str, Tensor]]:
-    """What a part noted, call by call."""
+    """Return what a part noted, call by call."""
     noted = part.call([], method="recorded").value
     return list(noted) if isinstance(noted, (list, tuple)) else []
 
 
 def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given) -> dict[str, str]:
-    """How a layer called its parts, in words."""
+    """Return how a layer called its parts, in words."""
     facts = {}
     for name in kind.parts:
         calls = recorded(parts[name])
@@ -253,7 +253,7 @@ def heard(client: Client, kind: Kind, parts: Mapping[str, Instance], given: Give
 def heard_by_layers(
     client: Client, kind: Kind, parts: Mapping[str, Instance], given: Given
 ) -> dict[str, str]:
-    """How a stack made and called its layers, in words."""
+    """Return how a stack made and called its layers, in words."""
     made = recorded(parts["maker"])
     facts = {"layers made": str(int(made[0]["made"])) if made else "none"}
     for name, layer in parts.items():
@@ -271,7 +271,7 @@ def heard_by_layers(
 
 
 def _which(client: Client, masks: Sequence[Tensor | None], given: Given) -> str:
-    """Which of forward's masks a part was called with, bit by bit."""
+    """Return which of forward's masks a part was called with, bit by bit."""
     own = {name: client.cast(mask) for name, mask in given.items() if name.endswith("mask")}
 
     def name_of(mask: Tensor | None) -> str:

@@ -1,4 +1,4 @@
-"""Which differences a hidden test of layers and stacks looks at, by the value's name."""
+"""Which values a hidden test of layers and stacks compares, by name."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ CHANGED = "changed in place"
 
 
 def results(name: str) -> bool:
-    """What comes out."""
+    """Return what comes out."""
     return name in ("output", "result")
 
 
 def calls(name: str) -> bool:
-    """How often parts or layers are called, how many are made, and with what."""
+    """Return how often parts or layers are called, how many are made, and with what."""
     return name.startswith(("calls of", "layers made", "query, key", "key and value", "memory of"))
 
 
 def masks(name: str) -> bool:
-    """What comes out, and which masks were handed on."""
+    """Return what comes out, and which masks were handed on."""
     return results(name) or "mask of " in name
 
 

@@ -1,4 +1,4 @@
-"""What the hidden tests ask a layer, of either kind."""
+"""The scenarios of a layer, encoder or decoder."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def numbers(
 
 
 def fresh_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
-    """What a learner's class has of its own, when it is new."""
+    """Return what a learner's class has of its own, when it is new."""
     own = [p.value for p in own_parameters(parameters).values()]
     starts = {
         f"numbers that start at {n}": str(sum(int((value == n).sum()) for value in own)) for n in (1, 0)
@@ -109,7 +109,7 @@ def fresh_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
 
 
 def judges_facts(client: Client, parameters: Mapping[str, ParameterInfo], weights: Weights) -> dict[str, str]:
-    """What a learner's class has of the parts that were handed in, which by now have these weights."""
+    """Return what a learner's class has of the parts that were handed in, which by now have these weights."""
     judges = {name: p.value for name, p in parameters.items() if "judge_" in name}
     given = [client.cast(value) for named in weights.values() for value in named.values()]
     kept = sum(any(torch.equal(value, one) for one in given) for value in judges.values())

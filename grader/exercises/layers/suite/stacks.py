@@ -1,4 +1,4 @@
-"""What the hidden tests ask a stack, of either kind. Its layers are the judge's, and are the same in every norm."""
+"""The scenarios of a stack, encoder or decoder. Its layers are the judge's, and are the same in every norm."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _registered(kind: Kind, seed: int, *, early: bool) -> Ask:
 
 
 def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
-    """What a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
+    """Return what a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
 
     def ask(client: Client) -> Any:
         weights = stack_weights(kind, Draws(seed), 6, 2)

@@ -1,4 +1,4 @@
-"""What the hidden tests ask the two functions of the loss."""
+"""The scenarios of the two functions of the loss."""
 
 from __future__ import annotations
 

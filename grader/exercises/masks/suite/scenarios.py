@@ -1,4 +1,4 @@
-"""What the hidden tests ask the four functions of masks."""
+"""The scenarios of the four functions of masks."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _of_tokens(name: str, seed: int) -> list[Scenario]:
 
 
 def _on_the_device(client: Client) -> Answer:
-    """Whether the mask is made on the device that was asked for, told on a machine that has one device only."""
+    """Return whether the mask is made on the device that was asked for, told on a machine that has one device only."""
     client.submission.trace(True)
     try:
         answer = client.call(client.function(CAUSAL), 3, device=ASKED_FOR)

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `PreNorm` and `PostNorm`. The parts handed in get their weights afterwards."""
+"""The scenarios of `PreNorm` and `PostNorm`. The parts handed in get their weights after construction."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _calls(part: Instance) -> int:
 
 
 def _parts(name: str, seed: int) -> Ask:
-    """Which of the parts' parameters are the whole's too."""
+    """Return which of the parts' parameters are the whole's too."""
 
     def ask(client: Client) -> Answer:
         instance, _ = placed(client, name, drawn(Draws(seed), 6))

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `LayerNorm`."""
+"""The scenarios of `LayerNorm`."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _numbers(seed: int) -> list[Scenario]:
 
 
 def _extremes(seed: int) -> list[Scenario]:
-    """Where a limit that is built in shows."""
+    """Return scenarios that exceed limits which a submission may have built in."""
     draws = Draws(seed)
 
     def one_sticks_out(client: Client) -> Answer:

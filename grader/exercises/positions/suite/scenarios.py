@@ -1,4 +1,4 @@
-"""What the hidden tests ask the two classes of positions."""
+"""The scenarios of the two classes of positions."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _gradient(name: str, seed: int) -> Ask:
 
 
 def _train(name: str, seed: int) -> Ask:
-    """Whether train mode changes anything: of what chance does, only that."""
+    """Return whether train mode changes anything: of what chance does, only that."""
 
     def ask(client: Client) -> Answer:
         instance, _ = ready(client, name, 8, 12, seed)
@@ -214,7 +214,7 @@ def _lengths(name: str, seed: int) -> list[Scenario]:
 
 
 def _outcome(client: Client, instance: Instance, x: Tensor) -> Answer:
-    """What comes out is of no interest, only that something does."""
+    """Return whether a tensor comes out, and its shape; its numbers do not count."""
     outcome = instance.call([client.cast(x)])
     instance.release(outcome)
     given = describe_outcome(outcome).get("output")

@@ -1,4 +1,4 @@
-"""What the hidden tests ask `noam`, `train_step` and `reverse_words`."""
+"""The scenarios of `noam`, `train_step` and `reverse_words`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _rates() -> list[Scenario]:
 
 
 def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = False) -> Ask:
-    """Every rate in units of the right one: the rates themselves are too small to be compared."""
+    """Every rate relative to the right one: the rates themselves are too small to be compared."""
 
     def ask(client: Client) -> Answer:
         callee, found, kinds = client.function(RATE), [], set()
@@ -75,7 +75,7 @@ def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = F
             found.append(number(value) / rate(step, d_model, warmup))
         shares = torch.tensor(found, dtype=torch.float64).clamp(-1e6, 1e6).to(client.dtype)
         said = {
-            f"rate of step {step}, in units of the right one": share
+            f"rate of step {step}, relative to the right one": share
             for step, share in zip(steps, shares, strict=True)
         }
         return {**said, "type": ", ".join(sorted(kinds))}
@@ -84,7 +84,7 @@ def _rate(d_model: int, warmup: int, steps: Sequence[int], *, keywords: bool = F
 
 
 def kind_of_number(value: Any) -> str:
-    """What kind of value came back; a tensor of no dimension is as good as a float."""
+    """Return what kind of value came back; a tensor of no dimension is as good as a float."""
     if isinstance(value, Tensor):
         plain = value.dim() == 0 and value.is_floating_point()
         return "a float" if plain else f"a tensor {list(value.shape)} of {str(value.dtype)[6:]}"
@@ -140,7 +140,7 @@ def _step(
             answer |= _loss(outcome, which, client.dtype)
             if outcome.changed:
                 answer["changed in place"] = ", ".join(_argument(p) for p in outcome.changed)
-        return {**answer, **_afterwards(part, optimizer)}
+        return {**answer, **_after_the_step(part, optimizer)}
 
     return ask
 
@@ -159,8 +159,8 @@ def _loss(outcome: Outcome, which: str, dtype: torch.dtype) -> dict[str, Tensor 
     return said
 
 
-def _afterwards(part: Instance, optimizer: Instance) -> Answer:
-    """What the model was given and how, and what it holds now."""
+def _after_the_step(part: Instance, optimizer: Instance) -> Answer:
+    """Return what the model was given, in which mode, and its parameters now."""
     calls: Sequence[Mapping[str, Tensor]] = part.call([], method="recorded").value
     facts: dict[str, Tensor | str] = {}
     if calls:
@@ -169,13 +169,14 @@ def _afterwards(part: Instance, optimizer: Instance) -> Answer:
         trained = bool(calls[0]["training"])
         facts["mode while it ran"] = "train" if trained else "eval"
     facts |= {
-        f"{name.removeprefix('judge_')} afterwards": info.value for name, info in part.parameters().items()
+        f"parameter {name.removeprefix('judge_')} after the step": info.value
+        for name, info in part.parameters().items()
     }
     return {
         **facts,
-        "mode afterwards": str(part.call([], method="mode").value),
+        "mode after the step": str(part.call([], method="mode").value),
         "steps of the optimizer": str(optimizer.call([], method="steps").value),
-        "learning rate afterwards": f"{optimizer.call([], method='rate').value:g}",
+        "learning rate after the step": f"{optimizer.call([], method='rate').value:g}",
     }
 
 
@@ -261,7 +262,7 @@ def _reversed(words: list[str]) -> Ask:
 
 
 def form(name: str) -> bool:
-    """What a test of shapes looks at."""
+    """Return whether a test of shapes reads this value."""
     return name.startswith(("shape", "type", "result"))
 
 
@@ -271,8 +272,8 @@ def content(name: str) -> bool:
 
 
 AXES = {
-    "*: head afterwards": ("feature", "token id"),
-    "* afterwards": ("token id", "feature"),
+    "*: parameter head after the step": ("feature", "token id"),
+    "* after the step": ("token id", "feature"),
     "*": ("sentence", "position"),
 }
 SUBJECT = Subject("training", scenarios, (REFERENCE,), namespace, axes=AXES)

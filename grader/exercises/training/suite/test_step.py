@@ -21,7 +21,12 @@ def mode(name: str) -> bool:
 
 
 def parameters(name: str) -> bool:
-    return name in ("src afterwards", "tgt afterwards", "head afterwards", "steps of the optimizer")
+    return name in (
+        "parameter src after the step",
+        "parameter tgt after the step",
+        "parameter head after the step",
+        "steps of the optimizer",
+    )
 
 
 @pytest.mark.grade(category="behaviour", points=1, title="train_step: model(src, shift_right(tgt))")

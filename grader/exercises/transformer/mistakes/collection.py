@@ -1,4 +1,4 @@
-"""Where the known mistakes of `exercises/transformer.py` are gathered, and what their texts cite."""
+"""The collection of the known mistakes of `exercises/transformer.py`, and the sources that their texts cite."""
 
 from __future__ import annotations
 

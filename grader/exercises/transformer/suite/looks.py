@@ -1,4 +1,4 @@
-"""Which keys a model's masks leave, read off its output: with these weights every query looks evenly at all it may.
+"""The keys that a model's masks leave, from its output: with these weights every query attends evenly to them.
 
 Each position carries a mark of its own, and a look adds the mark of the key.
 """

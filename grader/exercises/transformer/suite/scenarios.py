@@ -1,4 +1,4 @@
-"""What the hidden tests ask `Transformer`.
+"""The scenarios of `Transformer`.
 
 The stacks are single layers of the judge's, which take masks in any form. Numbers that come out at PAD positions are
 not compared, since some models set them to 0; what a query that is PAD looks at is.
@@ -222,7 +222,7 @@ class Put:
         return {"two equal calls in train mode": "equal", **shown({"output": first}, target, self.size.pad)}
 
     def parameters(self, client: Client) -> Answer:
-        """What belongs to the model. A bias of the projection is free, and not counted."""
+        """Return the model's parameters. A bias of the projection is optional, and not counted."""
         _, model, _, _ = self.begin(client)
         everything, given = model.parameters(), drawn(Draws(self.seed), self.size)
         loaded = [client.cast(value) for weights in given.values() for value in weights.values()]

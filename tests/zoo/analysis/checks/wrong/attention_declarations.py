@@ -16,7 +16,7 @@ EXACT = "equals eager with the same weights"
 WEIGHTS = "returns the weights that it uses"
 CACHED = "cached decoding matches the full forward pass"
 MEMORY = "in cross-attention, reads keys and values from the cache"
-PACKED = "gives the same for a batch without its padding"
+PACKED = "a batch without its padding gives the same results"
 TURNED = "works with an encoding that rotates queries and keys"
 SCORED = "works with an encoding that adds to the scores"
 

@@ -11,10 +11,10 @@ from tests.zoo.analysis.checks.wrong.attention_base import Base
 KEY = "a masked key has no effect"
 QUERY = "a query depends on unmasked keys only"
 CAUSAL = "under a causal mask, depends on the past and not on the future"
-BROADCAST = "a mask means the same in every broadcast shape"
+BROADCAST = "a mask has the same effect in every broadcast shape"
 NOTHING = "a mask that hides nothing changes nothing"
-FORMS = "every form of mask that it declares means the same"
-BLANK = "a fully masked row gets nothing"
+FORMS = "every form of mask that it declares has the same effect"
+BLANK = "a fully masked row attends to nothing"
 FINITE = "outputs and gradients are finite whatever is masked"
 
 

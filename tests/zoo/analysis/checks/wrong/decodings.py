@@ -12,7 +12,7 @@ from zoo.parts.decoding.stepper import Stepper
 ROWS = "rows of a batch are independent"
 
 
-@wrong("decoding", "follows a model that is certain", "The model is certain of")
+@wrong("decoding", "chooses the token of which the model is certain", "The model is certain of")
 class TheLeastProbable(GreedyDecoding):
     def __call__(self, stepper: Stepper, start: Tensor, max_len: int, eos: int, pad: int) -> Tensor:
         tokens = super().__call__(stepper, start, max_len, eos, pad)

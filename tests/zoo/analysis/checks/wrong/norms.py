@@ -59,7 +59,7 @@ class NormWithoutEps(OwnNorm):
         return self.weight * x / x.norm(dim=-1, keepdim=True)
 
 
-@wrong("norm-type", "train and eval mode give the same", "Train and eval mode differ")
+@wrong("norm-type", "train and eval mode give the same results", "Train and eval mode differ")
 class NormWithStatistics(OwnNorm):
     def forward(self, x: Tensor) -> Tensor:
         return super().forward(x) if self.training else x * self.weight

@@ -24,13 +24,13 @@ class OptimizerWithoutBiases(Descent):
         super().__init__([p for p in params if p.ndim > 1], lr)
 
 
-@wrong("optimizer", "ten steps lower a quadratic loss, of every parameter", "goes from")
+@wrong("optimizer", "ten steps lower a quadratic loss of every parameter", "goes from")
 class OptimizerThatAscends(torch.optim.SGD):
     def __init__(self, params: Iterable[nn.Parameter], lr: float) -> None:
         super().__init__(params, lr=lr, maximize=True)
 
 
-@wrong("optimizer", "takes its steps at the rate that its groups have", "at a rate of 0 changes")
+@wrong("optimizer", "uses the learning rate of its parameter groups", "at a rate of 0 changes")
 class OptimizerThatKeepsItsRate(Descent):
     def __init__(self, params: Iterable[nn.Parameter], lr: float) -> None:
         super().__init__(params, lr)
@@ -42,7 +42,9 @@ class OptimizerThatKeepsItsRate(Descent):
         return super().step(closure)
 
 
-@wrong("optimizer", "goes on as before from a saved state", "differs after a step from a saved state")
+@wrong(
+    "optimizer", "resumes from a saved state with the same steps", "differs after a step from a saved state"
+)
 class OptimizerWithoutState(Descent):
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "state": {}}
