@@ -89,6 +89,10 @@ class Finder(Protocol):
         """Of all that is wrong in a component."""
         ...
 
+    def is_one_change(self, grading: Any, component: str, findings: Any) -> bool:
+        """Whether one small change of a line makes all right that is wrong in a component."""
+        ...
+
     def of_signature(self, error: Any) -> Spots:
         """Of a call that did not fit the signature of a function of the file."""
         ...
@@ -107,7 +111,8 @@ class Unexplained(Exception):
 
     Attributes:
         explain: gives the `Failed`, or the submission's own error where no mistake is known. It stops looking for
-            mistakes at a deadline (of `time.monotonic`). Raises SubmissionError if the submission fails meanwhile.
+            mistakes at a deadline (of `time.monotonic`); with a `Finder`, it does not look for several mistakes where
+            one change makes all right. Raises SubmissionError if the submission fails meanwhile.
         failed: what can be said without looking for mistakes.
         locate: asks a `Finder` for their places, when all mistakes have been looked for. What it raises means that
             there are none.
@@ -115,7 +120,7 @@ class Unexplained(Exception):
 
     def __init__(
         self,
-        explain: Callable[[float], Exception],
+        explain: Callable[[float, Finder | None], Exception],
         failed: Callable[[], Exception],
         locate: Callable[[Finder], Spots] = lambda _finder: {},
     ) -> None:

@@ -150,6 +150,11 @@ class RightValues:
             return None
         return self._whole(numbers) or self._joined(numbers)
 
+    def has(self, numbers: Tensor) -> bool:
+        """Whether a right run has these numbers in this very layout."""
+        numbers = hidden(numbers)
+        return any(equal(numbers, one.numbers, self.close) for one in self._by_size.get(numbers.numel(), ()))
+
     def _whole(self, numbers: Tensor) -> Right | None:
         summary = _summary(numbers)
         size, total = numbers.numel(), summary[0]

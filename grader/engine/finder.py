@@ -12,8 +12,9 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Place, Recordable
 from grader.engine.grading import Grading
 from grader.engine.locate import Locator
+from grader.engine.naming import Findings
 from grader.engine.place import Where, unused
-from grader.engine.places import find_places, spot_of
+from grader.engine.places import find_places, spot_of, wrong_in
 from grader.engine.raised import misfitting, not_raised
 from grader.engine.source_tree import Source
 from grader.engine.undoing import Searched
@@ -32,6 +33,7 @@ class Finder:
     def __init__(self, text: str, deadline: float = math.inf) -> None:
         self._text, self._deadline = text, deadline
         self._found: dict[tuple[Grading, str], Spots] = {}
+        self._locators: dict[tuple[Grading, str], Locator] = {}
         self._searched = Searched()
 
     def of_component(self, grading: Grading, component: str) -> Spots:
@@ -44,20 +46,33 @@ class Finder:
         key = grading, component
         if key not in self._found:
             self._found[key] = {}  # also where it fails
-            self._found[key] = self._looked_for(grading, component)
+            findings, accounts = grading.explained(component, self._deadline, self)
+            locator = self._locator(grading, component) if findings.wrong else None
+            if locator is not None:
+                self._found[key] = find_places(locator, component, findings, accounts)
         return self._found[key]
 
-    def _looked_for(self, grading: Grading, component: str) -> Spots:
-        submission = grading.submission
+    def is_one_change(self, grading: Grading, component: str, findings: Findings) -> bool:
+        """Whether one small change of a line makes all right that is wrong in a component. Its place is kept."""
+        try:
+            locator = self._locator(grading, component)
+            if locator is None:
+                return False
+            wrong = wrong_in(locator, component, findings)
+            return bool(wrong) and locator.place(list(wrong.values())) is not None and locator.is_one_change
+        except Exception:  # noqa: BLE001 - as for a place: no time left, a forged record, the worker gone
+            return False
+
+    def _locator(self, grading: Grading, component: str) -> Locator | None:
+        """One for each component, which remembers what it has found."""
+        submission, key = grading.submission, (grading, component)
         if len(self._text) > MOST_SOURCE or not isinstance(submission, Recordable):
-            return {}
-        findings, accounts = grading.explained(component, self._deadline)
-        if not findings.wrong:
-            return {}
-        locator = Locator(
-            submission, self._text, grading.subject, grading.seed, self._deadline, searched=self._searched
-        )
-        return find_places(locator, component, findings, accounts)
+            return None
+        if key not in self._locators:
+            self._locators[key] = Locator(
+                submission, self._text, grading.subject, grading.seed, self._deadline, searched=self._searched
+            )
+        return self._locators[key]
 
     def of_signature(self, error: SubmissionError) -> Spots:
         """The function that a call did not fit."""

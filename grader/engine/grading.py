@@ -185,7 +185,9 @@ class Grading:
                 return finder.of_component(self, component)
 
             raise Unexplained(
-                lambda deadline: self._failure(wrong, first, len(asked), self.explained(component, deadline)),
+                lambda deadline, finder: self._failure(
+                    wrong, first, len(asked), self.explained(component, deadline, finder)
+                ),
                 lambda: self._failure(wrong, first, len(asked), None),
                 locate,
             )
@@ -203,8 +205,8 @@ class Grading:
         except Failed as failure:
             found = failure
 
-            def explain(deadline: float) -> Failed:
-                accounts = self.explained(component, deadline)[1] if cause else []
+            def explain(deadline: float, finder: Finder | None) -> Failed:
+                accounts = self.explained(component, deadline, finder)[1] if cause else []
                 known = [one.named for one in accounts if one.named.id == cause]
                 return Failed(found.message, mistakes=known or found.mistakes)
 
@@ -256,8 +258,10 @@ class Grading:
             matrices=matrices_of(*drawn, self.subject.axes),
         )
 
-    def explained(self, component: str, deadline: float = math.inf) -> tuple[Findings, list[Account]]:
-        """All that was found on one component, and the mistakes behind it."""
+    def explained(
+        self, component: str, deadline: float = math.inf, finder: Finder | None = None
+    ) -> tuple[Findings, list[Account]]:
+        """All that was found on one component, and the mistakes behind it, see `Unexplained.explain`."""
         if component not in self._accounts:
             findings = self._findings(component)
             obvious = changed_setting(findings) or (
@@ -266,17 +270,17 @@ class Grading:
             if obvious is not None:
                 accounts = [Account(obvious, frozenset(findings.wrong), "")]
             else:
-                findings, accounts = self._searched(component, findings, deadline)
+                findings, accounts = self._searched(component, findings, deadline, finder)
             self._accounts[component] = findings, accounts
         return self._accounts[component]
 
     def _searched(
-        self, component: str, findings: Findings, deadline: float
+        self, component: str, findings: Findings, deadline: float, finder: Finder | None
     ) -> tuple[Findings, list[Account]]:
         below = self.subject.builds_on.get(component)
-        broken, causes = self.explained(below, deadline) if below else (None, [])
+        broken, causes = self.explained(below, deadline, finder) if below else (None, [])
         known = all(a.proof for a in causes)
-        accounts = self._account(component, findings, deadline, thorough=known)
+        accounts = self._account(component, findings, deadline, finder if known else None, thorough=known)
         if not accounts and known and not findings.random and not self.is_read(component, 1):
             findings, accounts = self._other_readings(component, findings, deadline)
         left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
@@ -304,7 +308,13 @@ class Grading:
         return found
 
     def _account(
-        self, component: str, findings: Findings, deadline: float, *, thorough: bool = True
+        self,
+        component: str,
+        findings: Findings,
+        deadline: float,
+        finder: Finder | None = None,
+        *,
+        thorough: bool = True,
     ) -> list[Account]:
         if not findings.wrong:
             return []
@@ -316,6 +326,8 @@ class Grading:
         findings.random = self._is_random(findings)
         if not thorough or findings.random or first(findings) is not None:
             return namer.alone_where_finite()
+        if finder is not None and finder.is_one_change(self, component, findings):
+            return []
         return namer.several()
 
     def _is_random(self, findings: Findings) -> bool:
@@ -403,7 +415,7 @@ def unrefused(failure: Failed, type_name: str, other: SubmissionError | None = N
     """
     names = [named.id for named in failure.mistakes]
     return Unexplained(
-        lambda _deadline: failure,
+        lambda _deadline, _finder: failure,
         lambda: failure,
         lambda finder: finder.of_unraised(type_name, other, names),
     )

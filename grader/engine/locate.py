@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain as joined
 from itertools import islice
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,7 +45,7 @@ from grader.engine.place import (
     written,
 )
 from grader.engine.raised import behind, cause, endless, exception, misfitting, not_raised, raised
-from grader.engine.right_values import right_values_of, solution_text
+from grader.engine.right_values import mistaken_values_of, right_values_of, solution_text
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.source_tree import Source
 from grader.engine.subject import AnswerKey, Subject, answer_key
@@ -114,8 +115,12 @@ class Locator:
             lambda scenario, got: same(scenario, self._key.right(scenario, got.free), got),
             self._late,
         )
-        self.cure: str | None = None  # the text that made wrong results right, of the last place, ...
+        # what was found for the last wrong results:
+        self.cure: str | None = None  # the text that made them right, ...
         self._cured: int | None = None  # ... and the line that it changes
+        self._steps: Any = None
+        self._mistaken: list[Where] = []  # where the file's values become those of the known mistake
+        self._known: dict[tuple[Any, ...], tuple[Where | None, str | None, int | None]] = {}
 
     def wrong(self, component: str) -> list[Wrong]:
         """The component's scenarios in which the submission is wrong; those that show most come first."""
@@ -141,8 +146,26 @@ class Locator:
             -min(size, ENOUGH),
         )
 
-    def place(self, wrong: Sequence[Wrong]) -> Where | None:
-        """The place of the mistake behind wrong scenarios of one component; None if it was not found."""
+    @property
+    def is_one_change(self) -> bool:
+        """Whether a change of one line made the last wrong results right."""
+        return self._cured is not None
+
+    def place(self, wrong: Sequence[Wrong], steps: Any = None) -> Where | None:
+        """The place of the mistake behind wrong scenarios of one component; None if it was not found.
+
+        Args:
+            steps: of the exercise, with a known mistake that gives the same.
+        """
+        key = id(steps), *(one.scenario for one in wrong)
+        if key not in self._known:
+            self.cure = self._cured = None
+            self._steps = steps
+            self._known[key] = self._completed(wrong), self.cure, self._cured
+        found, self.cure, self._cured = self._known[key]
+        return found
+
+    def _completed(self, wrong: Sequence[Wrong]) -> Where | None:
         errors = {one.scenario: one.got.error for one in wrong}
         unfit = [error.message for error in errors.values() if error is not None and misfit(error)]
         if len(unfit) == len(wrong):
@@ -160,7 +183,6 @@ class Locator:
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self._forget()
-        self.cure = self._cured = None
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
@@ -177,7 +199,7 @@ class Locator:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
             if best.why == "in place" or best.evidence == "dtype":
                 return best
-        lines = [line for one in found for line in (*one.lines, *one.called_from)]
+        lines = [line for one in [*self._mistaken, *found] for line in (*one.lines, *one.called_from)]
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
@@ -186,7 +208,9 @@ class Locator:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
-            return self._in_part(wrong, best) or self._unproved(wrong, best, sure=sure)
+            return (
+                self._in_part(wrong, best) or self._as_known(best) or self._unproved(wrong, best, sure=sure)
+            )
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0].line)
         for cure in cures:
@@ -203,6 +227,36 @@ class Locator:
         second = between or next((line for line in proofs if line != best.place.line), None)
         second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _first_mistaken(self, flow: Flow, wrong: Wrong, *, exact: bool) -> list[Where]:
+        """The first value that is one of a run with the known mistake, and not right, as all that went into it is."""
+        values = mistaken_values_of(
+            self.subject, self.seed, wrong.scenario, wrong.got.free, exact, self._steps
+        )
+        beside = flow.beside(values)
+        for index, event in enumerate(flow.events):
+            if event.kind != "call" or not event.outputs:
+                continue
+            outputs = [flow.trace.values[value].numbers for value in flow.outputs(index)]
+            is_wrong = flow.is_right(index) is False and index not in flow.vindicated
+            if any(x is not None and values.has(x) and not flow.right.has(x) for x in outputs) or (
+                is_wrong and any(map(beside.name, flow.outputs(index)))
+            ):
+                due = all(
+                    flow.is_right(one) is not False or one in flow.vindicated for one in flow.inputs[index]
+                )
+                return [where(flow, index, "value")] if due else []
+        return []
+
+    def _as_known(self, best: Where | None) -> Where | None:
+        """Where the file's values become those of the known mistake, in most of the results that were looked at."""
+        counts = Counter(one.place.line for one in self._mistaken)
+        if not counts:
+            return None
+        line, _ = counts.most_common(1)[0]
+        if best is not None and line in best.lines:
+            return best
+        return next(one for one in self._mistaken if one.place.line == line)
 
     def _unproved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of a line makes wrong results right. A wrong line is worse than none.
@@ -240,7 +294,7 @@ class Locator:
 
     def _forget(self) -> None:
         """What earlier records said, before others."""
-        for lines in (self._odd, self._behind, self._ran):
+        for lines in (self._odd, self._behind, self._ran, self._mistaken):
             lines.clear()
         self._returns.clear()
         self._needed = None
@@ -362,6 +416,8 @@ class Locator:
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
                 self._patching.proof = None
+                if self._steps is not None:
+                    self._mistaken += self._first_mistaken(flow, wrong, exact=in_doubles)
                 found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
                 self._explanations.proof = self._patching.proof
                 if found is not None:

@@ -54,11 +54,15 @@ class Findings:
 
 @dataclass(frozen=True)
 class Account:
-    """A mistake, the wrong scenarios that it explains, and one sentence of proof."""
+    """A mistake, the wrong scenarios that it explains, and one sentence of proof.
+
+    `steps`: of the exercise, with this mistake, where it gives all that the submission gives in these scenarios.
+    """
 
     named: Named
     scenarios: frozenset[int]
     proof: str
+    steps: Any = None
 
 
 class Candidate:
@@ -157,7 +161,7 @@ class Namer:
                             f"all {len(those)} cases {words}; all others are right."
                         )
                         named = replace(named, text=f"Only {words}: {named.text}")
-                        return [Account(named, frozenset(wrong), proof)]
+                        return [Account(named, frozenset(wrong), proof, candidate.steps)]
         return []
 
     def _paths(self) -> Iterator[tuple[str, set[int]]]:
@@ -226,7 +230,7 @@ class Namer:
             f"A correct implementation with only this mistake gives the same results as your code in all {cases} "
             f"cases{finite}."
         )
-        return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof)
+        return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof, found.steps)
 
     def _two_at_once(self) -> list[Account]:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""

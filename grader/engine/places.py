@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader.core.spots import Spot, Spots
 from grader.engine.naming import Account, Findings
@@ -20,8 +20,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     Of several mistakes each is looked for where no other shows: where they overlap, nobody can say whose a place is.
     Where one small change makes all that is wrong right, there is one place.
     """
-    numbers = {scenario: i for i, scenario in enumerate(findings.scenarios)}
-    wrong = {numbers[one.scenario]: one for one in locator.wrong(component) if one.scenario in numbers}
+    wrong = wrong_in(locator, component, findings)
     explained: dict[str, set[int]] = {}
     for account in accounts:
         explained.setdefault(account.named.id, set()).update(account.scenarios)
@@ -33,11 +32,12 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     groups[""] = wrong.keys() - named
     if not any(wrong.keys() & group for group in groups.values()):
         groups[""] = set(wrong)
+    steps = {account.named.id: account.steps for account in accounts}
     found, cures = {}, {}
     for name, group in groups.items():
         here = [one for i, one in wrong.items() if i in group]
         try:
-            spot = _spot(locator, here) if here else None
+            spot = _spot(locator, here, steps.get(name)) if here else None
         except Exception:  # noqa: BLE001 - a forged record, no time left, the worker gone: those found so far are kept
             break
         if spot is not None:
@@ -50,8 +50,14 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
     return found
 
 
-def _spot(locator: Locator, wrong: Sequence[Wrong]) -> Spot | None:
-    place = locator.place(wrong)
+def wrong_in(locator: Locator, component: str, findings: Findings) -> dict[int, Wrong]:
+    """The wrong scenarios of a component, by their number in the findings; those that show most come first."""
+    numbers = {scenario: i for i, scenario in enumerate(findings.scenarios)}
+    return {numbers[one.scenario]: one for one in locator.wrong(component) if one.scenario in numbers}
+
+
+def _spot(locator: Locator, wrong: Sequence[Wrong], steps: Any) -> Spot | None:
+    place = locator.place(wrong, steps)
     if place is not None:
         return spot_of(place)
     error = wrong[0].got.error

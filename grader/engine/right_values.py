@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import resources
+from typing import Any
 
 import torch
 
 from grader.catalog import get_exercises
-from grader.engine.alignment import CLOSE, Collector, RightValues, labelled
+from grader.engine.alignment import CLOSE, Collector, RightValues, labelled, level
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject, run
@@ -37,6 +38,27 @@ def right_values_of(
     both.join(solved)
     both.join(reference)
     return solved, reference, both
+
+
+def mistaken_values_of(
+    subject: Subject, seed: int, scenario: Scenario, free: Free, exact: bool, steps: Any
+) -> RightValues:
+    """The values that a run with a known mistake has, and no right run has up to layout; of its steps, in no layout.
+
+    Args:
+        steps: of the exercise, with the mistake.
+    """
+    right = right_values_of(subject, seed, scenario, free, exact)[2]
+    every, found = RightValues(right.close), RightValues(right.close)
+    code = LocalSubmission(subject.namespace(labelled(steps, every)))
+    with Collector(every):
+        run(scenario, code, exact=exact, seed=seed, free=free or None)
+    for one in every.values:
+        known = right.find(one.numbers)
+        says = not level(one.numbers) or (one.numbers.numel() == 1 and bool(one.numbers.frac()))
+        if says and (known is None or (one.name and not right.has(one.numbers))):
+            found.add(one.name, one.numbers)
+    return found
 
 
 def solution_text(component: str) -> str:

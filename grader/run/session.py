@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import cached_property
 from types import ModuleType
 
 import pytest
@@ -222,7 +223,7 @@ class Session:
         if not test.is_training:
             self._unplaced.append((len(self.verdicts.results), raised))
         try:
-            return raised.explain(self._naming_ends)
+            return raised.explain(self._naming_ends, None if test.is_training else self._finder)
         except SubmissionError:  # it ended, or does not end, in what was asked to find the mistake
             return raised.failed()
         except Exception as error:  # noqa: BLE001 - a fault of the grader's, which the verdict says
@@ -234,7 +235,6 @@ class Session:
         After the deadline, those that were found already.
         """
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
-        finder: Finder | None = None
         if self._unloaded is not None and self._open_changed is not None and self._locating_budget:
             from grader.engine.loading import loading_places
 
@@ -244,18 +244,20 @@ class Session:
                 )
                 results[0] = results[0].placed(spots, self._lines)
         for number, failure in self._unplaced:
-            if not self._source or results[number].status != "failed":
-                continue
-            if finder is None and time.monotonic() > deadline:
-                break
-            with contextlib.suppress(Exception):  # a record may be forged, or too long, or the worker gone
-                finder = finder or self._finder(deadline)
-                results[number] = results[number].placed(failure.locate(finder), self._lines)
+            if self._finder is not None and results[number].status == "failed":
+                with contextlib.suppress(
+                    Exception
+                ):  # a record may be forged, or too long, or the worker gone
+                    results[number] = results[number].placed(failure.locate(self._finder), self._lines)
 
-    def _finder(self, deadline: float) -> Finder:
+    @cached_property
+    def _finder(self) -> Finder | None:
+        """None where no places are to be found. It ends when the times for names and places are over."""
+        if not self._source or not self._locating_budget:
+            return None
         from grader.engine.finder import Finder  # only where something failed
 
-        return Finder(self._source, deadline)
+        return Finder(self._source, self._naming_ends + self._locating_budget)
 
     def _first_end(self) -> str:
         return next(result.title for result in self.verdicts.results if result.status == "failed")
