@@ -224,6 +224,17 @@ class Definitions:
                         found.setdefault(name.value, node.lineno)
         return found
 
+    @cached_property
+    def remade(self) -> Mapping[str, list[int]]:
+        """Lines in which `self.NAME` gets a value in other methods."""
+        found: dict[str, list[int]] = {}
+        for function in ast.walk(self._tree):
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                        found.setdefault(node.attr, []).append(node.lineno)
+        return found
+
 
 def _named(node: ast.AST) -> Iterator[str]:
     """The names that a node gives to something."""

@@ -58,8 +58,7 @@ class LeftOut:
                 yield ast.Call(node.func, [*node.args, value], node.keywords)
                 yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
             yield from self._branches.get(name, ())
-            yield from self._elsewhere(name, node)
-            for made in self._made_of(name, node.lineno):
+            for made in (*self._elsewhere(name, node), *self._made_of(name, node.lineno)):
                 yield made
                 yield from (ast.BinOp(node, operator(), made) for operator in OPERATORS)
             if isinstance(node, ast.Name):

@@ -58,6 +58,7 @@ MOST_EDITS = 5000
 MOST_SURE = 2000  # where a right value made the result right: what made the wrong one may lie before
 MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
+MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 2.5  # ... and for what one change does not make right, beside `EDITING_S`
@@ -200,6 +201,8 @@ class Locator:
             if best.why == "in place" or best.evidence == "dtype":
                 return best
         lines = [line for one in [*self._mistaken, *found] for line in (*one.lines, *one.called_from)]
+        if best is not None and best.why == "error":
+            lines += self._behind[:MOST_BEHIND]
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)

@@ -71,11 +71,13 @@ class Source(Definitions):
         }
 
     def made(self, line: int) -> list[int]:
-        """Lines where the attributes and the constants that a line reads were made."""
-        found = [
-            self.attributes.get(node.attr) if isinstance(node, ast.Attribute) else self.constants.get(node.id)
-            for node in self._reads.get(line, ())
-        ]
+        """Lines where the attributes and the constants that a line reads were made, or made anew by a method."""
+        found: list[int | None] = []
+        for node in self._reads.get(line, ()):
+            if isinstance(node, ast.Attribute):
+                found += [self.attributes.get(node.attr), *self.remade.get(node.attr, ())]
+            else:
+                found.append(self.constants.get(node.id))
         return [one for one in found if one is not None]
 
     def helpers(self, line: int) -> list[int]:
