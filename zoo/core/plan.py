@@ -2,8 +2,8 @@
 
 blueprint = make_blueprint(attention="fused")    text -> choices: `Registry.resolve`, once per choice
 plan = make_plan(blueprint)                      choices -> variants and options, no look-up
-check(plan)                                      zoo.core.rules
-build(blueprint)                                 zoo.models.builder: the classes, from the plan
+check(plan)                                      zoo.core.rules; `checked_plan(blueprint)` does both
+build_plan(plan)                                 zoo.models.builder: the classes; `build(blueprint)` does all three
 """
 
 from __future__ import annotations

@@ -72,6 +72,17 @@ def build(
     for axis in parts or {}:
         plan.registry.axis(axis)
     check(plan, allow)
+    return build_plan(plan, seed=seed, parts=parts, allow=allow)
+
+
+def build_plan(
+    plan: Plan,
+    *,
+    seed: int | None = None,
+    parts: Mapping[str, Factory] | None = None,
+    allow: Collection[str] = (),
+) -> Model:
+    """The model of a plan whose rules are checked: what `build` does after that. Arguments and errors as there."""
     made = Parts(plan, parts or NONE)
     seed = int(torch.randint(2**62, ())) if seed is None else seed
     with torch.random.fork_rng(devices=[]):

@@ -16,11 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from tests.zoo.support import fitting
+from zoo.core import rules
 from zoo.core.axes import AXES
 from zoo.core.blueprint import Blueprint, Choice, make_blueprint
-from zoo.core.errors import UnknownNameError, ZooError
+from zoo.core.errors import CombinationError, UnknownNameError, ZooError
 from zoo.core.frozen import FrozenMapping
-from zoo.core.plan import make_plan
+from zoo.core.plan import Plan, make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import Registry, Variant
 from zoo.models.builder import build, build_decoding, build_loss, build_schedule
@@ -104,6 +105,32 @@ def test_a_command_looks_every_choice_up_once(command: str, calls: Calls, tmp_pa
         calls.subtract({("attention", "eager"): 1, ("attention", "eager:bias=true"): 1})
     translating = "--task=translate" in words  # to score, it reads run.json and best/zoo.json
     assert once_per_axis(calls, blueprints=3 if translating else 1)
+
+
+def test_building_makes_one_plan_and_checks_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line to the module: what is planned and checked is handed on."""
+    from zoo.cli.root import make_cli
+
+    done: Counter[str] = Counter()
+
+    def counted(place: object, name: str) -> None:
+        function = getattr(place, name)
+
+        def wrapper(*args: Any, **named: Any) -> Any:
+            done[name] += 1
+            return function(*args, **named)
+
+        monkeypatch.setattr(place, name, wrapper)
+
+    counted(Plan, "__init__")
+    counted(rules, "problems")
+    words = ["build", "--attention=fused", "--assembly=decoder", "--num-encoder-layers=2"]
+    result = CliRunner().invoke(make_cli(get_plugins()), words, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "Not used by assembly=decoder: --num-encoder-layers." in result.stderr
+    assert done == {"__init__": 1, "problems": 1}
+    with pytest.raises(CombinationError, match="not divisible"):  # a caller from Python is checked too
+        build(make_blueprint(d_model=9, num_heads=2))
 
 
 COUNT = """
