@@ -20,7 +20,7 @@ from zoo.cli.options import (
     device_option,
     json_option,
     seed_option,
-    tell_unused_sizes,
+    tell_unused,
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Sizes
@@ -84,7 +84,7 @@ def build(
     if explain:
         ctx.exit(_explain(blueprint, save, as_json))
     plan = _plan(blueprint)
-    tell_unused_sizes(plan, said)
+    tell_unused(plan, said)
     ctx.exit(_build(blueprint, plan, seed, device, accelerate, save, as_json))
 
 
@@ -166,6 +166,8 @@ def _print(
 ) -> None:
     rows: list[tuple[str, str, str]] = []
     for axis, choice in blueprint.choices.items():
+        if axis in plan.unused_axes:
+            continue
         parts = zip(choice.layers, plan.pattern(axis), strict=True)
         for i, ((one, part), run) in enumerate(groupby(parts)):
             times = len(list(run))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, seed_option, tell_unused_sizes
+from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, seed_option, tell_unused
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.files import reporting_os_errors, write_whole
@@ -74,7 +74,7 @@ def export(
     _check_output(output, force)
     blueprint = None if directory is not None else blueprint_from(dict(given))
     if blueprint is not None:
-        tell_unused_sizes(_plan(blueprint), [name for name, value in given.items() if value is not None])
+        tell_unused(_plan(blueprint), [name for name, value in given.items() if value is not None])
     if kind == "python":
         _python(directory, blueprint, output, force, allow_code, given.get("preset"))
     else:

@@ -280,9 +280,9 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
     return preset.blueprint(corrected, choices, sizes)
 
 
-def tell_unused_sizes(plan: Plan, said: Collection[str]) -> None:
-    """Report, on standard error, which of the sizes `said` the model does not use."""
-    unused = [name for name in plan.unused_sizes if name in said]
+def tell_unused(plan: Plan, said: Collection[str]) -> None:
+    """Report, on standard error, which of the axes and sizes `said` the model does not use."""
+    unused = [name for name in (*plan.unused_axes, *plan.unused_sizes) if name in said]
     if unused:
         options = ", ".join("--" + name.replace("_", "-") for name in unused)
         click.echo(f"Not used by assembly={plan['assembly'].name}: {options}.", err=True)

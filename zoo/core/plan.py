@@ -118,6 +118,12 @@ class Plan:
             without_encoder = ("src_vocab",)
         return (*without_encoder, *(() if self.has("decoder") else ("num_decoder_layers",)))
 
+    @property
+    def unused_axes(self) -> tuple[str, ...]:
+        """The axes whose part the model does not use: those of tokens where it reads images, and decoding."""
+        of_tokens = ("embedding", "masking", "mask") if self.reads_images else ()
+        return (*of_tokens, *(() if self.has("decoder") else ("decoding",)))
+
     @cached_property
     def cross(self) -> PlannedPart:
         """The cross-attention: the chosen attention, or the one that it declares as its replacement there."""
