@@ -55,8 +55,8 @@ def trace(file: Path, call: str, exercise: str | None, seed: int | None, sandbox
     from grader.run.tracing import trace_file
     from grader.sandbox.sandbox import Sandbox
 
-    chosen = get_exercise(exercise) if exercise else exercise_for(file)
     source = read_source(file)
+    chosen = get_exercise(exercise) if exercise else exercise_for(file)
     seed = secrets.randbelow(2**31) if seed is None else seed
     with Sandbox(sandbox) as confined:
         request = Request(chosen, str(file), source, "cpu", seed, frozenset(), sandbox=confined)

@@ -1,4 +1,4 @@
-"""Greedy decoding: with cached keys and values against computing the decoder, or everything, anew at each step."""
+"""Greedy decoding: with cached keys and values against computing the decoder, or everything, again at each step."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def rows(sizes: dict[str, int], batch: int, times: float, rounds: int) -> tuple[
     """Two benchmarks: against everything, whose bar is so many times as fast, and against the decoder alone."""
     layers = f"{sizes['num_encoder_layers']}+{sizes['num_decoder_layers']}"
     begin = f"greedy decoding of {STEPS} tokens, source of {SOURCE}: cached keys and values / "
-    end = f" computed anew each step; attention=fused, d_model {sizes['d_model']}, {layers} layers, batch {batch}"
+    end = (
+        f" recomputed each step; attention=fused, d_model {sizes['d_model']}, {layers} layers, batch {batch}"
+    )
     name, bar = f"decoding-d{sizes['d_model']}-b{batch}", round(1 / times, 4)
     return (
         Benchmark(

@@ -64,7 +64,7 @@ class GPT(nn.Module):
 
     @torch.no_grad()
     def generate(self, tokens: Tensor, cached: bool) -> Tensor:
-        """NEW tokens, greedily; without a cache, as nanoGPT does, all is computed anew for each."""
+        """NEW tokens, greedily; without a cache, as nanoGPT does, everything is recomputed for each."""
         past, new = None, tokens
         for _ in range(NEW):
             logits, caches = self(new if cached else tokens, past)
@@ -137,7 +137,7 @@ BENCHMARKS = (
         Benchmark(
             f"decoding-gpt-d{D}-b{batch}{'' if cached else '-nanogpt'}",
             f"greedy decoding of {NEW} tokens after {PROMPT}, cached keys and values / hand-written GPT, "
-            f"{'cached too, by concatenation' if cached else 'computed anew at each step, as nanoGPT does'}; {SIZES}, "
+            f"{'cached too, by concatenation' if cached else 'recomputed at each step, as nanoGPT does'}; {SIZES}, "
             f"batch {batch}",
             0.95,
             15 if cached else 5,

@@ -138,7 +138,7 @@ class Rows:
         rows.append(
             self.row(
                 f"gpu-decoding-d{width}",
-                f"greedy decoding of {length - 1} tokens: cached / decoder computed anew; {about}",
+                f"greedy decoding of {length - 1} tokens: cached / decoder recomputed; {about}",
                 1.0,
                 lambda: (self.decoding(plain(), True), self.decoding(plain(), False)),
                 rounds=3,

@@ -1,4 +1,4 @@
-"""A file of 1,000 sentences translated with beam 5: with cached keys and values against computing the decoder anew.
+"""A file of 1,000 sentences translated with beam 5: with cached keys and values against recomputing the decoder.
 
 As a benchmark, sentences of the toy languages. `python -m tests.bench.translation RUN TEXT` does it once with the
 model of a run, and a file of sentences, plain or .gz.
@@ -66,7 +66,7 @@ BENCHMARKS = (
     Benchmark(
         "translation-beam5",
         f"{SENTENCES:,} sentences of the toy languages with beam {BEAM}, sizes of preset multi30k-cpu: cached keys and "
-        "values / decoder computed anew each step; bar: 4 times",
+        "values / decoder recomputed each step; bar: 4 times",
         0.25,
         3,
         both,

@@ -106,8 +106,8 @@ def _against(row: dict[str, str]) -> str:
         "nn.Transformer",
         "x-transformers",
         "hand-written GPT",
-        "everything computed anew",
-        "decoder computed anew",
+        "everything recomputed",
+        "decoder recomputed",
     ):
         if text in row["what"]:
             return text

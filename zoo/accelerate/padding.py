@@ -1,7 +1,7 @@
 """Batches without their padding: real positions only, one after the other.
 
 Everything but the attention treats each position by itself, and need not know. Where a good part of a batch is
-padding, nothing else is computed for it; what stands at padding in the output is of no use.
+padding, nothing else is computed for it, and the output at padding is meaningless.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class UnpaddedTransformer(Trick, Transformer):
     title = "padding is left out of all but the attention"
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """src [B, S], tgt [B, L] -> [B, L, V]; of no use at padding."""
+        """src [B, S], tgt [B, L] -> [B, L, V]; meaningless at padding."""
         return self._unpadded(tgt, self.encode(src), src, layout_of(self.masking.real(tgt)))
 
     def encode(self, src: Tensor) -> Tensor:
@@ -177,7 +177,7 @@ class UnpaddedTransformer(Trick, Transformer):
     def decode(
         self, tgt: Tensor, memory: Tensor, src: Tensor, caches: Sequence[LayerCache] | None = None
     ) -> Tensor:
-        """As `Transformer.decode`: of use at every position of tgt."""
+        """As `Transformer.decode`: valid at every position of tgt."""
         if caches is not None:
             return super().decode(tgt, memory, src, caches)
         return self._unpadded(tgt, memory, src, None)

@@ -43,7 +43,7 @@ def accelerate(model: nn.Module, *, onednn: bool | None = None) -> nn.Module:
 
     Raises:
         AccelerateError: it is compiled, scripted, on another device than the CPU, or has modules with which a
-            trick would not be safe: dropout in place, weights that are computed anew at each call.
+            trick would not be safe: dropout in place, weights that are recomputed at each call.
     """
     refusals = list(dict.fromkeys(_refusals(model)))
     if refusals:

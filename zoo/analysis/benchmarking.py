@@ -18,6 +18,7 @@ from zoo.core.pattern import format_pattern
 from zoo.core.plan import plan_layers
 from zoo.core.plugins import get_registry
 from zoo.core.recipe import Recipe
+from zoo.core.rules import checked_plan
 from zoo.core.tasks import NO_INPUTS, Inputs
 from zoo.models.builder import build_loss, build_optimizer, build_schedule
 from zoo.models.devices import memory_limit
@@ -69,7 +70,7 @@ class Trial:
 
     def __init__(self, blueprint: Blueprint, setting: Setting) -> None:
         self.blueprint, self.setting = blueprint, setting
-        self.model = build_on(blueprint, setting.device, setting.seed)
+        self.model = build_on(checked_plan(blueprint), setting.device, setting.seed)
         if setting.accelerated:
             accelerate(self.model)
         tokens = padded_tokens(blueprint.sizes, setting.batch, setting.length, setting.seed)
@@ -132,7 +133,7 @@ def _difference(trial: Trial) -> tuple[float | None, str]:
         str(Choice("eager", {name: value for name, value in one.options.items() if name in known}))
         for one in chosen.layers
     )
-    other = build_on(blueprint.with_choices(attention=plain), setting.device, setting.seed)
+    other = build_on(checked_plan(blueprint.with_choices(attention=plain)), setting.device, setting.seed)
     return largest_difference(trial.model, other, *trial.tokens.read_by(trial.model)), ""
 
 
@@ -173,7 +174,7 @@ def train_and_score(
     blueprint, data = prepare(blueprint, load_data(task, inputs), ("src_vocab", "tgt_vocab"))
     reached: int | None = None
     with memory_limit(LESS), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        model = build_on(blueprint, device, recipe.seed)
+        model = build_on(checked_plan(blueprint), device, recipe.seed)
         schedule = build_schedule(blueprint, recipe.steps, recipe.warmup)
         about = {"task": task, "recipe": asdict(recipe), "seed": recipe.seed, "score_name": score_name(data)}
         recorder = None

@@ -99,7 +99,7 @@ def _peak_of_log(step: Step) -> int:
 def largest_difference(model: Model, other: Model, *inputs: Tensor) -> float:
     """Largest absolute difference of what both give, in eval mode, once `other` has the weights of `model`.
 
-    What stands at padding of the last input, the one that is answered position by position, is of no use, and left
+    The output at padding of the last input, the one that is answered position by position, is meaningless and left
     out.
     """
     other.load_state_dict(model.state_dict())

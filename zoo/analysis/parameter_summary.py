@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from zoo.core.blueprint import Blueprint
+from zoo.core.rules import checked_plan
 from zoo.models.external import ExternalEmbeddings, ExternalPart
 from zoo.models.trial import build_on
 
@@ -45,11 +46,11 @@ class ParameterSummary:
 def parameter_summary(blueprint: Blueprint, axis: str) -> ParameterSummary | None:
     """Return the parameters of the part on `axis` in a model; None if it is not in the model.
 
-    Raises as `zoo.models.trial.build_on` does.
+    Raises as `zoo.core.rules.checked_plan` and `zoo.models.trial.build_on` do.
     """
     if axis not in PLACES:
         return None
-    model = build_on(blueprint, torch.device("cpu"), seed=0)
+    model = build_on(checked_plan(blueprint), torch.device("cpu"), seed=0)
     first, dot, rest = PLACES[axis].partition(".")
     first = first if "encoder" in model.stacks else OF_DECODER.get(first, first)
     part = model.get_submodule(first + dot + rest)

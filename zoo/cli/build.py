@@ -20,15 +20,15 @@ from zoo.cli.options import (
     device_option,
     json_option,
     seed_option,
-    tell_unused_sizes,
+    tell_unused,
 )
 from zoo.cli.text import bold, columns, print_json, wrapped
 from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.describe import brief
 from zoo.core.errors import CombinationError, ZooError
-from zoo.core.plan import make_plan
+from zoo.core.plan import Plan
 from zoo.core.plugins import get_registry
-from zoo.core.rules import check
+from zoo.core.rules import checked_plan
 
 if TYPE_CHECKING:
     import torch
@@ -83,13 +83,19 @@ def build(
     blueprint = blueprint_from(given)
     if explain:
         ctx.exit(_explain(blueprint, save, as_json))
-    _check(blueprint)
-    tell_unused_sizes(blueprint, said)
-    ctx.exit(_build(blueprint, seed, device, accelerate, save, as_json))
+    plan = _plan(blueprint)
+    tell_unused(plan, said)
+    ctx.exit(_build(blueprint, plan, seed, device, accelerate, save, as_json))
 
 
 def _build(
-    blueprint: Blueprint, seed: int, device: str, faster: bool, save: Path | None, as_json: bool
+    blueprint: Blueprint,
+    plan: Plan,
+    seed: int,
+    device: str,
+    faster: bool,
+    save: Path | None,
+    as_json: bool,
 ) -> int:
     """Build it, run it, and say what came of it; the exit code."""
     from zoo.accelerate import accelerate, tricks
@@ -101,7 +107,7 @@ def _build(
     where = resolve_device(device)
     if save is not None:
         check_directory(save)
-    model = build_on(blueprint, where, seed)
+    model = build_on(plan, where, seed)
     blocks = parameters_by_block(model)
     if faster:
         accelerate(model)
@@ -123,7 +129,7 @@ def _build(
             }
         )
     else:
-        _print(blueprint, blocks, trial, where, tricks(model), saved)
+        _print(blueprint, plan, blocks, trial, where, tricks(model), saved)
     return 0 if trial.good else 1
 
 
@@ -139,10 +145,10 @@ def _explain(blueprint: Blueprint, save: Path | None, as_json: bool) -> int:
     return 0 if found.possible else 1
 
 
-def _check(blueprint: Blueprint) -> None:
-    """Refuse what breaks a rule, before torch is imported. Raises CombinationError."""
+def _plan(blueprint: Blueprint) -> Plan:
+    """The plan that all after it read. Refuses what breaks a rule, before torch is imported: CombinationError."""
     try:
-        check(make_plan(blueprint))
+        return checked_plan(blueprint)
     except CombinationError as error:
         raise CombinationError(
             f"{error}\nRun the same command with --explain to list what would fit, axis by axis."
@@ -151,15 +157,17 @@ def _check(blueprint: Blueprint) -> None:
 
 def _print(
     blueprint: Blueprint,
+    plan: Plan,
     blocks: dict[str, int],
     trial: Trial,
     device: torch.device,
     tricks: list[str],
     saved: str | None,
 ) -> None:
-    plan = make_plan(blueprint)
     rows: list[tuple[str, str, str]] = []
     for axis, choice in blueprint.choices.items():
+        if axis in plan.unused_axes:
+            continue
         parts = zip(choice.layers, plan.pattern(axis), strict=True)
         for i, ((one, part), run) in enumerate(groupby(parts)):
             times = len(list(run))

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, seed_option, tell_unused_sizes
+from zoo.cli.options import blueprint_from, blueprint_options, defaults_text, seed_option, tell_unused
 from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, ZooError
 from zoo.core.files import reporting_os_errors, write_whole
-from zoo.core.plan import make_plan
-from zoo.core.rules import check
+from zoo.core.plan import Plan, make_plan
+from zoo.core.rules import checked_plan
 
 SUFFIXES = {"python": ".py", "torch-export": ".pt2", "onnx": ".onnx"}
 
@@ -74,8 +74,7 @@ def export(
     _check_output(output, force)
     blueprint = None if directory is not None else blueprint_from(dict(given))
     if blueprint is not None:
-        _check(blueprint)
-        tell_unused_sizes(blueprint, [name for name, value in given.items() if value is not None])
+        tell_unused(_plan(blueprint), [name for name, value in given.items() if value is not None])
     if kind == "python":
         _python(directory, blueprint, output, force, allow_code, given.get("preset"))
     else:
@@ -100,10 +99,10 @@ def _check_output(output: Path, force: bool) -> None:
             raise ZooError(f"'{output}' exists. Name another file, or give --force to replace it.")
 
 
-def _check(blueprint: Blueprint) -> None:
+def _plan(blueprint: Blueprint) -> Plan:
     """Refuse what breaks a rule, before torch is imported. Raises CombinationError."""
     try:
-        check(make_plan(blueprint))
+        return checked_plan(blueprint)
     except CombinationError as error:
         raise CombinationError(
             f"{error}\n`zoo build --explain` lists what would fit, axis by axis."

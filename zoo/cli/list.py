@@ -17,7 +17,7 @@ from zoo.cli.options import html_option, json_option
 from zoo.cli.text import GAP, bold, columns, dim, print_json, width, wrapped
 from zoo.core.blueprint import get_presets
 from zoo.core.describe import options_text, preset_json, remarkable, task_json, variant_json
-from zoo.core.errors import ZooError, unknown_name
+from zoo.core.errors import UnknownNameError, ZooError, unknown_name
 from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 from zoo.core.registry import Axis, Variant
 from zoo.core.tasks import get_tasks
@@ -69,29 +69,25 @@ def list_(
       zoo list presets
       zoo list --html variants.html
     """
-    if html is not None:
-        if as_json or what in ("presets", "tasks"):
-            raise ZooError("--html writes a page of variants: omit --json, presets and tasks.")
-        _page(html, _matching(_known(what), like, unlike))
-    elif what == "presets":
-        _named(
-            _matching(get_presets().values(), like, unlike),
-            preset_json,
-            lambda preset: preset.source,
-            more,
-            as_json,
-        )
+    if html is not None and (as_json or what in ("presets", "tasks")):
+        raise ZooError("--html writes a page of variants: omit --json, presets and tasks.")
+    if what == "presets":
+        presets = _matching(get_presets().values(), like, unlike, as_json)
+        _named(presets, preset_json, lambda preset: preset.source, more, as_json)
     elif what == "tasks":
-        _named(_matching(get_tasks().values(), like, unlike), task_json, lambda _: "", more, as_json)
+        tasks = _matching(get_tasks().values(), like, unlike, as_json)
+        _named(tasks, task_json, lambda _: "", more, as_json)
     else:
-        _variants(what, like, unlike, more, as_json)
+        variants = _matching(_known(what), like, unlike, as_json)
+        if html is not None:
+            _page(html, variants)
+        else:
+            _variants(variants, more, as_json)
 
 
-def _variants(
-    what: str | None, like: Sequence[str], unlike: Sequence[str], more: bool, as_json: bool
-) -> None:
+def _variants(variants: Sequence[Variant], more: bool, as_json: bool) -> None:
+    """List variants by axis."""
     registry = get_registry()
-    variants = _matching(_known(what), like, unlike)
     if as_json:
         print_json([variant_json(variant, registry.axis(variant.axis)) for variant in variants])
         return
@@ -101,7 +97,7 @@ def _variants(
         if found:
             rows = [(_marked(one, axis), _summary(one), _details(one, axis) if more else ()) for one in found]
             blocks.append(f"{bold(axis.name)}: {axis.summary}\n{_entries(rows)}")
-    _print("\n\n".join(blocks))
+    click.echo("\n\n".join(blocks))
 
 
 def _known(what: str | None) -> list[Variant]:
@@ -115,8 +111,6 @@ def _known(what: str | None) -> list[Variant]:
 
 def _page(path: Path, variants: Sequence[Variant]) -> None:
     """Write the page of these variants."""
-    if not variants:
-        raise ZooError("No name matches, and a page would be empty.")
     from tqdm import tqdm
 
     from zoo.pages.gallery import gallery
@@ -136,17 +130,24 @@ def _named(
         print_json([to_json(one) for one in found])
         return
     rows = [(one.name, one.summary, [text for text in (detail(one),) if more and text]) for one in found]
-    _print(_entries(rows))
+    click.echo(_entries(rows))
 
 
-def _matching(found: Iterable[N], like: Sequence[str], unlike: Sequence[str]) -> list[N]:
-    """Those that match one of `like`, if there are any, and none of `unlike`."""
+def _matching(found: Iterable[N], like: Sequence[str], unlike: Sequence[str], none_allowed: bool) -> list[N]:
+    """Those that match one of `like`, if there are any, and none of `unlike`.
+
+    Raises UnknownNameError if there is none, and that is not allowed.
+    """
 
     def matches(one: N, patterns: Sequence[str]) -> bool:
         full = f"{one.axis}/{one.name}" if isinstance(one, Variant) else one.name
         return any(fnmatch.fnmatch(name, pattern) for name in (one.name, full) for pattern in patterns)
 
-    return [one for one in found if (not like or matches(one, like)) and not matches(one, unlike)]
+    left = [one for one in found if (not like or matches(one, like)) and not matches(one, unlike)]
+    if not left and not none_allowed:
+        patterns = [f"--like '{one}'" for one in like] + [f"--unlike '{one}'" for one in unlike]
+        raise UnknownNameError(f"No name matches {' '.join(patterns)}. `zoo list` lists all names.")
+    return left
 
 
 def _marked(variant: Variant, axis: Axis) -> str:
@@ -174,10 +175,3 @@ def _entries(rows: Sequence[tuple[str, str, Sequence[str]]]) -> str:
             below = textwrap.wrap(text, width() - len(indent), break_on_hyphens=False)
             lines.append(textwrap.indent(dim("\n".join(below)), indent))
     return "\n".join(lines)
-
-
-def _print(text: str) -> None:
-    if text:
-        click.echo(text)
-    else:
-        click.echo("No name matches.", err=True)

@@ -16,7 +16,7 @@ from zoo.cli.text import output_alone
 from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset, get_presets, make_blueprint
 from zoo.core.errors import ZooError
 from zoo.core.files import check_writable, reporting_os_errors
-from zoo.core.plan import make_plan
+from zoo.core.plan import Plan
 from zoo.core.plugins import get_registry
 from zoo.core.registry import Axis, Variant
 
@@ -280,12 +280,12 @@ def blueprint_from(given: dict[str, Any], default: Preset | None = None) -> Blue
     return preset.blueprint(corrected, choices, sizes)
 
 
-def tell_unused_sizes(blueprint: Blueprint, said: Collection[str]) -> None:
-    """Report, on standard error, which of the sizes `said` the model does not use."""
-    unused = [name for name in make_plan(blueprint).unused_sizes if name in said]
+def tell_unused(plan: Plan, said: Collection[str]) -> None:
+    """Report, on standard error, which of the axes and sizes `said` the model does not use."""
+    unused = [name for name in (*plan.unused_axes, *plan.unused_sizes) if name in said]
     if unused:
         options = ", ".join("--" + name.replace("_", "-") for name in unused)
-        click.echo(f"Not used by assembly={blueprint['assembly'].name}: {options}.", err=True)
+        click.echo(f"Not used by assembly={plan['assembly'].name}: {options}.", err=True)
 
 
 def sizes_from(given: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from zoo.core.blueprint import Blueprint, Preset, Sizes, get_preset
 from zoo.core.errors import ZooError
 from zoo.core.plan import make_plan
 from zoo.core.recipe import Recipe
+from zoo.core.rules import checked_plan
 from zoo.core.tasks import get_task, get_tasks
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def _prepared(
         check_directory(save)
     blueprint, data = prepare(blueprint, load_data(task, inputs), asked)
     run = Run(task, data, blueprint, recipe, resolve_device(device), save, threads)
-    return run, build_on(blueprint, run.device, recipe.seed)
+    return run, build_on(checked_plan(blueprint), run.device, recipe.seed)
 
 
 def _train_and_score(run: Run, model: Model) -> tuple[Score, float]:

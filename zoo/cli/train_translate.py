@@ -173,8 +173,7 @@ def check_sizes_asked(given: Mapping[str, Any]) -> None:
 
 def _new_run(folder: Path, given: dict[str, Any]) -> Run:
     """Create a new run and its folder."""
-    from zoo.core.plan import make_plan
-    from zoo.core.rules import check
+    from zoo.core.rules import checked_plan
     from zoo.training.translation.run import Run, begin, check_vocabulary, make_tokenizers
     from zoo.training.translation.sources import Sources, digest
 
@@ -186,7 +185,7 @@ def _new_run(folder: Path, given: dict[str, Any]) -> Run:
     tokenizers = make_tokenizers(corpora, settings, path)
     blueprint = blueprint.with_sizes(src_vocab=tokenizers.src.vocab_size, tgt_vocab=tokenizers.tgt.vocab_size)
     check_vocabulary(blueprint, tokenizers)
-    check(make_plan(blueprint))
+    checked_plan(blueprint)
     run = Run(folder, blueprint, settings, sources, digest(corpora), tokenizers)
     begin(run)
     return run
@@ -196,6 +195,7 @@ def _train(
     run: Run, device: Any, accelerate: bool, threads: int | None, tensorboard: bool, as_json: bool
 ) -> None:
     """Finish the training, score the best model on the test text, and print both."""
+    from zoo.core.rules import checked_plan
     from zoo.models.devices import memory_limit
     from zoo.models.trial import build_on
     from zoo.training.translation.dataset import datasets
@@ -209,7 +209,7 @@ def _train(
     data = datasets(corpora, run.tokenizers, run.blueprint.sizes.max_len)
     for name, one in zip(("Training", "Validation"), data, strict=True):
         click.echo(f"{name} text: {one.corpus.report}", err=True)
-    model = build_on(run.blueprint, device, run.settings.seed)
+    model = build_on(checked_plan(run.blueprint), device, run.settings.seed)
     if accelerate:
         from zoo.accelerate import accelerate as make_faster
 

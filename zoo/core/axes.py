@@ -91,7 +91,8 @@ AXES = (
         "embedding",
         "how token ids become vectors on both sides",
         "scaled",
-        "Class(src_vocab, tgt_vocab, d_model, **options); src(tokens [B,S]) -> [B,S,D], tgt(tokens [B,L]) -> [B,L,D].",
+        "Class(src_vocab, tgt_vocab, d_model, **options); src(tokens [B,S]) -> [B,S,D], tgt(tokens [B,L]) -> [B,L,D]; "
+        "forward(tokens, side), which zoo.parts.embedding.base.Embeddings has, calls one of them.",
         (
             Capability("one_vocabulary", False, "needs src_vocab == tgt_vocab"),
             Capability("tied", False, "its tgt_table [V,D] is the weight of the head too"),

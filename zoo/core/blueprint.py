@@ -329,7 +329,10 @@ class Preset:
 
 @cache
 def get_presets() -> Mapping[str, Preset]:
-    """All presets of all plugins, by name. A plugin that repeats a name, or names what is not there, is skipped."""
+    """All presets of all plugins, by name. A plugin that repeats a name, or names what is not there, is skipped.
+
+    The built-in presets are not looked up here: listing names takes no look-up.
+    """
     get_registry()  # first, so that a plugin whose variants are broken is told of as that
     return get_plugins().collect("zoo_presets", Preset, Preset.check)
 

@@ -27,7 +27,8 @@ def unknown_name(
 ) -> UnknownNameError:
     """The error for an unknown name: the nearest names, and the command that lists them all."""
     names = sorted(known)
-    near = difflib.get_close_matches(given.lower(), names, n=3, cutoff=0.5)
+    lower = {name.lower(): name for name in names}
+    near = [lower[one] for one in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.6)]
     if near:
         advice = f"Did you mean {' or '.join(near)}?"
     elif names:

@@ -2,8 +2,8 @@
 
 blueprint = make_blueprint(attention="fused")    text -> choices: `Registry.resolve`, once per choice
 plan = make_plan(blueprint)                      choices -> variants and options, no look-up
-check(plan)                                      zoo.core.rules
-build(blueprint)                                 zoo.models.builder: the classes, from the plan
+check(plan)                                      zoo.core.rules; `checked_plan(blueprint)` does both
+build_plan(plan)                                 zoo.models.builder: the classes; `build(blueprint)` does all three
 """
 
 from __future__ import annotations
@@ -117,6 +117,12 @@ class Plan:
         if self.reads_images:
             without_encoder = ("src_vocab",)
         return (*without_encoder, *(() if self.has("decoder") else ("num_decoder_layers",)))
+
+    @property
+    def unused_axes(self) -> tuple[str, ...]:
+        """The axes whose part the model does not use: those of tokens where it reads images, and decoding."""
+        of_tokens = ("embedding", "masking", "mask") if self.reads_images else ()
+        return (*of_tokens, *(() if self.has("decoder") else ("decoding",)))
 
     @cached_property
     def cross(self) -> PlannedPart:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 
+from zoo.core.blueprint import Blueprint
 from zoo.core.errors import CombinationError, unknown_name
 from zoo.core.pattern import name_layers
-from zoo.core.plan import Plan
+from zoo.core.plan import Plan, make_plan
+from zoo.core.registry import Registry
 
 Rule = Callable[[Plan], str]
 MOST_HEADS = 1024  # that are suggested
@@ -315,3 +317,10 @@ def check(plan: Plan, allow: Collection[str] = ()) -> None:
     broken = {name: why for name, why in problems(plan).items() if name not in allow}
     if broken:
         raise CombinationError("\n".join(f"{sentence} (rule {name})" for name, sentence in broken.items()))
+
+
+def checked_plan(blueprint: Blueprint, registry: Registry | None = None, allow: Collection[str] = ()) -> Plan:
+    """The plan of `blueprint`, if it breaks no rule but those in `allow`. Raises as `make_plan` and `check` do."""
+    plan = make_plan(blueprint, registry)
+    check(plan, allow)
+    return plan

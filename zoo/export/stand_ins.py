@@ -31,6 +31,10 @@ class OwnEmbeddings(nn.Module):
         super().__init__()
         self.inner = inner
 
+    def forward(self, tokens: Tensor, side: str) -> Tensor:
+        """Tokens [B, T] of `side`, "src" or "tgt" -> [B, T, D]."""
+        return self.src(tokens) if side == "src" else self.tgt(tokens)
+
     def src(self, tokens: Tensor) -> Tensor:
         """[B, S] -> [B, S, D]."""
         vectors: Tensor = self.inner.src(tokens)

@@ -363,7 +363,7 @@ def _fields(node: cst.CSTNode) -> tuple[str, ...]:
 
 
 def walk(node: cst.CSTNode, visitor: cst.CSTVisitor) -> None:
-    """As `node.visit(visitor)`, without making all nodes anew; whitespace is not visited."""
+    """As `node.visit(visitor)`, without copying all nodes; whitespace is not visited."""
     if visitor.on_visit(node):
         for name in _fields(node):
             value = getattr(node, name)

@@ -72,6 +72,17 @@ def build(
     for axis in parts or {}:
         plan.registry.axis(axis)
     check(plan, allow)
+    return build_plan(plan, seed=seed, parts=parts, allow=allow)
+
+
+def build_plan(
+    plan: Plan,
+    *,
+    seed: int | None = None,
+    parts: Mapping[str, Factory] | None = None,
+    allow: Collection[str] = (),
+) -> Model:
+    """The model of a plan whose rules are checked: what `build` does after that. Arguments and errors as there."""
     made = Parts(plan, parts or NONE)
     seed = int(torch.randint(2**62, ())) if seed is None else seed
     with torch.random.fork_rng(devices=[]):
@@ -86,7 +97,19 @@ def build(
                 scale_branches(layer, getattr(layer.norm, "gain", 1.0))
     if plan.has("decoder") and plan["masking"].variant.is_file and "causal-mask" not in allow:
         _check_hides_later(model.masking, plan["masking"].name)
+    model.register_state_dict_post_hook(share_tied_values)  # type: ignore[no-untyped-call]
     return model
+
+
+def share_tied_values(model: nn.Module, state: dict[str, Any], prefix: str, _meta: object) -> None:
+    """Let all names of one parameter have the same tensor in a state dict, not only equal ones of the same storage.
+
+    `torch.func.functional_call` takes a tied parameter under several names only so.
+    """
+    first: dict[int, Any] = {}
+    for name, parameter in model.named_parameters(prefix.rstrip("."), remove_duplicate=False):
+        if name in state:
+            state[name] = first.setdefault(id(parameter), state[name])
 
 
 def _check_hides_later(masking: Masking, name: str) -> None:

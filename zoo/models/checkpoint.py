@@ -31,6 +31,7 @@ from zoo.core.files import reporting_os_errors, require_part, write_whole
 from zoo.core.plan import make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import FILE_SPEC
+from zoo.core.rules import checked_plan
 from zoo.models.transformer import Model
 from zoo.models.trial import build_on
 
@@ -130,7 +131,7 @@ def load_checkpoint(
     index = _read_index(folder)
     blueprint = _read_blueprint(folder, index, allow_code)
     tensors = _read_weights(folder, index["weights"])
-    model = build_on(blueprint, torch.device("cpu"), seed=0)
+    model = build_on(checked_plan(blueprint), torch.device("cpu"), seed=0)
     _check_tensors(folder, model.state_dict(), tensors)
     dtypes = {value.dtype for value in tensors.values() if value.is_floating_point()}
     if len(dtypes) == 1:

@@ -165,14 +165,13 @@ class Model(nn.Module):
 
     def embed_src(self, src: Tensor) -> tuple[Tensor, dict[str, Any]]:
         """src [B, S] -> [B, S, D], and what the encoder takes beside it: positions that act inside the attention."""
-        x = self.dropout(self.src_positions(self.embeddings.src(src)))
+        x = self.dropout(self.src_positions(self.embeddings(src, "src")))
         return x, given(positions=inside_attention(self.src_positions, x.size(1), x.size(1), x))
 
     def embed_tgt(self, tgt: Tensor, start: int = 0) -> tuple[Tensor, dict[str, Any]]:
         """tgt [B, L] -> its positions from `start` on [B, new, D], and what the decoder takes beside them."""
-        embedded = self.embeddings.tgt(tgt[:, start:])
-        x = self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded)
-        x = self.dropout(x)
+        embedded = self.embeddings(tgt[:, start:], "tgt")
+        x = self.dropout(self.tgt_positions(embedded, start) if start else self.tgt_positions(embedded))
         return x, given(positions=inside_attention(self.tgt_positions, x.size(1), tgt.size(1), x))
 
     def src_mask(self, src: Tensor, x: Tensor, elide: bool = False) -> Tensor | None:
@@ -223,8 +222,7 @@ class Transformer(Model):
     ) -> Tensor:
         """tgt [B, L], memory [B, S, D], src [B, S] (for its padding) -> [B, L, V].
 
-        With caches (see `new_caches`), only positions of tgt that they do not hold yet are computed, and
-        returned: [B, new, V].
+        With caches (see `new_caches`), only positions of tgt that they lack are computed and returned: [B, new, V].
         """
         x, more = self.embed_tgt(tgt, caches[0].self_attention.length if caches else 0)
         cached = caches is not None

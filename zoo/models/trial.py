@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -13,8 +13,8 @@ from torch import Tensor
 
 from zoo.core.blueprint import Blueprint, Sizes
 from zoo.core.errors import CombinationError, ZooError
-from zoo.core.plan import make_plan
-from zoo.models.builder import build, build_loss
+from zoo.core.plan import Plan
+from zoo.models.builder import build_loss, build_plan
 from zoo.models.devices import MemoryLimitError, memory_limit
 from zoo.models.transformer import Model
 
@@ -93,11 +93,14 @@ def padded_tokens(sizes: Sizes, rows: int, length: int, seed: int) -> Tokens:
     return Tokens(src, tgt[:, :-1].contiguous(), tgt[:, 1:].contiguous())  # [B, L+1] -> 2 x [B, L]
 
 
-def build_on(blueprint: Blueprint, device: torch.device, seed: int) -> Model:
-    """`zoo.models.builder.build`, with a look at the memory first. Raises as it does, and MemoryLimitError."""
+def build_on(plan: Plan, device: torch.device, seed: int) -> Model:
+    """`zoo.models.builder.build_plan`, with a look at the memory first. Raises as it does, and MemoryLimitError.
+
+    `plan` is a checked one, as `zoo.core.rules.checked_plan` gives it.
+    """
     with memory_limit(SMALLER):
-        check_memory(blueprint, device)
-        return build(blueprint, seed=seed).to(device)
+        check_memory(plan, device)
+        return build_plan(plan, seed=seed).to(device)
 
 
 def try_out(model: Model, blueprint: Blueprint, device: torch.device, seed: int = 0) -> Trial:
@@ -136,9 +139,9 @@ def try_out(model: Model, blueprint: Blueprint, device: torch.device, seed: int 
     )
 
 
-def check_memory(blueprint: Blueprint, device: torch.device) -> None:
+def check_memory(plan: Plan, device: torch.device) -> None:
     """Raises MemoryLimitError if the weights and their gradients cannot fit into what is free on `device`."""
-    sizes, plan = blueprint.sizes, make_plan(blueprint)
+    sizes = plan.sizes
     numbers, layers = plan.num_layers, sum(plan.num_layers.values())
     period = math.lcm(*(len(parts) for parts in plan.patterns.values()))
     tables = sizes.src_vocab + sizes.tgt_vocab + sizes.max_len
@@ -148,7 +151,7 @@ def check_memory(blueprint: Blueprint, device: torch.device) -> None:
     try:
         with torch.device("meta"):  # shapes without numbers
             few = {f"num_{name}_layers": min(number, period) for name, number in numbers.items()}
-            model = build(blueprint.with_sizes(**few), seed=0)
+            model = build_plan(replace(plan, sizes=replace(sizes, **few)), seed=0)
     except ZooError:
         return  # building it in earnest will say so, or will do: a user's part may not know this device
     count = sum(map(_bytes, model.parameters()))

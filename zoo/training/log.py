@@ -17,7 +17,7 @@ class Log:
     """
 
     def __init__(self, path: Path, columns: Sequence[str], after: int = 0) -> None:
-        """Opens `path` after the row whose first column is `after`, dropping what stands behind; 0 starts it anew.
+        """Opens `path` after the row whose first column is `after`, dropping what follows it; 0 starts over.
 
         Raises:
             ZooError: the file cannot be read or written.

@@ -57,7 +57,7 @@ class Recorder:
             blueprint: what it was built from.
             about: what else the JSON says: task, recipe, seed.
             own: names of the training's own columns.
-            after: the step that the record goes on after; 0 begins it anew.
+            after: the step that the record goes on after; 0 starts over.
             board: whether TensorBoard's event files are written too, to `folder`/tensorboard.
 
         Raises:
@@ -161,7 +161,7 @@ def check_board() -> None:
 
 
 def open_board(folder: Path, after: int) -> Any:
-    """A `torch.utils.tensorboard.SummaryWriter` of a folder that goes on after a step; 0 begins anew.
+    """A `torch.utils.tensorboard.SummaryWriter` of a folder that goes on after a step; 0 starts over.
 
     Raises ZooError if the folder cannot be written.
     """

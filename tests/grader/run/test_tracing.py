@@ -99,3 +99,8 @@ def test_hostile_source_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     shown = listing(file)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_a_file_that_is_not_there_is_what_the_sentence_is_about() -> None:
+    with pytest.raises(ZooError, match=r"^No such file: 'nosuch.py'\.$"):
+        listing("nosuch.py")

@@ -26,6 +26,7 @@ from zoo.analysis.records import COSTS, check_csv, csv_text, records, write_csv
 from zoo.core.blueprint import Blueprint, get_preset, make_blueprint
 from zoo.core.errors import UnknownNameError, ZooError
 from zoo.core.recipe import Recipe
+from zoo.core.rules import checked_plan
 from zoo.models.trial import build_on
 from zoo.training.trainer import DivergedError, exact_match, load_task, train
 
@@ -206,7 +207,7 @@ class TestTraining:
         )
         (row,) = compare([candidate], Conditions(2, 4, (5,), CPU, "reverse", 4))
         recipe = Recipe(lr=1e-2, warmup=3, steps=4, seed=5)
-        task, model = load_task("reverse"), build_on(candidate.blueprint, CPU, 5)
+        task, model = load_task("reverse"), build_on(checked_plan(candidate.blueprint), CPU, 5)
         from zoo.models.builder import build_loss, build_schedule
 
         loss, schedule = build_loss(candidate.blueprint), build_schedule(candidate.blueprint, 4, 3)

@@ -264,7 +264,24 @@ class TestBlueprintFrom:
         ("encoder-decoder", ""),
     ],
 )
-def test_sizes_without_use_are_told(zoo: Zoo, assembly: str, unused: str) -> None:
+def test_sizes_that_are_not_used_are_reported(zoo: Zoo, assembly: str, unused: str) -> None:
     done = zoo("build", *SMALL, f"--assembly={assembly}")
     assert done.code == 0
     assert done.err == (f"Not used by assembly={assembly}: {unused}.\n" if unused else "")
+
+
+@pytest.mark.parametrize(
+    ("assembly", "unused"),
+    [
+        ("vision", {"embedding", "masking", "mask", "decoding"}),
+        ("encoder", {"decoding"}),
+        ("decoder", set()),
+    ],
+)
+def test_axes_that_are_not_used_are_not_listed(zoo: Zoo, assembly: str, unused: set[str]) -> None:
+    done = zoo("build", *SMALL, f"--assembly={assembly}", "--mask=bool", "--decoding=greedy")
+    rows = done.out.partition("\nParameters\n")[0].splitlines()
+    listed = {line.split()[0] for line in rows if line.startswith("  ") and line[2] != " "}
+    assert {axis.name for axis in get_registry().axes} - listed == unused
+    for name in ("mask", "decoding"):  # given by name
+        assert (f"--{name}" in done.err) == (name in unused)

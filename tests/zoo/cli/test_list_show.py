@@ -106,11 +106,12 @@ class TestList:
     def test_an_unknown_axis(self, zoo: Zoo) -> None:
         done = zoo("list", "atention")
         assert done.code == 2
-        assert done.err.startswith("Error: There is no axis 'atention'. Did you mean attention or ")
+        assert done.err.startswith("Error: There is no axis 'atention'. Did you mean attention? ")
 
     def test_nothing_that_matches(self, zoo: Zoo) -> None:
         done = zoo("list", "--like", "zzz")
-        assert (done.code, done.out, done.err) == (0, "", "No name matches.\n")
+        assert (done.code, done.out) == (2, "")
+        assert done.err == "Error: No name matches --like 'zzz'. `zoo list` lists all names.\n"
         assert zoo("list", "--like", "zzz", "--json").json == []
 
     def test_capabilities_are_told_where_they_differ_from_what_is_taken_for_granted(self) -> None:

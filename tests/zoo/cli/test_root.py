@@ -78,7 +78,7 @@ def test_an_unknown_command_and_an_unknown_option_get_the_nearest_names(zoo: Zoo
     done = zoo("lst")
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        "Error: There is no command 'lst'. Did you mean list or start or reset?\n`zoo --help` lists them all.\n"
+        "Error: There is no command 'lst'. Did you mean list? `zoo --help` lists them\nall.\n"
     )
     done = zoo("build", "--atention=eager")
     assert (done.code, done.out) == (2, "")

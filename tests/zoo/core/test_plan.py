@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickle
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from tests.zoo.support import fitting
+from zoo.core import rules
 from zoo.core.axes import AXES
-from zoo.core.blueprint import Blueprint, Choice, get_presets, make_blueprint
-from zoo.core.errors import UnknownNameError, ZooError
+from zoo.core.blueprint import Blueprint, Choice, make_blueprint
+from zoo.core.errors import CombinationError, UnknownNameError, ZooError
 from zoo.core.frozen import FrozenMapping
-from zoo.core.plan import make_plan
+from zoo.core.plan import Plan, make_plan
 from zoo.core.plugins import get_plugins, get_registry
 from zoo.core.registry import Registry, Variant
 from zoo.models.builder import build, build_decoding, build_loss, build_schedule
@@ -31,8 +36,7 @@ Calls = Counter[tuple[str, str]]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
-    """How often each (axis, text) was looked up. Presets are checked before, as a process does once."""
-    get_presets()
+    """How often each (axis, text) was looked up."""
     found: Calls = Counter()
     resolve = Registry.resolve
 
@@ -101,6 +105,64 @@ def test_a_command_looks_every_choice_up_once(command: str, calls: Calls, tmp_pa
         calls.subtract({("attention", "eager"): 1, ("attention", "eager:bias=true"): 1})
     translating = "--task=translate" in words  # to score, it reads run.json and best/zoo.json
     assert once_per_axis(calls, blueprints=3 if translating else 1)
+
+
+def test_building_makes_one_plan_and_checks_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line to the module: what is planned and checked is handed on."""
+    from zoo.cli.root import make_cli
+
+    done: Counter[str] = Counter()
+
+    def counted(place: object, name: str) -> None:
+        function = getattr(place, name)
+
+        def wrapper(*args: Any, **named: Any) -> Any:
+            done[name] += 1
+            return function(*args, **named)
+
+        monkeypatch.setattr(place, name, wrapper)
+
+    counted(Plan, "__init__")
+    counted(rules, "problems")
+    words = ["build", "--attention=fused", "--assembly=decoder", "--num-encoder-layers=2"]
+    result = CliRunner().invoke(make_cli(get_plugins()), words, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "Not used by assembly=decoder: --num-encoder-layers." in result.stderr
+    assert done == {"__init__": 1, "problems": 1}
+    with pytest.raises(CombinationError, match="not divisible"):  # a caller from Python is checked too
+        build(make_blueprint(d_model=9, num_heads=2))
+
+
+COUNT = """
+import json, sys
+from collections import Counter
+from click.testing import CliRunner
+from zoo.core.registry import Registry
+found, resolve = Counter(), Registry.resolve
+def counted(self, axis, text):
+    found[axis] += 1
+    return resolve(self, axis, text)
+Registry.resolve = counted
+from zoo.cli.root import make_cli
+from zoo.core.plugins import get_plugins
+done = CliRunner().invoke(make_cli(get_plugins()), sys.argv[1:], catch_exceptions=False)
+assert done.exit_code == 0, done.output
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize(("command", "times"), [
+    ("build --preset=reverse --attention=fused", 1), ("build --help", 0), ("list presets", 0)
+])  # fmt: skip
+def test_a_process_looks_up_nothing_but_what_it_builds(command: str, times: int) -> None:
+    """All of its look-ups are counted, those of the presets that --help names among them."""
+    words = [sys.executable, "-c", COUNT, *command.split()]
+    environment = {
+        **os.environ,
+        "ZOO_PLUGINS": "grader",
+    }  # presets of others are checked when they are loaded
+    done = subprocess.run(words, env=environment, check=True, capture_output=True, text=True, timeout=600)
+    assert json.loads(done.stdout) == ({axis.name: times for axis in AXES} if times else {})
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: f"{v.axis}-{v.name}")

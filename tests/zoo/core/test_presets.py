@@ -24,6 +24,7 @@ LARGE = {
 def test_it_builds_and_says_what_it_is(name: str) -> None:
     preset = get_presets()[name]
     assert preset.summary
+    preset.check()  # which a process does for presets of plugins alone
     assert not problems(make_plan(preset.blueprint()))
     with torch.device("meta" if name in LARGE else "cpu"):
         build(preset.blueprint(), seed=0)

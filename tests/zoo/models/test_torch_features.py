@@ -11,17 +11,25 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.zoo.torch_features import Batch, batch, cases, make
+from tests.zoo.support import accepted
+from tests.zoo.torch_features import AROUND, SIZES, Batch, batch, cases, make
+from zoo.core.blueprint import Sizes, get_preset, get_presets, make_blueprint
+from zoo.core.plan import make_plan
+from zoo.core.rules import problems
+from zoo.models.builder import build
+from zoo.models.transformer import Model
+from zoo.models.trial import padded_tokens
 from zoo.parts.attention.fused import FusedAttention
 from zoo.parts.attention.gated import GatedAttention
 from zoo.parts.attention.gqa import GroupedQueryAttention
 from zoo.parts.attention.sliding import SlidingAttention
 
 ATTENTIONS = [case for case in cases() if case.startswith("attention=")]
-OURS = [case for case in ATTENTIONS if case != "attention=torch"]
+RENAMED = "attention=torch"
+ASSEMBLIES = [case for case in cases() if case.startswith("assembly=")]
+OURS = [case for case in ATTENTIONS if case != RENAMED]
 """All but nn.MultiheadAttention, which holds three projections in one parameter and calls no submodule."""
 KERNEL = (FusedAttention, GatedAttention, GroupedQueryAttention, SlidingAttention)
-"""Those whose dropout acts within torch's kernel, which is given its probability."""
 every_attention = pytest.mark.parametrize("case", ATTENTIONS)
 
 
@@ -33,19 +41,70 @@ def test_names_in_the_state_dict_are_those_of_the_parameters(case: str) -> None:
     assert set(dict(model.named_parameters())) <= set(model.state_dict())
 
 
-@pytest.mark.parametrize("case", OURS)
-def test_a_functional_call_takes_the_state_dict(case: str) -> None:
-    model, given = make(case), batch()
-    other = {name: value + 0.1 for name, value in model.state_dict().items()}
+def accepts_functional_calls(model: Model, given: tuple[Tensor, ...]) -> None:
+    """The same numbers give the same output, others what the model gives that has loaded them."""
     expected = model(*given)
-    torch.testing.assert_close(torch.func.functional_call(model, model.state_dict(), tuple(given)), expected)
-    found = torch.func.functional_call(model, other, tuple(given))
+    state = model.state_dict()
+    torch.testing.assert_close(torch.func.functional_call(model, state, given), expected)
+    changed = {id(value): value + 0.1 for value in state.values()}  # one tensor for all names of a tied one
+    other = {name: changed[id(value)] for name, value in state.items()}
+    found = torch.func.functional_call(model, other, given)
     model.load_state_dict(other)
     torch.testing.assert_close(found, model(*given))
     assert not torch.equal(found, expected)
 
 
-@pytest.mark.parametrize("case", OURS)
+@pytest.mark.parametrize("case", [case for case in cases(*AROUND) if case not in (*ASSEMBLIES, RENAMED)])
+def test_a_functional_call_takes_the_state_dict(case: str) -> None:
+    accepts_functional_calls(make(case), tuple(batch()))
+
+
+@pytest.mark.parametrize("assembly", ["encoder", "decoder"])
+@pytest.mark.parametrize("embedding", [one.name for one in accepted("embedding")])
+def test_a_functional_call_takes_the_state_dict_of_one_stack(assembly: str, embedding: str) -> None:
+    blueprint = make_blueprint(assembly=assembly, embedding=embedding, **SIZES)
+    if problems(make_plan(blueprint)):
+        pytest.skip("a rule refuses it")
+    accepts_functional_calls(build(blueprint, seed=0).double().eval(), (batch().src,))
+
+
+@pytest.mark.parametrize("name", [name for name in get_presets() if name != "assembled"])  # attention=torch
+def test_a_functional_call_takes_the_state_dict_of_every_preset(name: str) -> None:
+    model = build(get_preset(name).blueprint(sizes=few(name)), seed=0).double().eval()
+    accepts_functional_calls(model, padded_tokens(Sizes(**few(name)), 2, 4, seed=0).read_by(model))
+
+
+def few(name: str) -> dict[str, int]:
+    """The sizes of a small model, which fit the choices of a preset."""
+    more = {
+        "gemma-3-like": {"num_decoder_layers": 6},
+        "vit-base": {"max_len": 197},
+        "vit-tiny": {"max_len": 17},
+    }
+    return {**SIZES, "num_heads": 8, **more.get(name, {})}  # as many heads as the most of keys and values
+
+
+def test_a_functional_call_takes_the_parameters_of_torchs_own_attention() -> None:
+    """Not the state dict, whose names are those of every other attention, not those of what it stores."""
+    model, given = make(RENAMED), tuple(batch())
+    expected, parameters = model(*given), dict(model.named_parameters())
+    torch.testing.assert_close(torch.func.functional_call(model, parameters, given), expected)
+    assert set(model.state_dict()) - set(parameters)
+
+
+@pytest.mark.parametrize("embedding", ["tied", "three-way"])
+@pytest.mark.parametrize("prefix", ["", "outer."])
+def test_a_state_dict_has_one_tensor_for_all_names_of_a_tied_parameter(embedding: str, prefix: str) -> None:
+    """Names and values are those that torch gives any module."""
+    model = make(f"embedding={embedding}")
+    state = (nn.ModuleDict({"outer": model}) if prefix else model).state_dict()
+    names = dict(model.named_parameters(remove_duplicate=False))
+    assert [*state] == [prefix + name for name in names]
+    assert all(torch.equal(state[prefix + name], value) for name, value in names.items())
+    assert state[f"{prefix}head.weight"] is state[f"{prefix}embeddings.tgt_table.weight"]
+
+
+@pytest.mark.parametrize("case", [case for case in cases(*AROUND) if case not in ASSEMBLIES])
 def test_hooks_fire_on_every_submodule_and_see_padded_batches(case: str) -> None:
     model, given = make(case), batch()
     calls: dict[str, list[tuple[int, ...]]] = {}
@@ -56,19 +115,32 @@ def test_hooks_fire_on_every_submodule_and_see_padded_batches(case: str) -> None
     for name, module in model.named_modules():
         module.register_forward_hook(lambda _m, _args, out, name=name: note(name, out))
     model(*given)
-    silent = {name for name, m in model.named_modules() if isinstance(m, nn.ModuleList)}
-    silent.add("embeddings")  # its tables are called, one for each side
-    silent |= {f"{name}.dropout" for name, m in model.named_modules() if isinstance(m, KERNEL)}
+    silent = {name for name, module in model.named_modules() if is_silent(model, name, module)}
     assert {name for name, _ in model.named_modules()} - set(calls) == silent
     sides = {"encoder": given.src.shape, "decoder": given.tgt.shape}
     for name, shapes in calls.items():
         layers = name.split(".")[1:2] == ["layers"]
         dropped = name.rpartition(".")[2] == "dropout" or name == "dropout"
-        if not dropped:  # one dropout serves all sublayers
+        if name == "embeddings":
+            assert shapes == [(*tokens.shape, SIZES["d_model"]) for tokens in given], name
+        elif not dropped and not name.startswith(
+            "embeddings."
+        ):  # one dropout serves all sublayers, a table both sides
             assert len(shapes) == 1, name
         if layers and ("_proj" in name or name.endswith(("feed_forward", "attention"))):
             memory = "cross_attention.k" in name or "cross_attention.v" in name
             assert shapes[0][:2] == tuple(sides["encoder" if memory else name.split(".")[0]]), name
+
+
+def is_silent(model: nn.Module, name: str, module: nn.Module) -> bool:
+    """Return whether there is a reason why hooks do not fire on a submodule of `model`."""
+    parent, _, last = name.rpartition(".")
+    owner = model.get_submodule(parent)
+    return (
+        isinstance(module, nn.ModuleList)  # its modules are called one by one
+        or (last == "dropout" and isinstance(owner, KERNEL))  # torch's kernel drops, given the probability
+        or (last == "out_proj" and isinstance(owner, nn.MultiheadAttention))  # which reads its weight
+    )
 
 
 class Lora(nn.Module):

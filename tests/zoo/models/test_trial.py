@@ -11,6 +11,7 @@ from tests.zoo.support import accepted, fitting
 from zoo.core.blueprint import Blueprint, Sizes, make_blueprint
 from zoo.core.errors import CombinationError
 from zoo.core.registry import Variant
+from zoo.core.rules import checked_plan
 from zoo.models.builder import build
 from zoo.models.devices import MemoryLimitError
 from zoo.models.trial import build_on, check_memory, padded_tokens, try_out
@@ -73,7 +74,7 @@ class TestTryOut:
         self, variant: Variant, device: torch.device
     ) -> None:
         blueprint = fitting({variant.axis: variant.name}, **SMALL)
-        model = build_on(blueprint, device, seed=0)
+        model = build_on(checked_plan(blueprint), device, seed=0)
         trial = try_out(model, blueprint, device)
         assert trial.good
         positions = 1 if variant.axis == "assembly" and variant.capabilities["reads"] == "images" else 8
@@ -117,20 +118,20 @@ class TestMemory:
             count = sum(p.numel() for p in build(blueprint, seed=0).parameters())
         needed = 2 * 4 * count
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: needed)
-        check_memory(blueprint, CPU)
+        check_memory(checked_plan(blueprint), CPU)
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: needed - 1)
         with pytest.raises(MemoryLimitError, match=r"take \d+ GB, and \d+ GB is free on cpu\. Use a smaller"):
-            check_memory(blueprint, CPU)
+            check_memory(checked_plan(blueprint), CPU)
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: None)
-        check_memory(blueprint, CPU)
+        check_memory(checked_plan(blueprint), CPU)
 
     def test_small_models_are_not_asked_about(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("zoo.models.trial.free_memory", lambda _: 0)
-        check_memory(make_blueprint(), CPU)
+        check_memory(checked_plan(make_blueprint()), CPU)
 
     @pytest.mark.parametrize(
         "sizes", [{"d_model": 10**7, "num_heads": 1}, {"d_model": 10**20, "num_heads": 1}]
     )
     def test_no_size_ends_in_a_traceback(self, sizes: dict[str, int]) -> None:
         with pytest.raises(MemoryLimitError, match="Use a smaller d_model"):
-            build_on(make_blueprint(**sizes), CPU, seed=0)
+            build_on(checked_plan(make_blueprint(**sizes)), CPU, seed=0)

@@ -72,7 +72,7 @@ def test_every_variant_is_in_the_gallery_with_its_source(
     [
         (["list", "presets", "--html", "x.html"], "--html writes a page of variants"),
         (["list", "--json", "--html", "x.html"], "--html writes a page of variants"),
-        (["list", "--like", "q*q", "--html", "x.html"], "No name matches"),
+        (["list", "--like", "q*q", "--html", "x.html"], "No name matches --like 'q*q'"),
         (["list", "--html", "."], "'.' is a folder. Name a file in it, such as page.html."),
         (["train", "--html", "no/where.html"], "there is no folder 'no'"),
         (["train", "--html", "/dev/fd/x.html"], "The page cannot be written to '/dev/fd/x.html'"),

@@ -187,7 +187,7 @@ DEEP_LEARNING = Preset(
         "should be hidden. It comes up only in a source of nothing but padding. --corrected lets such a row attend to "
         "nothing.",
         "The loss takes log-probabilities, and the head must give them: with another head the zoo refuses to build.",
-        "The article makes a stack by deep copies of one layer; Xavier then draws each copy's weights anew, so that "
+        "The article makes a stack by deep copies of one layer; Xavier then draws each copy's weights again, so that "
         "layers start apart, as here.",
         "Its biases keep what nn.Linear draws; here they start at 0.",
         "It names Adam, batches of 32 and 68 epochs, but no rate: 1e-4 is ours.",

@@ -18,7 +18,7 @@ class ChunkedAttention(MultiHeadAttention):
 
         m' = max(m, max_k s);  l' = e^(m - m') l + sum_k e^(s - m');  o' = e^(m - m') o + e^(s - m') V
 
-    and in the end out = o / l. The backward pass computes each chunk's scores anew, so that training too
+    and in the end out = o / l. The backward pass recomputes each chunk's scores, so that training too
     takes memory for Tq * chunk of them only. Rabe and Staats 2021, arXiv:2112.05682, section 2 and 4;
     queries are not split. Dropout is applied to e^(s - m') in front of V, not to l: that is dropout of the weights.
     """
@@ -61,7 +61,7 @@ class ChunkedAttention(MultiHeadAttention):
     def look_at(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, top: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """`_chunk`, with its inner results computed anew in the backward pass instead of being kept.
+        """`_chunk`, with its inner results recomputed in the backward pass instead of being kept.
 
         In `torch.func.grad` they are kept.
         """

@@ -1,4 +1,4 @@
-"""A model that is decoded from, one token a step: with cached keys and values, or computing all anew."""
+"""A model that is decoded from, one token a step: with cached keys and values, or recomputing everything."""
 
 from __future__ import annotations
 

@@ -30,12 +30,16 @@ def keep_only(embeddings: nn.Module, side: str) -> None:
 
 
 class Embeddings(nn.Module, ABC):
-    """Token ids to vectors, on both sides.
+    """Token ids to vectors, on both sides. Models call it with the side, "src" or "tgt", so that hooks fire.
 
     One that declares `tied` keeps the target's table as `tgt_table`, an nn.Embedding: its weight [V, D] is
     the weight of the model's head too. One that keeps a table a side calls them `src_table` and `tgt_table`: a model
     with one stack drops the other's.
     """
+
+    def forward(self, tokens: Tensor, side: str) -> Tensor:
+        """Tokens [B, T] of `side`, "src" or "tgt" -> [B, T, D]."""
+        return self.src(tokens) if side == "src" else self.tgt(tokens)
 
     @abstractmethod
     def src(self, tokens: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ class Mask(TextData):
         return Aligned(hidden, tokens.masked_fill(~chosen, PAD))
 
     def batches(self, generator: torch.Generator, batch_size: int) -> Iterator[Aligned]:
-        """Windows of the training text, hidden anew each time."""
+        """Windows of the training text, with other characters hidden each time."""
         for window in self.windows(generator, batch_size):
             yield self.hide(window, generator)
 

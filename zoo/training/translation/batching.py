@@ -13,7 +13,7 @@ def epoch_batches(lengths: Sequence[tuple[int, int]], tokens: int, seed: int, ep
     """The batches of one epoch, each a list of indices into `lengths`.
 
     Every index is in exactly one batch. Sentences of like length go together, so that little is padded; which of
-    them, and the order of the batches, is drawn anew each epoch. The answer depends on the arguments alone: what is
+    them, and the order of the batches, is drawn again each epoch. The answer depends on the arguments alone: what is
     left of an interrupted epoch follows from how many batches of it were done.
 
     Args:
