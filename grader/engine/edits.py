@@ -119,6 +119,7 @@ class Edits:
             ([*first, *rest], (self._made.left_out,)),
             ([*first, *second, *rest], (self._left_out.unread,)),
             (first, renamed),
+            (first, (self._reduced,)),
             (rest, changed),
             ([*first, *rest], (self._steps.index,)),
             (conditions, renamed),
@@ -164,6 +165,10 @@ class Edits:
                 if text not in self._tried_already:
                     self._tried_already.add(text)
                     yield at, text
+
+    def as_in(self, text: str, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """The step that another version of the file has more than it, in other lines. Args: text: of that version."""
+        yield from self._in_turn([(lines, (self._steps.of_change(text),))])
 
     def forced(self) -> Iterator[tuple[int, str]]:
         """Lines, each with the file in which a condition is always, or never, true, or looks for None; and in which
@@ -360,6 +365,14 @@ class Edits:
             found = [n.value for n in ast.walk(self._tree) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
+
+    def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An operator with the sum of one of its operands."""
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.left, (ast.Name, ast.Call)):
+                yield ast.BinOp(method(node.left, "sum"), node.op, node.right)
+            if isinstance(node.right, (ast.Name, ast.Call)):
+                yield ast.BinOp(node.left, node.op, method(node.right, "sum"))
 
     def _other_arguments(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, (ast.Assign, ast.Return, ast.Call)):

@@ -27,6 +27,12 @@ class Fragments:
         found = {ast.dump(one): one for one in steps if not by_locals or _by_local(one)}
         self._steps = [(one, _names(one), _attributes(one)) for one in found.values()]
 
+    def without(self, other: Fragments) -> Fragments:
+        """The steps that another program does not have."""
+        found, theirs = Fragments(), {ast.dump(one) for one, _, _ in other._steps}
+        found._steps = [each for each in self._steps if ast.dump(each[0]) not in theirs]
+        return found
+
     def around(
         self, inner: ast.expr, names: Collection[str], attributes: Collection[str]
     ) -> Iterator[ast.expr]:

@@ -14,6 +14,7 @@ MOST_OPTIONS = 6  # of one call
 MOST_UNREAD = 4
 MOST_TESTS = 8
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr)
+JOINING = (ast.Add, ast.BitAnd, ast.BitOr)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
 
@@ -58,7 +59,10 @@ class LeftOut:
                 yield ast.Call(node.func, [*node.args, value], node.keywords)
                 yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
             yield from self._branches.get(name, ())
-            for made in (*self._elsewhere(name, node), *self._made_of(name, node.lineno)):
+            for made in self._elsewhere(name, node):
+                yield made
+                yield from (ast.BinOp(node, operator(), made) for operator in JOINING)
+            for made in self._made_of(name, node.lineno):
                 yield made
                 yield from (ast.BinOp(node, operator(), made) for operator in OPERATORS)
             if isinstance(node, ast.Name):
@@ -66,6 +70,7 @@ class LeftOut:
                     yield from (ast.IfExp(test, value, node), ast.IfExp(test, node, value))
         for name in self._scopes.unread_locals(node.lineno):
             yield from _with(node, ast.Name(name, ast.Load()))
+            yield from self._made_of(name, node.lineno)
         for helper in self._uncalled:
             yield ast.Call(helper, [node], [])
             if isinstance(node, ast.Name):

@@ -120,7 +120,7 @@ class Locator:
         self.cure: str | None = None  # the text that made them right, ...
         self._cured: int | None = None  # ... and the line that it changes
         self._steps: Any = None
-        self._mistaken: list[Where] = []  # where the file's values become those of the known mistake
+        self._flows: list[tuple[Flow, Wrong, bool]] = []  # of the last wrong results
         self._known: dict[tuple[Any, ...], tuple[Where | None, str | None, int | None]] = {}
 
     def wrong(self, component: str) -> list[Wrong]:
@@ -200,7 +200,7 @@ class Locator:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
             if best.why == "in place" or best.evidence == "dtype":
                 return best
-        lines = [line for one in [*self._mistaken, *found] for line in (*one.lines, *one.called_from)]
+        lines = [line for one in found for line in (*one.lines, *one.called_from)]
         if best is not None and best.why == "error":
             lines += self._behind[:MOST_BEHIND]
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
@@ -211,11 +211,10 @@ class Locator:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
-            return (
-                self._in_part(wrong, best) or self._as_known(best) or self._unproved(wrong, best, sure=sure)
-            )
+            known = None if sure else self._as_known(best)
+            return self._in_part(wrong, best) or known or self._unproved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
-            cures += self._elsewhere(wrong, cures[0].line)
+            cures += self._elsewhere(wrong, cures[0])
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
         self._searched.cures = [(cure.line, cure.text) for cure in cures]
@@ -253,13 +252,17 @@ class Locator:
 
     def _as_known(self, best: Where | None) -> Where | None:
         """Where the file's values become those of the known mistake, in most of the results that were looked at."""
-        counts = Counter(one.place.line for one in self._mistaken)
+        flows = self._flows if self._steps is not None else []
+        found = [
+            one for flow, wrong, exact in flows for one in self._first_mistaken(flow, wrong, exact=exact)
+        ]
+        counts = Counter(one.place.line for one in found)
         if not counts:
             return None
         line, _ = counts.most_common(1)[0]
         if best is not None and line in best.lines:
             return best
-        return next(one for one in self._mistaken if one.place.line == line)
+        return next(one for one in found if one.place.line == line)
 
     def _unproved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of a line makes wrong results right. A wrong line is worse than none.
@@ -297,7 +300,7 @@ class Locator:
 
     def _forget(self) -> None:
         """What earlier records said, before others."""
-        for lines in (self._odd, self._behind, self._ran, self._mistaken):
+        for lines in (self._odd, self._behind, self._ran, self._flows):
             lines.clear()
         self._returns.clear()
         self._needed = None
@@ -313,6 +316,7 @@ class Locator:
         most: int,
         text: str = "",
         *,
+        like: str = "",
         only: bool = False,
         **limits: float,
     ) -> list[Cure]:
@@ -322,6 +326,7 @@ class Locator:
             suspected: the most likely lines.
             most: changes that are tried.
             text: to change, in place of the file's.
+            like: a changed text, whose change is tried first.
             only: no other lines.
             limits: see `Undoing.search`.
         """
@@ -337,6 +342,8 @@ class Locator:
         others = [each for line in others for each in (line, *self.source.span(line))]
         odd = () if only else [*self._behind, *self._odd]
         tried = edits.among(suspected, odd, others, fairly=only)
+        if like:
+            tried = joined(edits.as_in(like, suspected), tried)
         if not (only or text or self._grading.is_read(wrong[0].scenario.component, HURRIED_READINGS)):
             # what is suspected may be so by wrong weights
             anywhere = edits.among([*suspected, *odd, *others], [], fairly=True)
@@ -351,9 +358,9 @@ class Locator:
             **limits,
         )
 
-    def _elsewhere(self, wrong: Sequence[Wrong], line: int) -> list[Cure]:
+    def _elsewhere(self, wrong: Sequence[Wrong], cure: Cure) -> list[Cure]:
         """A change that makes wrong results right where what a line works on comes from; the line may be right."""
-        source = self.source
+        source, line = self.source, cure.line
         returned = dict.fromkeys(one for at in source.span(line) for one in self._returns.get(at, ()))
         made = [
             one
@@ -367,7 +374,9 @@ class Locator:
             )
             if one != line
         ]
-        return self._undone(wrong, made, MOST_MADE, seconds=SECOND_S, only=True) if made else []
+        return (
+            self._undone(wrong, made, MOST_MADE, like=cure.text, seconds=SECOND_S, only=True) if made else []
+        )
 
     def _suspected(self, wrong: Sequence[Wrong]) -> list[int]:
         """The most likely lines, by one wrong result."""
@@ -419,8 +428,7 @@ class Locator:
             ):
                 flow = self._flow(trace, wrong, exact=in_doubles)
                 self._patching.proof = None
-                if self._steps is not None:
-                    self._mistaken += self._first_mistaken(flow, wrong, exact=in_doubles)
+                self._flows.append((flow, wrong, in_doubles))
                 found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
                 self._explanations.proof = self._patching.proof
                 if found is not None:

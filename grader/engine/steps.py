@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
 from grader.engine.edit_kinds import replaced
@@ -23,7 +23,7 @@ class Steps:
     """
 
     def __init__(self, trees: list[ast.Module], scopes: Scopes, modules: Collection[str]) -> None:
-        self._fragments = Fragments(*trees)
+        self._fragments, self._tree = Fragments(*trees), trees[0]
         self._scopes, self._modules = scopes, modules
         self._near = cache(self._made_near)
 
@@ -55,6 +55,11 @@ class Steps:
     def more(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression in a step that the file has elsewhere, or that right code has."""
         yield from self._in_a_step(node, self._fragments)
+
+    def of_change(self, text: str) -> Callable[[ast.AST], Iterator[ast.AST]]:
+        """An expression in a step that another version of the file has, and the file has not. Args: text: of it."""
+        new = Fragments(ast.parse(text)).without(Fragments(self._tree))
+        return lambda node: self._in_a_step(node, new)
 
     def of_near(self, node: ast.AST) -> Iterator[ast.AST]:
         """A local in a step that its function takes with another one: an index, a method."""

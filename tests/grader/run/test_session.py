@@ -157,7 +157,7 @@ def test_a_mistake_is_reported_once(exercise: Exercise) -> None:
 def unexplained(explain: Callable[[float], Exception], message: str = "plain") -> Callable[[], BaseException]:
     from grader.core.failures import Failed, Unexplained
 
-    return lambda: Unexplained(explain, lambda: Failed(message))
+    return lambda: Unexplained(lambda deadline, _finder: explain(deadline), lambda: Failed(message))
 
 
 def test_mistakes_are_looked_for_when_all_tests_have_run(exercise: Exercise) -> None:
@@ -374,7 +374,7 @@ def with_places(locate: Callable[[Any], object], *ids: str) -> Callable[[], Base
     from grader.core.failures import Unexplained
 
     return lambda: Unexplained(
-        lambda _deadline: failed(*ids)(),  # type: ignore[arg-type,return-value]
+        lambda _deadline, _finder: failed(*ids)(),  # type: ignore[arg-type,return-value]
         lambda: failed()(),  # type: ignore[arg-type,return-value]
         locate,  # type: ignore[arg-type]
     )
