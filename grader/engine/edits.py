@@ -55,6 +55,7 @@ MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 Changed = ast.AST | str | tuple[int, str]  # a text is the whole file, a number the line that was changed
 Change = Callable[[ast.AST], Iterator[Changed]]
+Stage = tuple[Sequence[int], tuple[Change, ...]]  # lines, and what is changed in them
 
 
 class Edits:
@@ -105,6 +106,15 @@ class Edits:
         ]
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
+        soon, late = self._stages(first, conditions, second, rest)
+        yield from self._in_turn(soon)
+        yield from with_calls(self._lines, *self._trees) if others else ()
+        yield from self._in_turn(late)
+
+    def _stages(
+        self, first: Sequence[int], conditions: Sequence[int], second: Sequence[int], rest: Sequence[int]
+    ) -> tuple[Sequence[Stage], Sequence[Stage]]:
+        """Which changes are tried in which lines, in this order; the second ones after calls that are missing."""
         changed: tuple[Change, ...] = (self._changed,)
         renamed: tuple[Change, ...] = (self._renamed, self._inverted, self._other_arguments)
         rarer: tuple[Change, ...] = (self._with_keywords, self._rarer)
@@ -146,13 +156,9 @@ class Edits:
             (second, more),
             (rest, more),
         )
-        yield from self._in_turn(soon)
-        yield from with_calls(self._lines, *self._trees) if others else ()
-        yield from self._in_turn(late)
+        return soon, late
 
-    def _in_turn(
-        self, stages: Sequence[tuple[Sequence[int], tuple[Change, ...]]]
-    ) -> Iterator[tuple[int, str]]:
+    def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
         for lines, changes in stages:
             each = [self._of_line(line, change) for line in lines for change in changes]
             yield from by_turns(each) if self._fairly else chain.from_iterable(each)
