@@ -15,7 +15,7 @@ from grader.core.results import clean
 from zoo.cli.text import bold, dim, width, wrapped
 
 if TYPE_CHECKING:
-    from grader.engine.listing import Note
+    from grader.places.listing import Note
     from grader.run.tracing import Listing
     from grader.sandbox.sandbox import Asked
 

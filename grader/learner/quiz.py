@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grader.catalog import CATEGORIES
-from grader.core.mutation import Mutant, mutants
+from grader.mutants.mutants import Mutant, mutants
 from zoo.core.errors import ZooError
 
 if TYPE_CHECKING:

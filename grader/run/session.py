@@ -236,7 +236,7 @@ class Session:
         """
         deadline, results = time.monotonic() + self._locating_budget, self.verdicts.results
         if self._unloaded is not None and self._open_changed is not None and self._locating_budget:
-            from grader.engine.loading import loading_places
+            from grader.places.loading import loading_places
 
             with contextlib.suppress(Exception):
                 spots = loading_places(
@@ -255,7 +255,7 @@ class Session:
         """None where no places are to be found. It ends when the times for names and places are over."""
         if not self._source or not self._locating_budget:
             return None
-        from grader.engine.finder import Finder  # only where something failed
+        from grader.places.finder import Finder  # only where something failed
 
         return Finder(self._source, self._naming_ends + self._locating_budget)
 

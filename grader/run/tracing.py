@@ -14,10 +14,10 @@ from grader.sandbox.sandbox import Sandbox
 from zoo.core.errors import ZooError, unknown_name
 
 if TYPE_CHECKING:
-    from grader.engine.listing import Note
-    from grader.engine.locate import Locator
-    from grader.engine.place import Where
     from grader.engine.scenario import Scenario
+    from grader.places.listing import Note
+    from grader.places.locate import Locator
+    from grader.places.place import Where
     from grader.sandbox.remote import RemoteSubmission
 
 
@@ -80,7 +80,7 @@ def _own_call(request: Request, submission: RemoteSubmission, text: str, call: s
     from grader.core.explain import explain, find_names, find_stubs
     from grader.core.submission import SubmissionError
     from grader.engine.call_text import Caller, parsed
-    from grader.engine.listing import notes
+    from grader.places.listing import notes
 
     node, error = parsed(call), ""
     submission.record()
@@ -96,8 +96,8 @@ def _own_call(request: Request, submission: RemoteSubmission, text: str, call: s
 def _scenario(request: Request, submission: RemoteSubmission, text: str, component: str) -> Listing:
     import importlib
 
-    from grader.engine.listing import notes
-    from grader.engine.locate import Locator
+    from grader.places.listing import notes
+    from grader.places.locate import Locator
 
     exercise = request.exercise
     if component and component not in exercise.components:

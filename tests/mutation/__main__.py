@@ -22,7 +22,7 @@ from typing import Any
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before torch is imported
 
 from grader.catalog import get_exercises
-from grader.core.mutation import File, Mutant, drawn
+from grader.mutants.mutants import File, Mutant, drawn
 from tests.grader.right import right_files
 from tests.mutation.measure import UNCHANGED, Row, identity
 from tests.mutation.pool import Job, measured

@@ -21,10 +21,10 @@ import torch
 
 from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise
-from grader.core.mutation import Mutant
 from grader.core.results import Result
 from grader.engine.local import LocalSubmission
 from grader.engine.subject import Subject, answer_key
+from grader.mutants.mutants import Mutant
 from grader.run.session import Session
 from tests.mutation.equal import Compared
 

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 
 import torch
 
-from grader.core.mutation import Mutant
+from grader.mutants.mutants import Mutant
 from tests.mutation.measure import Row, identity, measure
 
 CHUNK = 24  # mutants that one process grades, all of three exercises in `test_sample`: one uses what others computed

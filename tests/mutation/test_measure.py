@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.mutation import Mutant
+from grader.mutants.mutants import Mutant
 from tests import solution_file
 from tests.mutation.__main__ import counts, main, read, table
 from tests.mutation.measure import UNCHANGED, Row, measure, verdict

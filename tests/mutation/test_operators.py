@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from grader.catalog import get_exercises
-from grader.core.mutation import OPERATORS, SCOPED, File, Mutant, drawn, mutants
+from grader.mutants.mutants import OPERATORS, SCOPED, File, Mutant, drawn, mutants
 from tests import solution_file
 from tests.grader.right import right_files
 

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.core.mutation import Mutant
+from grader.mutants.mutants import Mutant
 from tests import ROOT, solution_file
 from tests.mutation.measure import Row, identity
 from tests.mutation.pool import Job, measured

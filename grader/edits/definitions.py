@@ -1,0 +1,250 @@
+"""Definitions in a submission's text: functions, constructors, and where names and attributes of `self` are made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from grader.edits.idle import unused
+
+MOST_BASES = 3
+NAMING = {"setattr": 1, "add_module": 0, "register_module": 0, "register_buffer": 0, "register_parameter": 0}
+
+
+class Definitions:
+    """What one text defines. Args: text: Python."""
+
+    def __init__(self, text: str) -> None:
+        self._tree = ast.parse(text)
+
+    @cached_property
+    def unused(self) -> list[int]:
+        """Statements whose value nothing gets."""
+        return unused(self._tree)
+
+    def _function(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The innermost function that a line belongs to."""
+        found = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        return max(found, key=lambda node: node.lineno, default=None)
+
+    def in_function(self, line: int) -> bool:
+        """Return whether a line belongs to a function."""
+        return self._function(line) is not None
+
+    def definition(self, name: str, owner: str | None = None) -> int | None:
+        """The line where a function begins, or, with the name of its class, a method."""
+        classes = [
+            node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef) and node.name == owner
+        ]
+        return next(
+            (
+                node.lineno
+                for body in [one.body for one in classes] or [self._tree.body]
+                for node in body
+                if isinstance(node, ast.FunctionDef) and node.name == name
+            ),
+            None,
+        )
+
+    def body(self, name: str) -> range:
+        """The lines of a function or a class of the file."""
+        return next(
+            (
+                range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                for node in self._tree.body
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
+            ),
+            range(0),
+        )
+
+    def arguments(self, line: int) -> list[str]:
+        """The names of the arguments of the function that begins in a line, without `self`."""
+        function = self._function(line)
+        args = (
+            []
+            if function is None
+            else [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        )
+        return [one.arg for one in args if one.arg != "self"]
+
+    def constructor_begin(self, line: int) -> int | None:
+        """The first statement of the constructor of a line's class, or of its base's, which that one calls."""
+        found = self._constructor(line)
+        for _ in range(MOST_BASES):
+            base = None if found is None or "super().__init__" not in ast.unparse(found) else self._base(line)
+            if base is None:
+                break
+            line, found = base.lineno, self._constructor(base.lineno)
+        body = [] if found is None else found.body[ast.get_docstring(found) is not None :]
+        return body[0].lineno if body else None
+
+    def _base(self, line: int) -> ast.ClassDef | None:
+        """The first base of the class that a line belongs to, if the file defines it."""
+        classes = {node.name: node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)}
+        own = [one for one in classes.values() if one.lineno <= line <= (one.end_lineno or line)]
+        return classes.get(ast.unparse(own[0].bases[0])) if own and own[0].bases else None
+
+    def constructor_end(self, line: int) -> int | None:
+        """The last line of the constructor of the class that a line belongs to."""
+        found = self._constructor(line)
+        return None if found is None else found.body[-1].lineno
+
+    def unused_in_constructor(self, line: int) -> int | None:
+        """A statement of that constructor whose value nothing gets."""
+        found = self._constructor(line)
+        lines = range(0) if found is None else range(found.lineno, (found.end_lineno or found.lineno) + 1)
+        return next((one for one in self.unused if one in lines), None)
+
+    def local_in_constructor(self, line: int, name: str) -> int | None:
+        """The line in which that constructor gives a value to a local of this name."""
+        found = self._constructor(line)
+        stored = [
+            node.lineno
+            for node in (ast.walk(found) if found is not None else ())
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        ]
+        return min(stored, default=None)
+
+    def _constructor(self, line: int) -> ast.FunctionDef | None:
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or line):
+                for one in node.body:
+                    if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                        return one
+        return None
+
+    def names(self, line: int) -> set[str]:
+        """What has a name at a line: locals and arguments of its function, and what the file defines and imports."""
+        function = self._function(line)
+        nodes = (
+            [*ast.walk(function), *self._tree.body] if function is not None else list(ast.walk(self._tree))
+        )
+        return {name for node in nodes for name in _named(node)}
+
+    @cached_property
+    def statements(self) -> list[int]:
+        """Lines in which the statements of functions begin, then those of what else a file computes."""
+        functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
+        inside = {node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)}
+        others = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr))
+        }
+        classes = (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef))
+        others |= {one.lineno for node in classes for one in node.decorator_list if isinstance(one, ast.Call)}
+        return [*sorted(inside), *sorted(others - inside)]
+
+    @cached_property
+    def constants(self) -> Mapping[str, int]:
+        """Lines in which the module's own names get their values."""
+        found: dict[str, int] = {}
+        for node in self._tree.body:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        found[name.id] = node.lineno
+        return found
+
+    def default(self, line: int, name: str) -> int | None:
+        """The line of an argument's default, of the function that begins in a line (its decorators count)."""
+        for node in ast.walk(self._tree):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if line not in (start, node.lineno):
+                continue
+            args = node.args
+            plain = [*args.posonlyargs, *args.args]
+            pairs = [
+                *zip(plain[::-1], args.defaults[::-1], strict=False),
+                *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+            ]
+            for arg, value in pairs:
+                if arg.arg == name and value is not None:
+                    return value.lineno
+        return None
+
+    def argument(self, name: str, besides: int) -> int | None:
+        """The line of the only argument, or field of a class, of a name. Args: besides: not in this line."""
+        found = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if (isinstance(node, ast.arg) and node.arg == name)
+            or (isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name)
+        }
+        return found.pop() if len(found) == 1 and besides not in found else None
+
+    def stored(self, name: str) -> int | None:
+        """The first line in which `self.NAME` is assigned, in any function."""
+        lines = [
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if ast.unparse(node) == f"self.{name}"
+        ]
+        return min(lines, default=None)
+
+    @cached_property
+    def named_later(self) -> int | None:
+        """A line in which `self` gets an attribute whose name is computed."""
+        calls = (node for node in ast.walk(self._tree) if isinstance(node, ast.Call))
+        for node in calls:
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = node.args[NAMING[name] :] if name in NAMING else []
+            if given and not isinstance(given[0], ast.Constant):
+                return node.lineno
+        return None
+
+    @cached_property
+    def attributes(self) -> Mapping[str, int]:
+        """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""
+        found: dict[str, int] = {}
+        for function in ast.walk(self._tree):
+            if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign):
+                    for target in (one for whole in node.targets for one in ast.walk(whole)):
+                        if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
+                            found.setdefault(target.attr, node.lineno)
+                if (
+                    isinstance(node, ast.Call)
+                    and ast.unparse(node.func) == "self.register_buffer"
+                    and node.args
+                ):
+                    name = node.args[0]
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                        found.setdefault(name.value, node.lineno)
+        return found
+
+    @cached_property
+    def remade(self) -> Mapping[str, list[int]]:
+        """Lines in which `self.NAME` gets a value in other methods."""
+        found: dict[str, list[int]] = {}
+        for function in ast.walk(self._tree):
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                        found.setdefault(node.attr, []).append(node.lineno)
+        return found
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """The names that a node gives to something."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
+    elif isinstance(node, ast.Assign):
+        yield from (one.id for one in node.targets if isinstance(one, ast.Name))

@@ -1,0 +1,98 @@
+"""Makes changed code end: a change may make a loop, or a recursion, endless."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from grader.edits.edit_kinds import called
+
+MOST_ROUNDS = 100  # of a loop of changed code, ...
+MOST_LOOPING_S = (
+    2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs, ...
+)
+LOOPING_S = 0.15  # ... in each scenario; right code takes a fifth of it
+_LOOP = re.compile(r"\b(for|while)\b")
+
+
+def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
+    """The same program, ending: a `while` goes round at most so many times, and all loops for so long.
+
+    Args:
+        recursive: no function begins after that time either.
+        scenarios: how many it is asked for.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    if not recursive and not _LOOP.search(text):
+        return text
+    tree, guards = ast.parse(text), _Guards(text)
+    first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
+    first += ast.get_docstring(tree) is not None
+    end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
+    for node in tree.body[first : first + 1]:
+        guards.before(node, f"_early = lambda *_, end={end}: __import__('time').process_time() < end")
+    for part in _parts(tree):
+        if isinstance(part, ast.For) or (isinstance(part, ast.comprehension) and not part.is_async):
+            guards.around(part.iter, "__import__('itertools').takewhile(_early, (", "))")
+        elif isinstance(part, ast.While):
+            rounds = f"_rounds_{part.lineno}"
+            guards.before(part, f"{rounds} = iter(range({MOST_ROUNDS}, 0, -1))")
+            guards.around(part.test, f"_early() and next({rounds}, 0) and (", ")")
+        elif isinstance(part, ast.FunctionDef) and recursive:
+            guards.before(part.body[0], "assert _early(), 'it takes too long'")
+    return guards.text()
+
+
+def calls_itself(text: str) -> bool:
+    """Return whether a function of the file calls one of its own name; that of its base class is another one."""
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    return any(
+        isinstance(node, ast.Call) and called(node.func) == one.name and not _of_base(node.func)
+        for one in functions
+        for node in ast.walk(one)
+    )
+
+
+def _of_base(function: ast.expr) -> bool:
+    """Return whether it is a method of `super()`."""
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    return isinstance(owner, ast.Call) and called(owner.func) == "super"
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a tree but what is in formatted strings, whose places Python tells since 3.12 only."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.JoinedStr):
+            yield child
+            yield from _parts(child)
+
+
+class _Guards:
+    """What is put into a text, which stays as it is otherwise: to write the whole program anew takes long."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.encode().splitlines(keepends=True)
+        self._put: list[tuple[int, int, str]] = []  # line and column of bytes, both from 0
+
+    def before(self, node: ast.stmt, statement: str) -> None:
+        """Put a statement before another one, be it on a line of its own or not."""
+        line = min(one.lineno for one in (node, *getattr(node, "decorator_list", ()))) - 1
+        start = self._lines[line][: node.col_offset].decode()
+        self._put.append(
+            (line, node.col_offset, f"{statement}; " if start.strip() else f"{statement}\n{start}")
+        )
+
+    def around(self, node: ast.expr, start: str, end: str) -> None:
+        """Put an expression between two texts."""
+        self._put.append((node.lineno - 1, node.col_offset, start))
+        self._put.append(((node.end_lineno or node.lineno) - 1, node.end_col_offset or 0, end))
+
+    def text(self) -> str:
+        """The text with all that was put into it."""
+        lines = list(self._lines)
+        for line, column, put in sorted(self._put, reverse=True):
+            lines[line] = lines[line][:column] + put.encode() + lines[line][column:]
+        return b"".join(lines).decode()

@@ -1,0 +1,91 @@
+"""Keyword arguments that a call may lack: those of its signature, with values that are known where it stands."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+
+from grader.edits.edit_kinds import called, constant
+
+ROOTS = ("torch", "math")  # whose functions' signatures are looked at
+MOST_VALUES = 6  # of one argument
+DIMS = (-1, 0, 1, -2)
+
+
+class Keywords:
+    """The keyword arguments of one file's calls.
+
+    Args:
+        tree: of the file.
+        known: numbers of right code.
+    """
+
+    def __init__(self, tree: ast.Module, known: Sequence[float]) -> None:
+        self._known = known
+        self._modules = dict(_imported(tree))
+        self._own = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+    def more(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
+        """A call with one keyword argument more. Args: names: of values, the most likely ones first."""
+        given = {word.arg for word in node.keywords}
+        for name, default in list(self._optional(node).items()):
+            if name not in given:
+                for value in self._values(name, default, names):
+                    yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
+
+    def _optional(self, node: ast.Call) -> Mapping[str, object]:
+        """The arguments that a call does not give, and need not, with their defaults."""
+        if any(isinstance(one, ast.Starred) for one in node.args):
+            return {}
+        own = self._own.get(called(node.func))
+        if own is not None:
+            args = own.args
+            plain = [one.arg for one in (*args.posonlyargs, *args.args)]
+            plain = plain[1:] if plain[:1] == ["self"] else plain
+            optional = plain[len(plain) - len(args.defaults) :] if args.defaults else []
+            taken = plain[: len(node.args)]
+            optional += [
+                one.arg for one, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value
+            ]
+            return {name: None for name in optional if name not in taken}
+        function = self._function(node.func)
+        try:
+            parameters = [] if function is None else list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):  # of a built-in function
+            return {}
+        plain_ones = [one for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+        left = [*plain_ones[len(node.args) :], *(one for one in parameters if one not in plain_ones)]
+        return {one.name: one.default for one in left if one.default is not inspect.Parameter.empty}
+
+    def _function(self, node: ast.expr) -> Callable[..., object] | None:
+        """The function of torch that an expression names."""
+        first, *rest = ast.unparse(node).split(".")
+        root, *path = self._modules.get(first, first).split(".")
+        found: object = sys.modules.get(root) if root in ROOTS else None
+        for part in (*path, *rest):
+            found = vars(found).get(part) if isinstance(found, ModuleType) else None  # nothing is imported
+        return found if callable(found) else None
+
+    def _values(self, name: str, default: object, names: Sequence[str]) -> Iterator[ast.expr]:
+        if isinstance(default, bool):
+            yield ast.Constant(not default)
+        elif name in ("dim", "axis"):
+            yield from map(constant, DIMS)
+        else:
+            first = sorted(names, key=lambda one: (one != name, one not in name and name not in one))
+            yield from (ast.Name(one, ast.Load()) for one in first[:MOST_VALUES])
+            if isinstance(default, (int, float)):
+                yield from (constant(one) for one in self._known[:MOST_VALUES] if one != default)
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that a file imports, with what they are: `F`, "torch.nn.functional"."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                yield (one.asname, one.name) if one.asname else (one.name.split(".")[0],) * 2
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((one.asname or one.name, f"{node.module}.{one.name}") for one in node.names)

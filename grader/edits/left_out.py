@@ -1,0 +1,154 @@
+"""Calls that lack an option; and what nothing reads, where it may belong: an argument, a local, a helper."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from grader.edits.edit_kinds import PATHS, called
+from grader.edits.scopes import Scopes
+
+MOST_OPTIONS = 6  # of one call
+MOST_UNREAD = 4
+MOST_TESTS = 8
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr)
+JOINING = (ast.Add, ast.BitAnd, ast.BitOr)
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
+
+T = TypeVar("T", ast.IfExp, ast.Compare)
+
+
+class LeftOut:
+    """What may have been left out in one file.
+
+    Args:
+        trees: of the file, and of right code.
+        scopes: of the file.
+    """
+
+    def __init__(self, trees: Sequence[ast.Module], scopes: Scopes) -> None:
+        self._trees, self._scopes = trees, scopes
+        self._options: dict[str, dict[str, ast.keyword]] = {}  # of what is called, as text
+        for node in (node for tree in trees for node in ast.walk(tree)):
+            if isinstance(node, ast.Call):
+                options = self._options.setdefault(called(node.func), {})
+                options |= {ast.unparse(word): word for word in node.keywords if word.arg is not None}
+
+    def options(self, node: ast.Call) -> Iterator[ast.Call]:
+        """A call with a keyword that another call of a function of the same name has."""
+        given = {word.arg for word in node.keywords}
+        words = [word for word in self._options[called(node.func)].values() if word.arg not in given]
+        for word in words[:MOST_OPTIONS]:
+            yield ast.Call(node.func, node.args, [*node.keywords, word])
+
+    def unread(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What its function never reads, in the place of a value, or worked into it; a helper that nothing calls."""
+        if not isinstance(node, VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        if isinstance(getattr(node, "value", 0), str):
+            return
+        arguments = self._scopes.unread(node.lineno)[:MOST_UNREAD]
+        for name in arguments:
+            value = ast.Name(name, ast.Load())
+            if isinstance(node, ast.Constant):
+                yield value
+            elif isinstance(node, ast.Call):
+                yield ast.Call(node.func, [*node.args, value], node.keywords)
+                yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
+            yield from self._branches.get(name, ())
+            for made in self._elsewhere(name, node):
+                yield made
+                yield from (ast.BinOp(node, operator(), made) for operator in JOINING)
+            for made in self._made_of(name, node.lineno):
+                yield made
+                yield from (ast.BinOp(node, operator(), made) for operator in OPERATORS)
+            if isinstance(node, ast.Name):
+                for test in self._scopes.of_objects(node.lineno)[:MOST_TESTS]:
+                    yield from (ast.IfExp(test, value, node), ast.IfExp(test, node, value))
+        for name in self._scopes.unread_locals(node.lineno):
+            yield from _with(node, ast.Name(name, ast.Load()))
+            yield from self._made_of(name, node.lineno)
+        for helper in self._uncalled:
+            yield ast.Call(helper, [node], [])
+            if isinstance(node, ast.Name):
+                yield helper
+            for name in arguments:
+                yield from (
+                    ast.IfExp(test, *some)
+                    for test in self._tests.get(name, ())
+                    for some in ((node, helper), (helper, node))
+                )
+
+    @cached_property
+    def _uncalled(self) -> list[ast.expr]:
+        """Functions and classes of the file that nothing in it names, and that right code has not."""
+        used = {one.id for one in ast.walk(self._trees[0]) if isinstance(one, ast.Name)}
+        used |= {one.name for one in self._trees[-1].body if isinstance(one, DEFINITIONS)}
+        classes = [one for one in ast.walk(self._trees[0]) if isinstance(one, ast.ClassDef)]
+        methods = [one for node in classes for one in node.body]
+        defined = [one for one in ast.walk(self._trees[0]) if isinstance(one, DEFINITIONS)]
+        found = [one for one in defined if one not in methods]
+        names = [one.name for one in found if one.name not in used and not one.decorator_list]
+        return [ast.Name(name, ast.Load()) for name in names[:MOST_UNREAD]]
+
+    def _elsewhere(self, name: str, node: ast.expr) -> Iterator[ast.expr]:
+        """What the file computes of a name in another function, where a line knows all other names in it too."""
+        known = {name, *self._scopes.names(node.lineno)}
+        function = self._scopes.function(node.lineno)
+        for other, names in self._computed_here:
+            if name in names <= known and self._scopes.function(other.lineno) is not function:
+                yield other
+
+    @cached_property
+    def _computed_here(self) -> list[tuple[ast.expr, set[str]]]:
+        """What the file computes with calls and operators, and the names in it that are no functions or modules."""
+        general = {*PATHS, *(one.name for one in self._trees[0].body if isinstance(one, DEFINITIONS))}
+        found = [
+            one for one in ast.walk(self._trees[0]) if isinstance(one, (ast.Call, ast.BinOp, ast.Compare))
+        ]
+        return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)} - general) for one in found]
+
+    def _made_of(self, name: str, line: int) -> list[ast.BinOp]:
+        """Return what right code computes of an argument, and of other names that a line knows."""
+        known = {name, *self._scopes.names(line)}
+        return [node for node, names in self._computed if name in names <= known]
+
+    @cached_property
+    def _computed(self) -> list[tuple[ast.BinOp, set[str]]]:
+        """Return what right code computes with operators, and the names in it."""
+        found = (one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.BinOp))
+        return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}) for one in found]
+
+    @cached_property
+    def _branches(self) -> dict[str, list[ast.IfExp]]:
+        """By the argument that they look at, what right code decides."""
+        return self._by_name([one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.IfExp)])
+
+    @cached_property
+    def _tests(self) -> dict[str, list[ast.Compare]]:
+        """By the argument that they look at, conditions of right code."""
+        return self._by_name([one for one in ast.walk(self._trees[-1]) if isinstance(one, ast.Compare)])
+
+    @staticmethod
+    def _by_name(nodes: Sequence[T]) -> dict[str, list[T]]:
+        found: dict[str, list[T]] = {}
+        for node in nodes:
+            test = node.test if isinstance(node, ast.IfExp) else node
+            for name in {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}:
+                found.setdefault(name, []).append(node)
+        return found
+
+
+def _with(node: ast.expr, value: ast.Name) -> Iterator[ast.expr]:
+    """A value and another one as the operands of something, or the arguments of a call."""
+    if isinstance(node, ast.Constant):
+        yield value
+    elif isinstance(node, ast.Call):
+        yield ast.Call(node.func, [*node.args, value], node.keywords)
+    yield from (ast.BinOp(node, operator(), value) for operator in OPERATORS)
+    yield ast.BinOp(node, ast.Pow(), ast.UnaryOp(ast.USub(), value))
+    yield ast.BinOp(value, ast.Sub(), node)
+    yield ast.BinOp(value, ast.Div(), node)

@@ -1,0 +1,76 @@
+"""Changes of what `self` gets: another module, a parameter for a buffer, a list of modules, none at all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from grader.edits.edit_kinds import called, registered
+
+CONTAINERS: dict[type[ast.expr], str] = {
+    ast.List: "ModuleList",
+    ast.ListComp: "ModuleList",
+    ast.Dict: "ModuleDict",
+    ast.DictComp: "ModuleDict",
+    ast.Name: "ModuleList",
+    ast.Call: "ModuleList",
+}
+
+
+class Modules:
+    """The modules of one file. Args: trees: of the file, and of right code."""
+
+    def __init__(self, trees: Sequence[ast.Module]) -> None:
+        self._trees = trees
+
+    def left_out(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield assignments to `self` of a module that does nothing."""
+        if (
+            self._nn is not None
+            and isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, ast.Call)
+        ):
+            yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
+
+    @cached_property
+    def classes(self) -> list[ast.expr]:
+        """The modules that the file or right code makes, by their names in the file."""
+        calls = [node.func for tree in self._trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        found = {ast.unparse(one): one for one in calls if called(one)[:1].isupper()}
+        return [one for name, one in found.items() if name.partition(".")[0] in self.imported]
+
+    @cached_property
+    def imported(self) -> set[str]:
+        """Return the imports of the file."""
+        imports = [
+            node for node in ast.walk(self._trees[0]) if isinstance(node, (ast.Import, ast.ImportFrom))
+        ]
+        return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
+
+    def changed(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
+        """What `self` gets: a parameter in place of a buffer, a module in place of a list, or of another's module."""
+        if self._nn is not None:
+            yield from registered(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            kind = CONTAINERS.get(type(node.value))
+            if self._nn is not None and kind is not None:
+                made = ast.Call(ast.Attribute(self._nn, kind, ast.Load()), [node.value], [])
+                yield ast.Assign(node.targets, made)
+            shared = ast.dump(node.value)
+            for other in ast.walk(self._trees[0]):
+                if (
+                    isinstance(other, ast.Assign)
+                    and isinstance(other.value, ast.Call)
+                    and ast.dump(other.targets[0]).replace("Store()", "Load()") == shared
+                ):
+                    yield ast.Assign(node.targets, other.value)
+
+    @cached_property
+    def _nn(self) -> ast.expr | None:
+        """`torch.nn`, as the file calls it; None if it does not."""
+        names = {node.id for node in ast.walk(self._trees[0]) if isinstance(node, ast.Name)}
+        if "nn" in names:
+            return ast.Name("nn", ast.Load())
+        return ast.parse("torch.nn", mode="eval").body if "torch" in names else None

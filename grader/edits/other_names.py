@@ -1,0 +1,70 @@
+"""Changes of a statement or a call that give its names to other things: two exchanged, another one for one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from grader.edits.edit_kinds import PATHS
+
+MOST_EXCHANGED = 5  # names of one statement
+
+
+def other_arguments(node: ast.Assign | ast.Return | ast.Call, known: Sequence[str]) -> Iterator[ast.AST]:
+    """A statement or a call with two names exchanged everywhere, or with another name for one that it has twice.
+
+    Args:
+        known: names that have a value there.
+    """
+    if not isinstance(node, ast.Call):
+        yield from names_exchanged(node, known)
+        return
+    values = [*node.args, *(word.value for word in node.keywords)]
+    given = [one.id for one in values if isinstance(one, ast.Name)]
+    for old, new in combinations(dict.fromkeys([*given, *known]), 2):
+        if given.count(old) > 1 or given.count(new) > 1:
+            yield with_names(node, {old: new, new: old})
+    yield from same_twice(node)
+    for old in dict.fromkeys(name for name in given if given.count(name) > 1):
+        for new in known:
+            if new not in (old, "self"):
+                several = range(given.count(old) - 1)
+                yield from (with_names(node, {old: new}, skip=skip) for skip in several)
+
+
+def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.Call:
+    """A call with other names in place of its arguments. Args: skip: how many of the first that fit stay."""
+    left = skip
+
+    def other(value: ast.expr) -> ast.expr:
+        nonlocal left
+        if not isinstance(value, ast.Name) or value.id not in others:
+            return value
+        left -= 1
+        return value if left >= 0 else ast.Name(others[value.id], ast.Load())
+
+    args = [other(one) for one in node.args]
+    return ast.Call(node.func, args, [ast.keyword(word.arg, other(word.value)) for word in node.keywords])
+
+
+def same_twice(node: ast.Call) -> Iterator[ast.Call]:
+    """A call with one of its arguments in place of another one: `torch.ones(2 * n, 2 * n)`."""
+    for i, old in enumerate(node.args):
+        for other in node.args:
+            plain = not isinstance(old, ast.Starred) and not isinstance(other, (ast.Starred, ast.Name))
+            if plain and ast.dump(old) != ast.dump(other):
+                yield ast.Call(node.func, [*node.args[:i], other, *node.args[i + 1 :]], node.keywords)
+
+
+def names_exchanged(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.AST]:
+    """A statement in which two of these names that it reads are exchanged everywhere."""
+    read = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    known = [name for name in dict.fromkeys(n.id for n in read) if name in names and name not in PATHS]
+    for a, b in combinations(known[:MOST_EXCHANGED], 2):
+        found = copy.deepcopy(node)
+        for one in ast.walk(found):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in (a, b):
+                one.id = b if one.id == a else a
+        yield found

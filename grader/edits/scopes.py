@@ -1,0 +1,155 @@
+"""Names that are known at a line of a file: locals, arguments, attributes of `self`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cache, cached_property
+
+from grader.edits.edit_kinds import PATHS, called
+from grader.edits.idle import unread
+
+NEAREST = 6  # locals that come before arguments
+
+
+class Scopes:
+    """The scopes of one file."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
+        self.unread_locals = cache(self._unread_locals)
+        self.attributes, self.functions = cache(self._attributes), cache(self._functions)
+
+    @cached_property
+    def growing(self) -> dict[int, str]:
+        """By what is added to a list, its name: in itself it would have no end, which ends the process."""
+        found: dict[int, str] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.AugAssign):
+                of: ast.expr = node.target
+                added = [node.value]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                of, added = node.func.value, node.args
+            else:
+                continue
+            if isinstance(of, ast.Name):
+                found.update((id(inner), of.id) for one in added for inner in ast.walk(one))
+        return found
+
+    def _names(self, line: int) -> list[str]:
+        """Arguments, after a few locals that are assigned before a line, the nearest first; then the other locals."""
+        functions = self._around(line, (ast.FunctionDef,))
+        if not functions:
+            return []
+        made = [
+            (node.lineno, node.id)
+            for node in ast.walk(functions[0])
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= line
+        ]
+        args = [node.arg for node in ast.walk(functions[0]) if isinstance(node, ast.arg)]
+        names = list(dict.fromkeys(name for _, name in sorted(made, reverse=True)))
+        return list(dict.fromkeys([*names[:NEAREST], *args, *names]))
+
+    def _given(self, line: int) -> list[str]:
+        """The arguments of the function around a line, those that it never reads first."""
+        unread = self.unread(line)
+        return [*unread, *(name for name in self._arguments(line) if name not in unread)]
+
+    def _unread(self, line: int) -> list[str]:
+        """The arguments of the function around a line that it never reads."""
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        return [name for name in self._arguments(line) if name not in read]
+
+    def _unread_locals(self, line: int) -> list[str]:
+        """Locals of the function around a line that are assigned before it, and that nothing reads."""
+        function = self.function(line)
+        found = [] if function is None else unread(function)
+        return list(dict.fromkeys(name for name, node in found if node.lineno < line))
+
+    def _arguments(self, line: int) -> list[str]:
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        return [n.arg for n in nodes if isinstance(n, ast.arg) and n.arg != "self"]
+
+    def function(self, line: int) -> ast.FunctionDef | None:
+        """The innermost function around a line."""
+        found = self._around(line, (ast.FunctionDef,))
+        return found[0] if found else None  # type: ignore[return-value]
+
+    def _attributes(self, line: int) -> list[str]:
+        """Return the attributes of `self` in the class around a line."""
+        classes = self._around(line, (ast.ClassDef,))
+        found = [
+            (abs(node.lineno - line), node.attr)
+            for node in (ast.walk(classes[0]) if classes else ())
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        ]
+        return list(dict.fromkeys(name for _, name in sorted(found)))
+
+    @cached_property
+    def fields(self) -> dict[str, list[str]]:
+        """What is read of objects that hold several values (`config.width`), by their code; all that a class of the
+        file declares, where one of it is read."""
+        found: dict[str, list[str]] = {}
+        methods = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        declared = [
+            [
+                one.target.id
+                for one in node.body
+                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+            ]
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.ClassDef)
+        ]
+        for node in ast.walk(self._tree):
+            if (
+                isinstance(node, ast.Attribute)
+                and id(node) not in methods
+                and ast.unparse(node.value) not in PATHS
+            ):
+                its = next((names for names in declared if node.attr in names), [])
+                known = found.setdefault(ast.unparse(node.value), [])
+                known += [name for name in dict.fromkeys((node.attr, *its)) if name not in known]
+        return found
+
+    def of_objects(self, line: int) -> list[ast.expr]:
+        """Return the fields of objects that have a name at a line, see `fields`."""
+        return [
+            ast.Attribute(ast.Name(name, ast.Load()), one, ast.Load())
+            for name in self.names(line)
+            for one in self.fields.get(name, ())
+        ]
+
+    def _functions(self, line: int) -> list[ast.expr]:
+        """What the class around a line calls with one value: parts that it never uses, its other parts, its helpers."""
+        made: dict[str, ast.expr] = {}
+        used: dict[str, ast.expr] = {}
+        for scope in self._around(line, (ast.ClassDef,))[:1]:
+            for node in ast.walk(scope):
+                if isinstance(node, ast.Attribute) and called(node.value) == "self":
+                    own = ast.Attribute(node.value, node.attr, ast.Load())
+                    (used if isinstance(node.ctx, ast.Load) else made).setdefault(node.attr, own)
+        calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        unused = [own for name, own in made.items() if name not in used]
+        return unused + [
+            one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
+        ]
+
+    def _around(
+        self, line: int, kinds: tuple[type[ast.AST], ...]
+    ) -> Sequence[ast.FunctionDef | ast.ClassDef]:
+        found = [
+            node
+            for node in self._definitions
+            if isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        return sorted(found, key=lambda node: -node.lineno)
+
+    @cached_property
+    def _definitions(self) -> list[ast.FunctionDef | ast.ClassDef]:
+        return [node for node in ast.walk(self._tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]

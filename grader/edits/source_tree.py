@@ -1,0 +1,345 @@
+"""A submission's text as a syntax tree: what a line reads, what decides whether it runs, what it does nothing for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+
+from grader.core.value_trace import Place
+from grader.edits.definitions import Definitions
+from grader.edits.idle import conditions, idle, unread
+
+MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
+FACTORIES = {
+    "arange",
+    "tensor",
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "eye",
+    "linspace",
+    "rand",
+    "randn",
+    "randint",
+}
+MOST_STEPS_BACK = 3
+
+
+class Source(Definitions):
+    """A submission's text, as far as places need it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._lines = text.encode().splitlines()
+
+    def segment(self, place: Place) -> str:
+        """The text of an expression; its whole lines where columns are not known."""
+        lines = self._lines[place.line - 1 : place.end_line]
+        if not lines or place.column is None:
+            return b"\n".join(lines).decode("utf-8", "replace")
+        if len(lines) == 1:
+            return lines[0][place.column : place.end_column].decode("utf-8", "replace")
+        inner = [lines[0][place.column :], *lines[1:-1], lines[-1][: place.end_column]]
+        return b"\n".join(inner).decode("utf-8", "replace")
+
+    @cached_property
+    def _reads(self) -> dict[int, list[ast.Name | ast.Attribute]]:
+        found: dict[int, list[ast.Name | ast.Attribute]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.lineno, []).append(node)
+        return found
+
+    def reads(self, place: Place) -> Iterator[ast.expr]:
+        """Names and attributes that an expression reads."""
+        for line in range(place.line, min(place.end_line, len(self._lines)) + 1):
+            for node in self._reads.get(line, ()):
+                after = place.column is None or line > place.line or node.col_offset >= place.column
+                before = (
+                    place.end_column is None or line < place.end_line or node.col_offset < place.end_column
+                )
+                if after and before:
+                    yield node
+
+    def calls(self, place: Place) -> set[str]:
+        """Names of the functions and attributes in an expression, without what they belong to."""
+        return {
+            one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")
+            for one in self.reads(place)
+        }
+
+    def made(self, line: int) -> list[int]:
+        """Lines where the attributes and the constants that a line reads were made, or made anew by a method."""
+        found: list[int | None] = []
+        for node in self._reads.get(line, ()):
+            if isinstance(node, ast.Attribute):
+                found += [self.attributes.get(node.attr), *self.remade.get(node.attr, ())]
+            else:
+                found.append(self.constants.get(node.id))
+        return [one for one in found if one is not None]
+
+    def helpers(self, line: int) -> list[int]:
+        """Lines of the file's own functions that a line calls."""
+        called = {
+            node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            for node in self._reads.get(line, ())
+        }
+        return [
+            statement.lineno
+            for function in ast.walk(self._tree)
+            if isinstance(function, ast.FunctionDef) and function.name in called
+            for statement in ast.walk(function)
+            if isinstance(statement, ast.stmt) and statement is not function
+        ]
+
+    def callers(self, line: int) -> list[int]:
+        """Lines that call a line's function, or, where that is a constructor, its class; none for `forward`."""
+        function = self._function(line)
+        if function is None or function.name == "forward":
+            return []
+        name: str | None = function.name
+        if name == "__init__":
+            classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+            name = next((one.name for one in classes if function in one.body), None)
+        return [
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+        ]
+
+    def assigned(self, line: int) -> list[int]:
+        """Lines of the same function in which the names that a statement reads got their values, the last one first."""
+        span = self.span(line)
+        names = {n.id for at in span for n in self._reads.get(at, ()) if isinstance(n, ast.Name)}
+        function = self._function(line)
+        inner = [] if function is None else list(ast.walk(function))
+        rounds = {id(n) for one in inner if isinstance(one, ast.For) for n in ast.walk(one.target)}
+        stored = {
+            (id(node) not in rounds, node.lineno)  # what a loop counts with comes last
+            for node in (*(one for one in inner if _is_stored(one)), *_changed_in_place(inner))
+            if isinstance(node, ast.Name) and node.id in names
+        }
+        return [at for _, at in sorted(stored, reverse=True) if at < span.start]
+
+    def used(self, line: int) -> set[str]:
+        """Names whose values a statement indexes, calls, goes through, or takes attributes of."""
+        found: set[str] = set()
+        span = self.span(line)
+        for node in ast.walk(self._tree):
+            of = (
+                node.value if isinstance(node, (ast.Subscript, ast.Attribute))
+                else node.func if isinstance(node, ast.Call)
+                else node.iter if isinstance(node, (ast.For, ast.comprehension))
+                else None
+            )  # fmt: skip
+            if isinstance(of, ast.Name) and of.lineno in span:
+                found.add(of.id)
+        return found
+
+    def indexed(self, line: int) -> set[str]:
+        """Names that a statement indexes along several dimensions."""
+        span = self.span(line)
+        nodes = [n for n in ast.walk(self._tree) if isinstance(n, ast.Subscript) and n.lineno in span]
+        return {n.value.id for n in nodes if isinstance(n.value, ast.Name) and isinstance(n.slice, ast.Tuple)}
+
+    def operands(self, line: int, sides: Sequence[bool]) -> list[str]:
+        """Attributes of `self` that a statement's operators work on. Args: sides: whether the left ones, the right."""
+        span = self.span(line)
+        operators = [n for n in ast.walk(self._tree) if isinstance(n, ast.BinOp) and n.lineno in span]
+        both = [
+            one
+            for node in operators
+            for one, asked in zip((node.left, node.right), sides, strict=True)
+            if asked
+        ]
+        return [
+            one.attr for one in both if isinstance(one, ast.Attribute) and ast.unparse(one.value) == "self"
+        ]
+
+    @cached_property
+    def compiled(self) -> bool:
+        """Return whether something is compiled by TorchScript, so that what it runs is not seen."""
+        return any(
+            (node.attr if isinstance(node, ast.Attribute) else node.id) == "script"
+            for nodes in self._reads.values()
+            for node in nodes
+        )
+
+    def made_around(self, place: Place) -> int | None:
+        """The line where the attribute was made that is called with the value of an expression."""
+        calls = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and any((one.lineno, one.col_offset) == (place.line, place.column) for one in node.args)
+        ]
+        return self.attributes.get(calls[0].func.attr) if calls else None  # type: ignore[attr-defined]
+
+    @cached_property
+    def on_default_device(self) -> list[int]:
+        """Lines in which tensors are made on torch's default device, and not moved at once."""
+        moved = {
+            id(node.value)
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Attribute) and node.attr in MOVING
+        }
+        made = {
+            node.lineno
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and id(node) not in moved
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in FACTORIES
+            and ast.unparse(node.func.value) == "torch"
+            and not any(word.arg == "device" for word in node.keywords)
+        }
+        return sorted(made)
+
+    def made_on_default_device(self, line: int) -> int | None:
+        """The line in which something that a line reads was made on torch's default device: there, or before."""
+        made, left = self.on_default_device, [line]
+        for _ in range(MOST_STEPS_BACK):
+            found = next((at for one in left for at in self.span(one) if at in made), None)
+            if found is not None:
+                return found
+            left = [at for one in left for at in (*self.assigned(one), *self.made(one))]
+        return None
+
+    @cached_property
+    def _spans(self) -> dict[int, range]:
+        found: dict[int, range] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno is not None:
+                lines = range(node.lineno, node.end_lineno + 1)
+                found.update(dict.fromkeys(lines, lines))
+        return found
+
+    def span(self, line: int) -> range:
+        """The lines of the statement that a line belongs to."""
+        return self._spans.get(line, range(line, line + 1))
+
+    @cached_property
+    def _tests(self) -> dict[int, list[tuple[int, set[str], ast.stmt]]]:
+        found: dict[int, list[tuple[int, set[str], ast.stmt]]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, (ast.If, ast.While)):
+                names = {one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)}
+                names |= {one.attr for one in ast.walk(node.test) if isinstance(one, ast.Attribute)}
+                inside = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+                for line in inside:
+                    found.setdefault(line, []).append((node.test.lineno, names, node))
+        return found
+
+    def tests(self, line: int) -> list[tuple[int, set[str]]]:
+        """Lines of the conditions that decide whether a line runs, with the names that they read, innermost first."""
+        return [(at, names) for at, names, _ in sorted(self._tests.get(line, []), key=lambda one: -one[0])]
+
+    def decides(self, line: int) -> list[int]:
+        """Lines of the statements that run, or do not, by the condition in a line."""
+        return sorted(
+            {
+                one.lineno
+                for node in ast.walk(self._tree)
+                if isinstance(node, (ast.If, ast.While)) and node.test.lineno == line
+                for one in node.body
+            }
+        )
+
+    def decided(self, lines: Sequence[int]) -> int | None:
+        """The line of a condition that reads nothing, `if True`: in the functions of these lines, or elsewhere."""
+        functions = [one for line in lines if (one := self._function(line)) is not None]
+        tests = (
+            test for part in (*functions, self._tree) for node in ast.walk(part) for test in conditions(node)
+        )
+        return next((test.lineno for test in tests if isinstance(test, ast.Constant)), None)
+
+    def idle(self, ran: Collection[int] = ()) -> list[tuple[int, str]]:
+        """Lines where nothing is done, or decided, with the code. Args: ran: lines of functions that count."""
+        return idle(self._tree, ran)
+
+    def skipped(self, after: int, before: int) -> int | None:
+        """The line of the last condition between two lines, whose statements lie between them too."""
+        tests = [(at, node.end_lineno or at) for some in self._tests.values() for at, _, node in some]
+        return max((at for at, end in tests if after < at and end < before), default=None)
+
+    @cached_property
+    def raises(self) -> list[tuple[str, int, int]]:
+        """Statements that raise: the exception's name, their line, and the line of the condition for it."""
+        found = []
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                tests = self.tests(node.lineno)
+                found.append((ast.unparse(called), node.lineno, tests[0][0] if tests else node.lineno))
+        return found
+
+    def guards(self, line: int) -> bool:
+        """Return whether a statement that raises is in a line."""
+        return any(first <= line <= last for first, last in self._raising)
+
+    @cached_property
+    def _raising(self) -> list[tuple[int, int]]:
+        return [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.Raise, ast.Assert))
+        ]
+
+    def unread(self, ran: Collection[int]) -> tuple[str, int, int | None] | None:
+        """A local of a function that ran, which nothing reads; its line, and that of the next statement.
+
+        That is None where the local belongs to an expression.
+        """
+        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        for function in functions:
+            lines = sorted({node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt)})
+            for name, node in unread(function):
+                if not ran or node.lineno in ran:
+                    end = node.body[0].lineno - 1 if isinstance(node, ast.For) else node.end_lineno or 0
+                    after = [] if isinstance(node, ast.expr) else [at for at in lines if at > end]
+                    return name, node.lineno, next(iter(after), None)
+        return None
+
+    @cached_property
+    def backward(self) -> set[int]:
+        """Lines of functions that torch calls for gradients, and that no record has."""
+        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        spans = [(one.lineno, one.end_lineno or 0) for one in functions if one.name == "backward"]
+        return {line for first, last in spans for line in range(first, last + 1)}
+
+    def last_line(self, line: int) -> int | None:
+        """The last statement of the function that a line belongs to."""
+        function = self._function(line)
+        return None if function is None else function.body[-1].lineno
+
+    def left_by(self, line: int, ran: Collection[int]) -> int | None:
+        """The `return` that a function ended with, where another line of it ran last: of a `with`, or `finally`."""
+        function = self._function(line)
+        nodes = ast.walk(function) if function is not None else ()
+        found = [node for node in nodes if isinstance(node, ast.Return) and node.lineno in ran]
+        if len(found) != 1 or found[0].lineno <= line <= (found[0].end_lineno or line):
+            return None
+        return found[0].lineno
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _changed_in_place(nodes: Collection[ast.AST]) -> Iterator[ast.expr]:
+    """What statements write into, or call a method of that may change it: `x` of `x[0] = y` and of `x.append(y)`."""
+    for node in nodes:
+        written: list[ast.expr] = []
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            written = [one for one in targets if isinstance(one, (ast.Subscript, ast.Attribute))]
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            written = [node.value.func]
+        for one in written:
+            while isinstance(one, (ast.Subscript, ast.Attribute)):
+                one = one.value
+            yield one

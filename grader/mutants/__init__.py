@@ -1,0 +1,1 @@
+"""Mutants of a right file: one mistake each, at a known line."""

@@ -1,0 +1,208 @@
+"""Proves a line: a small change there makes wrong results right."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from grader.core.submission import SubmissionError
+from grader.core.value_trace import Editable
+from grader.edits.changed_part import size_of_change
+from grader.edits.ending import calls_itself, ending
+from grader.engine.grading import Choice, Grading
+from grader.engine.scenario import Scenario, scenarios_of
+from grader.worker.compiling import without_scripting
+
+EDITING_S = 4.0  # of CPU, ...
+ALL_S = 5.5  # ... for all searches together, ...
+LEAST_S = 2.0  # ... of which each component and each search has this much at least, ...
+READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
+NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
+SECOND_S = 0.4  # ... for a second line that may be at fault as well
+WAITING = 4.0  # seconds by the clock that count as one of CPU
+MOST_CURES = 4  # of which the smallest are shown
+MOST_READINGS = 100
+HURRIED_READINGS = 2  # later: of two norms alike
+ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
+MOST_NOTED = 12  # changes that make a first wrong result right
+MOST_PARTLY = 6  # lines in which a change makes some wrong results right
+
+Tried = Iterable[tuple[int, str]]  # lines, and the file with one of them changed, the most likely first
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A small change of a line: the file with it, which scenarios it makes right, and whether it makes any wrong."""
+
+    line: int
+    text: str
+    cured: frozenset[Scenario]
+    harmless: bool = True
+
+
+@dataclass
+class Searched:
+    """What the searches for the components of one file have in common.
+
+    Attributes:
+        seconds: of CPU that went into changed copies.
+        cures: lines and texts that made one component right: another one too?
+    """
+
+    seconds: float = 0.0
+    cures: list[tuple[int, str]] = field(default_factory=list)
+
+
+class Undoing:
+    """Tries changed copies of one submission.
+
+    Args:
+        submission: the file under test.
+        text: its text, which is Python.
+        grading: of the submission.
+        deadline: of `time.monotonic`.
+        searched: what other searches have left.
+    """
+
+    def __init__(
+        self, submission: Editable, text: str, grading: Grading, deadline: float, searched: Searched
+    ) -> None:
+        self._searched = searched
+        self._submission, self._grading, self._deadline = submission, grading, deadline
+        self._text = text
+        self._begun = self._clocks()
+        self._end = self._readings_end = math.inf
+        self._left = max(min(ALL_S, LEAST_S), ALL_S - searched.seconds)
+        self._known: dict[str, dict[Choice, int]] = {}
+        self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
+        self._recursive = calls_itself(text)
+        # of the last search: changes that make only some wrong results right, and whether there were no more to try
+        self.partly: list[Cure] = []
+        self.exhausted = False
+
+    def spend(self, seconds: float) -> None:
+        """Leave so much less time for all searches together, but enough for one. Args: seconds: of CPU."""
+        self._left = min(self._left, max(EDITING_S, self._left - seconds))
+
+    def search(
+        self,
+        wrong: Sequence[Scenario],
+        tried: Tried,
+        forced: Tried,
+        known: Tried = (),
+        seconds: float = EDITING_S,
+    ) -> list[Cure]:
+        """Changes that make all wrong scenarios right, of one line each, the smallest first.
+
+        Args:
+            wrong: those with the fewest numbers first.
+            forced: changes that may make wrong what was right; tried where no other one helps.
+            known: changes that made other wrong scenarios right: no more are tried where one does it again.
+            seconds: of CPU.
+        """
+        found: list[Cure] = []
+        some: list[tuple[int, str]] = []  # changes that make the first scenario right, and not all
+        self.partly = []
+        right = [
+            one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
+            if one not in wrong and self._grading.is_right(one)
+        ]  # fmt: skip
+        self._begun = self._clocks()
+        self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
+        again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], [*wrong, *right])]
+        if again:
+            return again
+        for line, text in tried:
+            if self._late() or len(found) == MOST_CURES:
+                break
+            if line in [one.line for one in found]:
+                continue
+            first = self._right(text, wrong[:1])
+            if first and self.are_right(text, [*wrong, *right]):
+                found.append(Cure(line, text, frozenset(wrong)))
+                self._end = min(self._end, self._spent() + SECOND_S)
+            elif first and not found and len(some) < MOST_NOTED:
+                some.append((line, text))
+        for line, text in () if found else forced:
+            if self._late():
+                break
+            if self.are_right(text, wrong[:MOST_EDITED]):
+                found.append(Cure(line, text, frozenset(wrong)))
+                break
+        self.exhausted = not self._late()
+        self._end = max(self._end, self._spent() + NOTING_S)
+        for line, text in () if found else some:
+            if self._late() or len(self.partly) == MOST_PARTLY:
+                break
+            self._note(line, text, wrong, right)
+        self._left -= self._spent()
+        self._searched.seconds += self._spent()
+        return sorted(found, key=lambda one: size_of_change(self._text, one.text))
+
+    def unhurried(self, tried: Tried) -> Tried:
+        """Of these changes those for which there is time, in the search that begins, to read weights in all ways."""
+        for one in tried:
+            yield one
+            if self._spent() > self._readings_end:
+                break
+
+    def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
+        """Remember a change that makes something right, the best one of each line."""
+        cured = frozenset(self._right(text, wrong))
+        before = next((one for one in self.partly if one.line == line), None)
+        if before is None or len(cured) > len(before.cured):
+            self.partly = [one for one in self.partly if one is not before]
+            self.partly.append(Cure(line, text, cured, self.are_right(text, right)))
+
+    def _settled(self, component: str) -> dict[Choice, int]:
+        """How the submission's own weights are read, as far as that is proved; looked through once."""
+        if component not in self._known:
+            self._known[component] = self._grading.readings(component)
+        return self._known[component]
+
+    def _clocks(self) -> tuple[float, float]:
+        """Seconds of CPU, also of the process in which copies run, and by the clock."""
+        return time.process_time() + self._submission.copies_cpu_s, time.monotonic()
+
+    def _spent(self) -> float:
+        """Seconds of CPU since the search has begun; where nothing but time passes, part of that."""
+        cpu, clock = (now - then for now, then in zip(self._clocks(), self._begun, strict=True))
+        return max(cpu, clock / WAITING)
+
+    def _late(self) -> bool:
+        return self._spent() > self._end or time.monotonic() > self._deadline
+
+    def are_right(self, text: str, asked: Sequence[Scenario]) -> bool:
+        """Whether the file is right in all these scenarios, with another text."""
+        return len(self._right(text, asked, all_of_them=True)) == len(asked)
+
+    def _right(self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False) -> list[Scenario]:
+        """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
+        found: list[Scenario] = []
+        try:
+            copy = self._submission.edited(ending(text, recursive=self._recursive, scenarios=len(asked)))
+            if copy is None:
+                return []
+            hurried = self._spent() > self._readings_end
+            known = self._settled(asked[0].component) if asked else {}
+            grading = Grading(
+                copy,
+                self._grading.subject,
+                self._grading.seed,
+                readings={**known, **self._readings},
+                most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
+            )
+            with without_scripting():
+                for scenario in asked:
+                    if grading.is_right(scenario):
+                        found.append(scenario)
+                    elif all_of_them:
+                        break
+            if found:
+                self._readings |= grading.readings(found[0].component)
+        except ERRORS:  # a scenario's script may expect other shapes
+            pass
+        return found

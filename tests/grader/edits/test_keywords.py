@@ -1,0 +1,65 @@
+"""Keyword arguments that a call may lack, of functions of torch and of the file's own."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grader.edits.keywords import Keywords
+
+TEXT = """import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.functional import softmax as soft
+from somewhere import cross_entropy
+
+
+def scaled(x, by=2, *, shift=0):
+    return x * by + shift
+
+
+class Part(nn.Module):
+    def forward(self, x, pad=0):
+        return self.helper(x)
+
+    def helper(self, x, pad=0):
+        return x
+"""
+
+
+def added(call: str, *names: str) -> set[str]:
+    """The calls with one keyword more, of which these names may be the value."""
+    node = ast.parse(call, mode="eval").body
+    assert isinstance(node, ast.Call)
+    return {ast.unparse(one) for one in Keywords(ast.parse(TEXT), [7]).more(node, names)}
+
+
+@pytest.mark.parametrize(
+    ("call", "names", "new"),
+    [
+        ("F.nll_loss(x, y, reduction='sum')", ("pad",), "F.nll_loss(x, y, reduction='sum', ignore_index=pad)"),
+        ("torch.nn.functional.nll_loss(x, y)", ("pad",), "torch.nn.functional.nll_loss(x, y, ignore_index=pad)"),
+        ("soft(x)", (), "soft(x, dim=-1)"),
+        ("nn.MultiheadAttention(8, 2)", (), "nn.MultiheadAttention(8, 2, batch_first=True)"),
+        ("scaled(x, 3)", ("y",), "scaled(x, 3, shift=y)"),
+        ("self.helper(x)", ("x", "pad"), "self.helper(x, pad=pad)"),
+    ],
+)  # fmt: skip
+def test_a_keyword_of_the_signature_is_added(call: str, names: tuple[str, ...], new: str) -> None:
+    assert new in added(call, *names)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["scaled(x, 3, shift=1)", "scaled(*x)", "cross_entropy(x, y)", "torch._dynamo.optimize(x)", "f()()"],
+)
+def test_nothing_is_added_where_all_is_given_or_the_signature_is_not_known(call: str) -> None:
+    assert added(call, "y") == set()
+
+
+def test_the_name_of_the_argument_comes_first() -> None:
+    call = ast.parse("self.helper(x)", mode="eval").body
+    assert isinstance(call, ast.Call)
+    first = next(Keywords(ast.parse(TEXT), []).more(call, ["x", "y", "pad"]))
+    assert ast.unparse(first) == "self.helper(x, pad=pad)"

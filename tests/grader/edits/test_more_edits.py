@@ -1,0 +1,282 @@
+"""Steps of right code, and statements elsewhere: changes for what was left out, or is in the wrong place."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grader.edits.edits import Edits
+from grader.edits.fragments import Fragments
+from grader.edits.moved import partners
+
+TEXT = """import math
+import torch
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.norm = nn.Identity(size)
+
+    def forward(self, x, mask=None):
+        total = 0
+        for row in x:
+            total = total + row
+            return total
+        if mask is None:
+            x = x + 1
+        x = x * 2
+        return x
+"""
+RIGHT = """
+class Right(nn.Module):
+    def __init__(self, size: Tensor | None) -> None:
+        self.norm = nn.LayerNorm(size)
+
+    def forward(self, x, scores):
+        a: Tensor = x.tril() / math.sqrt(x.size(-1))
+        return self.norm(a)[:, None] + scores.exp()
+"""
+
+
+def changed(text: str, line: int, right: str = "") -> set[str]:
+    return {new for at, new in Edits(text, right=right).among([line], []) if at == line}
+
+
+def lines(text: str, line: int, right: str = "") -> set[str]:
+    return {new.splitlines()[line - 1].strip() for new in changed(text, line, right)}
+
+
+def test_a_step_of_right_code_is_put_around_an_expression() -> None:
+    found = lines(TEXT, 19, RIGHT)
+    assert {"return (x.tril())", "return (x / math.sqrt(x.size(-1)))", "return (self.norm(x))"} <= found
+    assert "return (x[:, None])" in found
+
+
+def test_a_step_whose_names_are_not_known_there_is_left_out() -> None:
+    assert not any("scores" in line for line in lines(TEXT, 19, RIGHT))
+    step = Fragments(ast.parse("def f(x, y):\n    return x + y\n"))
+    inner = ast.parse("z", mode="eval").body
+    assert [ast.unparse(one) for one in step.around(inner, ["z", "y"], [])] == ["z + y"]
+
+
+def test_types_are_no_steps() -> None:
+    assert not any("Tensor" in line or "None |" in line for line in lines(TEXT, 19, RIGHT))
+
+
+def test_another_module_of_right_code_is_tried() -> None:
+    assert "self.norm = (nn.LayerNorm(size))" in lines(TEXT, 9, RIGHT)
+
+
+def test_two_statements_are_exchanged() -> None:
+    text = "def f(x):\n    x = x + 1\n    x = [\n        x * 2]\n    return x\n"
+    assert "def f(x):\n    x = [\n        x * 2]\n    x = x + 1\n    return x\n" in changed(text, 2)
+
+
+def test_both_lines_of_an_exchange_are_known() -> None:
+    text = "def f(x):\n    x = x + 1\n    y = x\n    return y\n"
+    other = "def f(x):\n    y = x\n    x = x + 1\n    return y\n"
+    assert other in changed(text, 2) & changed(text, 3)
+    assert partners(text, other) == [2, 3]
+    assert partners(text, text.replace("+", "-")) == partners(text, text) == []
+
+
+def test_a_result_that_is_dropped_is_kept() -> None:
+    text = "def f(self, x, y):\n    F.relu(x)\n    self.drop(y)\n    x * 2\n    print('a')\n    return x\n"
+    first = [new.splitlines()[at - 1].strip() for at, new in Edits(text).among([6], [], range(2, 7))][:3]
+    assert first == ["x = F.relu(x)", "y = self.drop(y)", "x = x * 2"]
+
+
+def test_an_exception_that_is_only_made_is_raised() -> None:
+    text = "def f(x):\n    if x:\n        return ValueError('x')\n    return x\n"
+    assert "raise ValueError('x')" in lines(text, 3)
+
+
+def test_parentheses_around_the_last_two_of_three() -> None:
+    assert "return (2 * (x // 2))" in lines("def f(x):\n    return 2 * x // 2\n", 2)
+
+
+def test_what_is_unpacked_is_exchanged() -> None:
+    assert "((b, a)) = x.shape" in lines("def f(x):\n    a, b = x.shape\n    return a\n", 2)
+
+
+def test_a_statement_leaves_the_loop_that_it_ends() -> None:
+    out = TEXT.replace("            return total\n", "        return total\n")
+    assert out in changed(TEXT, 15)
+
+
+def test_a_statement_goes_into_the_block_above() -> None:
+    into = TEXT.replace(
+        "            x = x + 1\n        x = x * 2\n", "            x = x + 1\n            x = x * 2\n"
+    )
+    assert into in changed(TEXT, 18)
+
+
+def test_moved_statements_of_several_lines_stay_python() -> None:
+    text = "def f(x):\n    if x:\n        y = 1\n        z = (x +\n             y)\n    return z\n"
+    moved = changed(text, 4)
+    assert "def f(x):\n    if x:\n        y = 1\n    z = (x +\n         y)\n    return z\n" in moved
+    for one in moved:
+        ast.parse(one)
+
+
+LOOP = """def search(model, src, many):
+    rest = src
+    tokens, done = src, src
+    for _ in range(many):
+        src = model.norm(src)
+        best = model(tokens).argmax(-1)
+        tokens = tokens[best]
+        done = done | best
+        done |= best
+        src = rest + src
+    if many:
+        rest = src
+    return tokens.repeat(many, 1, 1), tokens.mean()
+"""
+
+
+def test_a_statement_is_repeated_where_it_may_be_missing() -> None:
+    missing = LOOP.replace("        src = model", "        rest = src\n        src = model")
+    found = {(at, new) for at, new in Edits(LOOP).among([10], [])}
+    assert (5, missing) in found
+    for _, new in found:
+        ast.parse(new)
+
+
+def test_a_local_takes_the_step_of_another_one() -> None:
+    assert "done = (done[best]) | best" in lines(LOOP, 8)
+    assert "done = done[best] | best" in {
+        new.splitlines()[7].strip() for at, new in Edits(LOOP).among([1], [8]) if at == 8
+    }
+    assert "done = done[best] | best" in lines(LOOP, 9)
+
+
+def test_a_repetition_is_by_rows_and_a_mean_over_a_mask() -> None:
+    found = lines(LOOP, 13)
+    assert "return ((tokens.repeat_interleave(many, 0)), tokens.mean())" not in found
+    assert any("(tokens.repeat_interleave(many, 0))" in one for one in found)
+    assert any("(tokens[best].mean())" in one for one in found)
+    assert any("(tokens.sum() / best.sum())" in one for one in found)
+
+
+def test_the_last_line_may_have_no_end() -> None:
+    assert any(
+        new.startswith("def f(x):\n    return x\n    x = 1")
+        for new in changed("def f(x):\n    x = 1\n    return x", 2)
+    )
+
+
+def test_a_branch_of_a_condition_gets_another_operand() -> None:
+    text = TEXT.replace("x = x * 2", "x = self.norm(x) if mask is None else x")
+    assert any("self.norm(x) + x if mask" in line for line in lines(text, 18))
+
+
+def test_a_condition_that_is_a_constant_asks_a_name() -> None:
+    assert {"if not mask:", "if mask:"} <= lines(TEXT.replace("if mask is None:", "if True:"), 16)
+
+
+def test_a_tensor_becomes_a_buffer() -> None:
+    text = TEXT.replace("self.norm = nn.Identity(size)", "self.table = torch.ones(size)")
+    assert "self.register_buffer('table', torch.ones(size))" in lines(text, 9)
+
+
+def test_a_list_becomes_a_module() -> None:
+    text = TEXT.replace("nn.Identity(size)", "[nn.Identity(size) for _ in range(3)]")
+    assert "self.norm = nn.ModuleList([nn.Identity(size) for _ in range(3)])" in lines(text, 9)
+
+
+def test_an_index_is_off_by_one_or_another_one_is_right() -> None:
+    text = "def f(x, i):\n    x[0, i] = x[:, i]\n    return x[i]\n"
+    assert "(x[0, i + 1]) = x[:, i]" in lines(text, 2)
+    assert "return (x[:, -1])" in lines(text, 3, "def right(y):\n    return y[:, -1]\n")
+
+
+LACKING = """
+import torch.nn.functional as F
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, size, eps=1e-5):
+        self.eps = 1e-6
+        self.layers = nn.Sequential(
+            nn.GELU(),
+        )
+
+    def forward(self, x, mask=None, used=1):
+        y = self.attend(query=x, key=x, mask=mask)
+        y = self.attend(query=y, key=y)
+        y = F.dropout(y, p=0.5)
+        k, v = y[:, :, 0], x[:, :, 0]
+        y, k = self.pair, k
+        y = y + F.relu(self.norm(x))
+        y[y.le(0) & (x > 0)] = torch.finfo(y.dtype).min
+        y = y if used < x.size(0) else x
+        return k.view(2, 3), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        (8, "self.eps = eps"),
+        (10, "(nn.ReLU()),"),
+        (15, "y = (self.attend(query=y, key=y, mask=mask))"),
+        (16, "y = (F.dropout(y, p=0.5, training=self.training))"),
+        (17, "k, v = (y[:, :used, 0], x[:, :used, 0])"),
+        (18, "y, k = v"),
+        (19, "y = (self.norm(y + F.relu(x)))"),
+        (20, "y[y.le(0) & (x > 0)] = (float('-inf'))"),
+        (20, "y[(y.eq(0)) & (x > 0)] = torch.finfo(y.dtype).min"),
+        (20, "y[y.le(0) & ((x != 0))] = torch.finfo(y.dtype).min"),
+        (21, "y = y if (used != x.size(0)) else x"),
+        (
+            22,
+            "return (k.transpose(1, 2).reshape(2, 3)), F.scaled_dot_product_attention(x, k, v, dropout_p=0.5)",
+        ),
+        (
+            22,
+            "return k.view(2, 3), (F.scaled_dot_product_attention(x, k, v, "
+            "dropout_p=0.5 if self.training else 0.0))",
+        ),
+    ],
+)
+def test_what_a_call_or_a_constant_lacks_is_tried(line: int, new: str) -> None:
+    assert new in lines(LACKING, line)
+
+
+@pytest.mark.parametrize("made", ["nn.Sequential", "", "OrderedDict"])
+def test_layers_are_exchanged_at_the_line_of_the_later_one(made: str) -> None:
+    begin, end = f"layers = {made}({'' if made else '['}\n", f"\n{'' if made else ']'})\n"
+    layers = ["a=A()", "b=B()", "c=C()"] if made == "OrderedDict" else ["A()", "B()", "C()"]
+    text, wanted = (begin + ",\n".join(some) + end for some in (layers, [layers[i] for i in (0, 2, 1)]))
+    same = ast.dump(ast.parse(wanted))
+    assert [at for at, new in Edits(text).among([1], []) if ast.dump(ast.parse(new)) == same] == [4]
+
+
+def test_rarer_functions_become_usual_ones() -> None:
+    text = "import torch\n\n\ndef f(x):\n    y = nn.Softplus()(x)\n    return y.median(-1)\n"
+    assert "y = (nn.ReLU())(x)" in lines(text, 5)
+    assert any("(y.mean(-1))" in one for one in lines(text, 6))
+
+
+def test_signs_are_for_values() -> None:
+    text = "import torch\n\n\ndef f(x):\n    y = torch.exp(x)\n    return y.sum()\n"
+    assert "y = torch.exp((-x))" in lines(text, 5)
+    assert "return (~y).sum()" in lines(text, 6)
+    assert not [
+        one for one in {*lines(text, 5), *lines(text, 6)} if "(-torch" in one and "(-torch.exp(x))" not in one
+    ]
+
+
+def test_numpy_makes_floats_unless_told() -> None:
+    assert "return (np.ones(n, dtype=bool))" in lines(
+        "import numpy as np\n\n\ndef f(n):\n    return np.ones(n)\n", 5
+    )
+
+
+def test_an_index_may_lack_a_dimension() -> None:
+    assert "return (x[:, None])" in lines("def f(x):\n    return x[:]\n", 2)

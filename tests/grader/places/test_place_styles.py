@@ -1,0 +1,80 @@
+"""The changed line is found in right files of other styles."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.grader.places.test_place import line_of, place
+from tests.grader.right import right_files
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("exercise", "base", "old", "new"),
+    [
+        # a helper gives another right value back than is meant; gives too few
+        (
+            "transformer",
+            "none_where_nothing_is_masked_and_an_embedding_for_a_head",
+            " if padding is None else causal.logical_and(padding)",
+            "",
+        ),
+        ("kv_cache", "per_head_modules_nested_lists", "return self.o(y), memory", "return self.o(y)"),
+        # what it was made with has another dtype
+        ("kv_cache", "interleaved_qkv_per_head", "1, dtype=x.dtype, device", "1, device"),
+        # the field that an exception speaks of
+        (
+            "decoding",
+            "heapq_dataclass_hypotheses_keyword_only",
+            "field(compare=False, default=False)",
+            "field(compare=False)",
+        ),
+        # dropout, by hand and switched off
+        ("decoder", "dropout_by_hand_and_a_warning", "not self.training or self.rate == 0", "self.rate == 0"),
+        (
+            "attention",
+            "packed_vkq_with_bias",
+            "F.dropout(w, self.p, self.training)",
+            "F.dropout(w, self.p, False)",
+        ),
+        # a mask inverted in a helper; a way to read the weights that proves nothing
+        ("attention", "one_module_per_head", "masked_fill_(~mask", "masked_fill_(mask"),
+        ("norm", "bias_and_gain_in_one_parameter", "bias, self.eps)", "bias, self.eps).half().float()"),
+        # a call for what it does, about where right code has it; a value that nothing gets
+        ("training", "autograd_grad_by_hand", "model.train(True)", "pass"),
+        ("decoding", "recursion_and_namedtuples", "return hyp.total", "hyp.total"),
+        # what an earlier call gave back, and this one gets
+        ("kv_cache", "solution", "return self.out_proj(merged), (k, v)", "return self.out_proj(merged), k"),
+        # a condition that is a constant; a part that is made once
+        ("attention", "solution", "if mask is None:", "if False:"),
+        ("loss", "callable_instances_constant_pad_module", "(1, -1)", "(1, 1)"),
+        # two names exchanged in several calls of a line
+        (
+            "attention",
+            "packed_per_head",
+            "self.part(query, 0), self.part(key, 1)",
+            "self.part(key, 0), self.part(query, 1)",
+        ),
+        # the function that gave what a line gets wrongly, or was called with the wrong arguments
+        ("training", "autograd_grad_by_hand", ".sum() / real.sum()", " / real.sum()"),
+        (
+            "transformer",
+            "annotated_generator_class",
+            "Generator(d_model, tgt_vocab)",
+            "Generator(tgt_vocab, d_model)",
+        ),
+        ("masks", "forbidden_first", "_is_padding(tokens, pad)[:, None, None, :] | ", ""),
+        # a keyword of a function; an index along one axis alone
+        ("loss", "ids_in_second_place", "target, ignore_index=pad, ", "target, "),
+        ("masks", "einops_static_methods", "mask[rows, cols]", "mask[rows]"),
+        # what is made once and kept; a `return` in a function that torch calls
+        ("masks", "callable_objects_with_buffers", 'device="cpu").tril()', 'device="cpu")'),
+        ("positions", "vmap_compiled_einops", "return out, None", "out, None"),
+    ],
+)
+def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, new: str) -> None:
+    text = right_files(exercise)[base]
+    assert text.count(old) == 1
+    found = place(exercise, text.replace(old, new))
+    assert found is not None
+    assert line_of(text, old) in found.lines
