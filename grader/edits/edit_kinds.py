@@ -79,6 +79,7 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
 }
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 DIMS = (-1, -2, 0, 1, 2, 3)
+ONE_AXIS = (0, 1, -1)  # where a result may lack an axis
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
 MOST_NEIGHBOURS = 12  # items of longer lists
 MOST_SIZES = 5  # of a view whose sizes are exchanged
@@ -253,6 +254,17 @@ def laid_out(node: ast.Call) -> Iterator[ast.AST]:
         else:
             yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
             yield method(viewed, "transpose", constant(1), constant(2))
+
+
+def one_axis(node: ast.AST) -> Iterator[ast.AST]:
+    """A result, or the first of several, with an axis of size 1 more, or less."""
+    if not isinstance(node, ast.Return) or node.value is None:
+        return
+    items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    for name in ("unsqueeze", "squeeze"):
+        for dim in ONE_AXIS:
+            new = method(items[0], name, constant(dim))
+            yield ast.Return(new if items[0] is node.value else ast.Tuple([new, *items[1:]], ast.Load()))
 
 
 def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:

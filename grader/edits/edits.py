@@ -31,6 +31,7 @@ from grader.edits.edit_kinds import (
     near,
     of_call,
     of_two,
+    one_axis,
     rarer_of_call,
     regrouped,
     reordered,
@@ -128,10 +129,11 @@ class Edits:
             (second, changed),
             ([*first, *rest], (self._made.left_out,)),
             ([*first, *second, *rest], (self._left_out.unread,)),
+            ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
             (first, (self._reduced,)),
             (rest, changed),
-            ([*first, *rest], (self._steps.index,)),
+            ([*first, *rest], (self._steps.index, one_axis)),
             (conditions, renamed),
             (second, (self._inverted,)),
             (first, moved),
@@ -194,6 +196,13 @@ class Edits:
         nodes = list(ast.walk(self._tree))
         tests = {id(node.test) for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))}
         return tests | {id(one) for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs}
+
+    @cached_property
+    def _told_apart(self) -> set[int]:
+        """What `is` and `is not` compare with."""
+        tests = [node for node in ast.walk(self._tree) if isinstance(node, ast.Compare)]
+        kinds = (ast.Is, ast.IsNot)
+        return {id(one) for n in tests if isinstance(n.ops[0], kinds) for one in n.comparators}
 
     @cached_property
     def _values(self) -> set[int]:
@@ -291,9 +300,10 @@ class Edits:
     def _other_constants(self, node: ast.Constant) -> Iterator[ast.AST]:
         value = node.value
         if value is None:
-            names = self._scopes.names(node.lineno)[:MOST_NAMES]
-            yield from (ast.Name(name, ast.Load()) for name in names)
-            yield from self._scopes.of_objects(node.lineno)
+            if id(node) not in self._told_apart:
+                names = self._scopes.names(node.lineno)[:MOST_NAMES]
+                yield from (ast.Name(name, ast.Load()) for name in names)
+                yield from self._scopes.of_objects(node.lineno)
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
             yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())

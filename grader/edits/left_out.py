@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from grader.edits.edit_kinds import PATHS, called
+from grader.edits.edit_kinds import PATHS, TRAINING, called
 from grader.edits.scopes import Scopes
 
 MOST_OPTIONS = 6  # of one call
@@ -16,6 +16,8 @@ MOST_TESTS = 8
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult, ast.BitAnd, ast.BitOr)
 JOINING = (ast.Add, ast.BitAnd, ast.BitOr)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+FUNCTIONAL = {"F": "F", "nn": "nn.functional", "torch": "torch.nn.functional"}
 VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
 
 T = TypeVar("T", ast.IfExp, ast.Compare)
@@ -81,6 +83,28 @@ class LeftOut:
                     for test in self._tests.get(name, ())
                     for some in ((node, helper), (helper, node))
                 )
+
+    def worked_in(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A value together with what nothing reads: an argument as an operand, an attribute as the rate of dropout."""
+        if not isinstance(node, VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        for name in self._scopes.unread(node.lineno)[:MOST_UNREAD]:
+            if not isinstance(node, ast.Constant):
+                yield from _with(node, ast.Name(name, ast.Load()))
+        for rate in self._scopes.unread_attributes(node.lineno)[:MOST_UNREAD]:
+            yield from (ast.Call(one, [node, rate, TRAINING], []) for one in self._dropout)
+
+    @cached_property
+    def _dropout(self) -> list[ast.expr]:
+        """Return dropout as a function, as the file can call it."""
+        known = {
+            a.asname or a.name
+            for node in ast.walk(self._trees[0])
+            if isinstance(node, IMPORTS)
+            for a in node.names
+        }
+        paths = [path for name, path in FUNCTIONAL.items() if name in known]
+        return [ast.parse(f"{path}.dropout", mode="eval").body for path in paths[:1]]
 
     @cached_property
     def _uncalled(self) -> list[ast.expr]:

@@ -19,6 +19,7 @@ class Scopes:
         self._tree = tree
         self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
         self.unread_locals = cache(self._unread_locals)
+        self.unread_attributes = cache(self._unread_attributes)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
 
     @cached_property
@@ -90,6 +91,21 @@ class Scopes:
             and node.value.id == "self"
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))
+
+    def _unread_attributes(self, line: int) -> list[ast.expr]:
+        """Return the attributes that the class around a line gives `self`, and that the file never reads."""
+        classes = self._around(line, (ast.ClassDef,))
+        read = {
+            n.attr
+            for n in ast.walk(self._tree)
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
+        }
+        return [
+            ast.Attribute(node.value, node.attr, ast.Load())
+            for node in (ast.walk(classes[0]) if classes else ())
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if called(node.value) == "self" and node.attr not in read
+        ]
 
     @cached_property
     def fields(self) -> dict[str, list[str]]:

@@ -212,7 +212,12 @@ class Locator:
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
             known = None if sure else self._as_known(best)
-            return self._in_part(wrong, best) or known or self._unproved(wrong, best, sure=sure)
+            return (
+                self._in_part(wrong, best)
+                or self._lost(best)
+                or known
+                or self._unproved(wrong, best, sure=sure)
+            )
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
         for cure in cures:
@@ -226,9 +231,16 @@ class Locator:
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         proofs += partners(self._text, cures[0].text)
-        second = between or next((line for line in proofs if line != best.place.line), None)
+        branch = next((line for line in self.source.decides(proofs[0]) if line in (self._needed or ())), None)
+        second = between or branch or next((line for line in proofs if line != best.place.line), None)
         second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _lost(self, best: Where | None) -> Where | None:
+        """A statement that changes nothing, where one step of it may be missing."""
+        line = next(iter(self._nothing_gets()), None)
+        other = None if best is None or best.place.line == line else best.place.line
+        return None if line is None else replace(unused(line), other=other)
 
     def _first_mistaken(self, flow: Flow, wrong: Wrong, *, exact: bool) -> list[Where]:
         """The first value that is one of a run with the known mistake, and not right, as all that went into it is."""
@@ -247,7 +259,11 @@ class Locator:
                 due = all(
                     flow.is_right(one) is not False or one in flow.vindicated for one in flow.inputs[index]
                 )
-                return [where(flow, index, "value")] if due else []
+                found = where(flow, index, "value")
+                made = found.last_right[0] if found.last_right else None  # a step may be missing after it
+                return (
+                    [replace(found, other=made if made != found.place.line else found.other)] if due else []
+                )
         return []
 
     def _as_known(self, best: Where | None) -> Where | None:
@@ -275,7 +291,7 @@ class Locator:
         weak = best is not None and best.why == "value" and not best.evidence
         if best is None or (weak and self._explanations.left_out(best.place) is None):
             parts = [name for one in wrong for name, _ in one.got.extra]
-            lost = next(map(unused, self._nothing_gets()), None) or foreign(self.source, parts)
+            lost = foreign(self.source, parts)
             return lost or idle(self.source, ran) or unread(self.source, ran)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
@@ -361,15 +377,21 @@ class Locator:
     def _elsewhere(self, wrong: Sequence[Wrong], cure: Cure) -> list[Cure]:
         """A change that makes wrong results right where what a line works on comes from; the line may be right."""
         source, line = self.source, cure.line
+        others = Source(cure.text).made(
+            line
+        )  # an attribute that the change replaces may have been made wrongly
+        lost = [one for one in source.made(line) if one not in others and one != line]
+        if lost and (found := self._undone(wrong, lost, MOST_MADE, seconds=SECOND_S, only=True)):
+            return found
         returned = dict.fromkeys(one for at in source.span(line) for one in self._returns.get(at, ()))
         made = [
             one
             for one in (
                 *source.assigned(line)[:MOST_BEFORE],
+                *source.made(line),
                 *returned,
                 *source.decides(line),
                 *source.callers(line),
-                *source.made(line),
                 *source.helpers(line),
             )
             if one != line
@@ -399,7 +421,8 @@ class Locator:
         if rest and one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
             others = self._undone(rest, self._suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
         agreed = best is not None and one.line in best.lines
-        if not (others or agreed or (one.harmless and len(one.cured) > len(rest))):
+        everything = not rest and len(one.cured) > 1  # if only at the expense of others
+        if not (others or agreed or everything or (one.harmless and len(one.cured) > len(rest))):
             return None
         self._explanations.edited(one.line, one.text)
         self.cure = others[0].text if others else None

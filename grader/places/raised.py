@@ -117,9 +117,11 @@ def _unfit_attribute(source: Source, line: int, message: str) -> int | None:
 
 
 def _indexed(flow: Flow, index: int, message: str) -> int | None:
-    """The line that made what has fewer dimensions than its index: "too many indices for tensor of dimension 1"."""
+    """The line that made what its index does not fit: "too many indices for tensor of dimension 1", "out of bounds"."""
     event = flow.events[index]
-    names = flow.source.indexed(event.place.line) if "too many indices" in message else set()
+    names: set[str] = set()
+    if "too many indices" in message or "out of bounds" in message:
+        names = flow.source.indexed(event.place.line)
     for before in reversed(flow.events[:index]):
         if before.frame == event.frame and before.kind == "line" and names & set(before.names):
             return before.place.line
