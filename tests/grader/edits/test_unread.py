@@ -9,7 +9,7 @@ import pytest
 from grader.edits.edits import Edits
 from grader.edits.scopes import Scopes
 from tests import solution_file
-from tests.grader.places.test_place import place
+from tests.grader.places.test_place import line_of, place
 from tests.grader.right import right_files
 
 NORM = "self.final_norm = nn.LayerNorm(d_model) if norm"
@@ -62,6 +62,23 @@ class Encoder(nn.Module):
         for i in range(self.count):
             x = getattr(self, "layer_" + str(i))(x, src_mask)
         return self.last(x)
+'''
+
+FUNCTIONAL = '''"""Dropout as a function, with a rate that the class keeps."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.inward, self.outward = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x):
+        hidden = F.dropout(self.inward(x).clamp(min=0), self.rate, training=self.training)
+        return self.outward(hidden)
 '''
 
 
@@ -146,3 +163,37 @@ def test_a_reading_is_proved_only_where_no_other_one_is_right() -> None:
     found = place("kv_cache", text.replace(old, new))
     assert found is not None
     assert text[: text.index(old)].count("\n") + 1 in found.lines
+
+
+def test_an_attribute_that_nothing_reads_is_tried_as_the_rate_of_dropout() -> None:
+    assert place("feedforward", FUNCTIONAL) is None
+    old, new = (
+        "F.dropout(self.inward(x).clamp(min=0), self.rate, training=self.training)",
+        "self.inward(x).clamp(min=0)",
+    )
+    assert old in FUNCTIONAL
+    wrong = FUNCTIONAL.replace(old, new)
+    found = place("feedforward", wrong)
+    assert found is not None
+    assert found.proved
+    assert line_of(wrong, new) in found.lines
+
+
+def test_what_is_read_nowhere_is_known_by_class() -> None:
+    scopes = Scopes(ast.parse(FUNCTIONAL.replace("self.rate, training", "0.5, training")))
+    (rate,) = scopes.unread_attributes(line_of(FUNCTIONAL, "hidden = "))
+    assert ast.unparse(rate) == "self.rate"
+    assert not Scopes(ast.parse(FUNCTIONAL)).unread_attributes(line_of(FUNCTIONAL, "hidden = "))
+
+
+def test_an_axis_that_a_result_lacks_is_tried() -> None:
+    text = "def f(x, cache):\n    return g(x), cache\n"
+    tried = [one for _, one in Edits(text).among([2], [])]
+    assert any("g(x).unsqueeze(1), cache" in one for one in tried)
+
+
+def test_no_name_stands_for_none_where_objects_are_told_apart() -> None:
+    text = "def f(x, keys):\n    return x if keys is None else g(x, None)\n"
+    tried = [one for _, one in Edits(text).among([2], [])]
+    assert not any("keys is (x)" in one or "keys is x" in one for one in tried)
+    assert any("g(x, (keys))" in one or "g(x, keys)" in one for one in tried)

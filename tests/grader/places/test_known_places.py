@@ -14,7 +14,8 @@ from grader.engine.scenario import scenarios_of
 from grader.exercises.kv_cache.suite.scenarios import SUBJECT
 from grader.places.finder import Finder
 from grader.places.right_values import mistaken_values_of
-from tests.grader.places.test_place import line_of
+from tests.grader.places.test_place import line_of, place
+from tests.grader.right import right_files
 
 PACKED = '''"""A packed projection, and a cache of lists."""
 from dataclasses import dataclass, field
@@ -115,3 +116,38 @@ def test_the_step_that_a_change_adds_is_tried_in_other_lines() -> None:
     cured = text.replace("x + table", "x + table.tril()")
     (tried,) = [new for line, new in Edits(text).as_in(cured, [4]) if "torch.ones(n, n).tril()" in new]
     assert "return x + table\n" in tried
+
+
+def test_a_statement_that_changes_nothing_is_shown_where_no_change_helps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Edits, "among", lambda *_, **__: iter(()))
+    monkeypatch.setattr(Edits, "forced", lambda _: iter(()))
+    wrong = PACKED.replace("scores = scores * q.shape[-1] ** -0.5", "scores = scores")
+    spots = Finder(wrong).of_component(grading_of(wrong), COMPONENT)
+    assert {spot.line for spot in spots.values()} == {line_of(wrong, "scores = torch") + 1}
+
+
+@pytest.mark.parametrize(
+    ("exercise", "style", "old", "new"),
+    [
+        # with the condition always true, what should be post-norm is wrong in its place
+        ("encoder", "functions_in_place_of_classes_hooks", 'if norm == "pre":', "if False:"),
+        # another attribute makes it right: how this one was made
+        (
+            "encoder",
+            "pytorch_tutorial_blocks_protocol_generic",
+            "nn.Dropout(dropout)",
+            "nn.Dropout(layer_norm_eps)",
+        ),
+        # an index beyond its end
+        ("training", "numpy_minded", "tgt = np.zeros((n, width + 1)", "tgt = np.zeros((n, width)"),
+    ],
+)
+def test_the_line_behind_is_shown_too(exercise: str, style: str, old: str, new: str) -> None:
+    text = right_files(exercise)[style]
+    assert old in text
+    wrong = text.replace(old, new, 1)
+    found = place(exercise, wrong)
+    assert found is not None
+    assert line_of(wrong, new) in found.lines
