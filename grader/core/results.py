@@ -128,6 +128,15 @@ class Grade:
         return any(result.name == "load" and result.status == "failed" for result in self.results)
 
     @property
+    def ungraded(self) -> str:
+        """Why nothing of the file was graded, in words that follow "it" or "the file"; or ""."""
+        if self.unloaded:
+            return "cannot be loaded"
+        said = {result.message for result in self.results if result.status == "failed"}
+        none = said == {f"There is no '{name}' in the file." for name in self.components} != set()
+        return f"does not define {' or '.join(self.components)}" if none else ""
+
+    @property
     def points(self) -> float:
         return sum(result.points for result in self.results)
 

@@ -37,6 +37,7 @@ class Spot:
         mark: from where to where in `source` it is.
         other_source: the text of `other`, or "".
         region: the function or method that the line is in ("MultiHeadAttention.forward"), or "".
+        other_region: the one that `other` is in.
     """
 
     line: int
@@ -56,6 +57,7 @@ class Spot:
     mark: tuple[int, int] = (0, 0)
     other_source: str = ""
     region: str = ""
+    other_region: str = ""
 
     @classmethod
     def of_line(cls, line: int | None) -> Spot | None:
@@ -125,6 +127,7 @@ class Lines:
             mark=(offsets[min(begin, len(offsets) - 1)], offsets[min(stop, len(offsets) - 1)]),
             other_source="" if other is None else printable(_decoded(self.text(other)))[0],
             region=self.region(spot.line),
+            other_region="" if other is None else self.region(other),
         )
 
     def _columns(self, spot: Spot) -> tuple[int | None, int | None]:

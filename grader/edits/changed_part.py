@@ -26,11 +26,36 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
     return _said(shown[0]), _said(shown[1])
 
 
+def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
+    """The statement of a line that has only another place in its block: how it begins, and where it belongs."""
+    pair: tuple[ast.AST, ast.AST] | None = (ast.parse(old), ast.parse(new))
+    while pair is not None:
+        for name, body in ast.iter_fields(pair[0]):
+            other = getattr(pair[1], name, None)
+            if name not in ("body", "orelse") or not isinstance(body, list) or not isinstance(other, list):
+                continue
+            some, others = list(map(_dumped, body)), list(map(_dumped, other))
+            if some == others or sorted(some) != sorted(others):
+                continue
+            moved = [i for i, one in enumerate(some) if one != others[i]]
+            at = next((i for i in moved if body[i].lineno <= line <= body[i].end_lineno), moved[0])
+            to = others.index(some[at])
+            beside = body[some.index(others[to - 1 if to > at else to + 1])]
+            return _said(body[at]), f"this statement {'after' if to > at else 'before'} {_named(beside)}"
+        pair = _inner(*pair)
+    return None
+
+
 def size_of_change(old: str, new: str) -> int:
     """Return how many tokens a change of a file replaces; of parentheses, only those of calls count."""
     some, others = (re.findall(r"\w+|(?<=[\w)\]])\(|[^\s()]", part) for part in changed_part(old, new))
     same = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
     return len(some) + len(others) - 2 * sum(block.size for block in same)
+
+
+def _named(statement: ast.stmt) -> str:
+    block = f"the `{type(statement).__name__.lower()}` block of " if hasattr(statement, "body") else ""
+    return f"{block}line {statement.lineno}"
 
 
 def _said(node: ast.AST | None) -> str:

@@ -55,7 +55,7 @@ class LeftOut:
         arguments = self._scopes.unread(node.lineno)[:MOST_UNREAD]
         for name in arguments:
             value = ast.Name(name, ast.Load())
-            if isinstance(node, ast.Constant):
+            if isinstance(node, (ast.Constant, ast.Name)):  # before conditions, which may always be met
                 yield value
             elif isinstance(node, ast.Call):
                 yield ast.Call(node.func, [*node.args, value], node.keywords)

@@ -167,12 +167,17 @@ class Namer:
     def _paths(self) -> Iterator[tuple[str, set[int]]]:
         """Conditions that a part of the scenarios meets, in words, and which do."""
         every = range(len(self.findings.scenarios))
-        chosen = [{f"with {name}={value!r}" for name, value in one.chosen} for one in self.findings.right]
-        traits = [{f"with {trait}" for trait in one.traits} for one in self.findings.scenarios]
-        for words in sorted(set().union(*chosen)):
-            those = {i for i in every if words in chosen[i]}
+        chosen = [dict(one.chosen) for one in self.findings.right]
+        choices = sorted({choice for one in chosen for choice in one.items()}, key=repr)
+        for name, value in choices:
+            yield f"with {name}={value!r}", {i for i in every if chosen[i].get(name) == value}
+        for name, value in choices:
+            those = {i for i in every if chosen[i].get(name) != value}
+            others = [f"{one}={other!r}" for one, other in choices if one == name and other != value]
+            default = " (also by default)" if any(name not in chosen[i] for i in those) else ""
+            words = f"with {' or '.join(others)}{default}" if others else f"without {name}={value!r}"
             yield words, those
-            yield words.replace("with ", "without ", 1), {*every} - those
+        traits = [{f"with {trait}" for trait in one.traits} for one in self.findings.scenarios]
         for words in sorted(set().union(*traits)):
             yield words, {i for i in every if words in traits[i]}
 
@@ -317,9 +322,10 @@ class Namer:
         while left:
             best = max(self._near, key=lambda c: self._value(c, left), default=None)
             covered = {i for i in left if best is not None and self._matches(best, i)}
+            shown = left & self._shown_by(best.mistakes[0]) if best is not None else set[int]()
             if (
                 best is None
-                or len(covered) < max(2, len(self.findings.wrong) // 4)
+                or len(covered) < max(2, len(self.findings.wrong) // 4, len(shown - covered))
                 or self._value(best, left) <= 0
             ):
                 break
@@ -327,8 +333,8 @@ class Namer:
                 f"A correct implementation with only this mistake gives the same results as your code in "
                 f"{len(covered)} of the {len(self.findings.wrong)} failed cases."
             )
-            unlike |= left & self._shown_by(best.mistakes[0]) - covered
-            covered |= left & self._shown_by(best.mistakes[0])
+            unlike |= shown - covered
+            covered |= shown
             found.append(Account(best.mistakes[0].named, frozenset(covered), proof))
             left -= covered
         return [replace(one, named=with_care(one.named)) for one in found] if unlike else found

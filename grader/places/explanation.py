@@ -13,14 +13,14 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
-from grader.edits.changed_part import changed_part
+from grader.edits.changed_part import changed_part, exchanged
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject
 from grader.places.explainer import Explainer, Statement
 from grader.places.flow import Flow
 from grader.places.place import Where
 from grader.places.right_runs import right_runs
-from grader.places.value_names import short_pair
+from grader.places.value_names import short, short_pair
 from grader.places.vocabulary import (
     rendered,
 )
@@ -45,7 +45,7 @@ class Explanations:
         self._subject, self._seed, self._source, self._solution = subject, seed, source, solution
         self._found: dict[Place, list[list[Statement]]] = {}
         self._edits: dict[int, tuple[str, str]] = {}  # by line
-        self._indented: dict[int, str] = {}  # by line, what is right where only the indentation differs
+        self._moved: dict[int, tuple[str, str]] = {}  # by line, in words, where only its place differs
         self._skipped: dict[Place, set[int | None]] = {}  # after which line a step before it is missing
         self._deadline = math.inf
         self.proof: Tensor | None = None
@@ -66,8 +66,12 @@ class Explanations:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
         self._edits[line] = changed_part(self._source, text)
         old, new = ([*one.splitlines(), *[""] * line][line - 1] for one in (self._source, text))
-        if old.split() == new.split() and old != new:
-            self._indented[line] = "this line indented " + ("less" if len(new) < len(old) else "more")
+        moved = exchanged(self._source, text, line)
+        if moved is not None:
+            self._moved[line] = f"`{short(moved[0])}`", moved[1]
+        elif old.split() == new.split() and old != new:
+            less = "less" if len(new) < len(old) else "more"
+            self._moved[line] = "the indentation", f"this line indented {less}"
 
     def complete(self, found: Where) -> Where:
         """The place with its explanation."""
@@ -79,14 +83,14 @@ class Explanations:
         likely = value == expected or any(some and some[0].likely for some in statements)
         if (likely or not expected) and found.place.line in self._edits:
             old, new = short_pair(*self._edits[found.place.line])
-            moved = self._indented.get(found.place.line, "")
-            if likely or not value:
-                value = f"`{old}`" if old else "the indentation" if moved else "a step is missing here"
-            expected = f"`{new}`" if new else f"without `{old}`" if old else moved
+            here = f"`{old}`" if old else "a step is missing here"
+            there = f"`{new}`" if new else f"without `{old}`" if old else ""
+            here, there = self._moved.get(found.place.line, (here, there))
+            value, expected = here if likely or not value else value, there
         after = self.left_out(found.place)
         if after is not None and found.why != "omitted":
             found = replace(found, why="omitted", other=after)
-        expected = expected or found.expected
+        value, expected = value or found.value, expected or found.expected
         return replace(found, value=value, expected="" if expected == value else expected)
 
     def left_out(self, place: Place) -> int | None:

@@ -351,9 +351,8 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     if found is None:
         return None
     name, line, after = found
-    return Where(
-        Place(line, line), "omitted", after, value=f"nothing reads `{name}`", expected="a step that does"
-    )
+    said, right = f"nothing reads `{name}`", f"a step that reads `{name}`"
+    return Where(Place(line, line), "omitted", after, value=said, expected=right)
 
 
 def not_returned(flow: Flow) -> Where | None:

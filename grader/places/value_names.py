@@ -142,6 +142,8 @@ class ValueNames:
         """Describe the value of a right step: with its name, and without."""
         said = self.say(run, step, but=but)
         name = run.labels.get(id(step.out)) or self.label(step.out.detach().to(torch.float64))
+        if name in said and step.op != PART and len(said) > 1:
+            return said, said  # what goes into it has this name too: a name by itself says nothing
         if name and (not said or (len(said) == 1 and said[0] in (name, OF_A_LIST))):
             return (name,), said
         if step.op == PART:

@@ -94,7 +94,7 @@ def form(phrase: Phrase) -> tuple[str | None, ...]:
 
 
 def rendered(phrases: Sequence[Phrase]) -> str:
-    """Phrases of one form, one a scenario, as a text: a slot gets the meaning that fits in all of them."""
+    """Phrases of one form, one a scenario, as a text: a slot gets the only meaning that fits in all of them, if any."""
     text = ""
     for pieces in zip(*phrases, strict=True):
         first = pieces[0]
@@ -103,7 +103,7 @@ def rendered(phrases: Sequence[Phrase]) -> str:
             continue
         slots = [one for one in pieces if isinstance(one, Slot)]
         shared = [word for word in first.meanings if all(word in one.meanings for one in slots)]
-        text += f"{first.text} ({shared[0]})" if shared and shared[0] != first.text else first.text
+        text += f"{first.text} ({shared[0]})" if len(shared) == 1 and shared[0] != first.text else first.text
     return text
 
 
@@ -161,6 +161,7 @@ class Sizes:
             return ("queries",) if dim == len(shape) - 2 else ("keys",)
         if dim == 0 and "batch" in found:
             return ("batch",)
+        found = [word for word in found if word != "batch"]
         if len(found) > 1 and dim == len(shape) - 1:
             found = [word for word in found if word in ("features", "vocabulary", "keys")] or found
         return tuple(found)
@@ -177,13 +178,12 @@ class Sizes:
         if isinstance(value, bool) or not math.isfinite(value) or value in (0, 1, -1, 2, 0.5):
             return Slot(text, ())
         sizes = self.numbers | {LETTERS[letter]: n for letter, n in self._axes.items() if n > 2}
-        near = [
-            shape.format(name)
-            for shape, power in POWERS.items()
-            for name, n in sizes.items()
-            if n > 0 and math.isclose(power(n), value, rel_tol=1e-6)
-        ]
-        return Slot(text, tuple(near))
+        near: dict[tuple[str, str], str] = {}  # one name for each size
+        for shape, power in POWERS.items():
+            for name, n in sizes.items():
+                if n > 0 and math.isclose(power(n), value, rel_tol=1e-6):
+                    near.setdefault((shape, SIZES.get(name, name)), shape.format(name))
+        return Slot(text, tuple(near.values()))
 
 
 def canonical(name: str) -> str:

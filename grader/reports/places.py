@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.core.spots import Spot
 
@@ -14,6 +14,7 @@ BEFORE = 12  # columns shown before the spot where a line is too long
 CUT = "..."
 NUMBERS = re.compile(r"\d[.,]\d|\d, |\d{4}|\de[-+]?\d")
 _NAME = re.compile(r"^([\w ^]+): ")
+_ASSIGNED = re.compile(r"\s*([\w., ]+?)\s*(?::[^=]+)?([-+*/|&@]|\*\*|//)?=(?!=)")
 _BEGINS = re.compile(r"\s*(def|async def|class)\b|\s*@")
 
 
@@ -28,8 +29,10 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
     start = len(INDENT) + len(f"line {max(spot.line, spot.other or 0) if second else spot.line}") + 3
     shown = {spot.line: [*_underlined(spot, start, noted=explained and not second)]}
     if second and spot.other is not None:
-        text = _without_comment(spot.other_source.strip(), 0, WIDTH - start)
-        shown[spot.other] = [_labelled(spot.other, _cut(text, WIDTH - start), start)]
+        why = _why(spot)
+        room = WIDTH - start - len(why)
+        text = _without_comment(spot.other_source.strip(), 0, room)
+        shown[spot.other] = [_labelled(spot.other, _cut(text, room) + why, start)]
     lines = [line for _, some in sorted(shown.items()) for line in some]
     said = [] if explained else [*sentences(spot)]
     wrapped = [line for one in said for line in _fitting(one, WIDTH - start)]
@@ -111,6 +114,42 @@ def _underlined(spot: Spot, start: int, *, noted: bool) -> Iterator[str]:
             yield " " * start + marks
         if note:
             yield " " * start + f"({note})"
+
+
+def _why(spot: Spot) -> str:
+    """What the second line has to do with the first, in two words; "" where their text does not say it."""
+    source, other, inside = spot.source, spot.other_source, spot.region == spot.other_region
+    if spot.line < (spot.other or 0) and _reads(other, _assigned(source), inside):
+        return "  (read here)"
+    if _reads(source, _assigned(other), inside):
+        return "  (assigned here)"
+    around, called = (one.rpartition(".")[2] for one in (spot.region, spot.other_region))
+    if around and _calls(other, around):
+        return "  (called here)"
+    return f"  (in `{called}`)" if called and not inside and _calls(source, called) else ""
+
+
+def _calls(line: str, function: str) -> bool:
+    return re.search(rf"\b{re.escape(function)}\(", line) is not None
+
+
+def _reads(line: str, names: Iterable[str], inside: bool) -> bool:
+    """Return whether a line reads one of these names. Args: inside: the function that assigns them."""
+    text = _value(line)
+    known = [name for name in names if inside or name.startswith("self.")]
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in known)
+
+
+def _assigned(line: str) -> list[str]:
+    """The names that a line of code gives a value."""
+    found = _ASSIGNED.match(line)
+    return [] if found is None else [name.strip() for name in found[1].split(",")]
+
+
+def _value(line: str) -> str:
+    """A line of code, without the names that it gives a value."""
+    found = _ASSIGNED.match(line)
+    return line if found is None or found[2] else line[found.end() :]
 
 
 def _in_words(spot: Spot) -> bool:

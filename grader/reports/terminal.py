@@ -53,7 +53,7 @@ def echo(text: str) -> None:
 
 def page(grade: Grade, show_all: bool = False) -> Iterator[str]:
     """The lines of one file's page: the tests, the diagnoses, the next steps, and the summary last."""
-    components = "it cannot be loaded" if grade.unloaded else ", ".join(grade.components)
+    components = f"it {grade.ungraded}" if grade.ungraded else ", ".join(grade.components)
     yield from _wrap(f"Graded {clean(grade.file)}: {components}")
     where = grade.device + (f", sandbox {grade.sandbox}" if grade.sandbox else "")
     yield from _wrap(f"Exercise {grade.exercise} ({grade.title}), on {where}, seed {grade.seed}")

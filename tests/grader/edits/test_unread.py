@@ -8,6 +8,8 @@ import pytest
 
 from grader.edits.edits import Edits
 from grader.edits.scopes import Scopes
+from grader.edits.source_tree import Source
+from grader.places.place import unread
 from tests import solution_file
 from tests.grader.places.test_place import line_of, place
 from tests.grader.right import right_files
@@ -102,6 +104,21 @@ def test_a_local_that_nothing_reads_is_shown_where_no_change_helps(monkeypatch: 
     assert found is not None
     line = wrong[: wrong.index("wave =")].count("\n") + 1
     assert line in found.lines or line + 1 in found.lines
+
+
+def test_a_local_that_nothing_reads_is_named_on_both_sides() -> None:
+    found = unread(Source("def f(x):\n    rows = x + 1\n    return x\n"), ())
+    assert found is not None
+    assert (found.lines, found.value) == ((2, 3), "nothing reads `rows`")
+    assert found.expected == "a step that reads `rows`"
+
+
+def test_an_argument_alone_is_tried_before_it_under_a_condition() -> None:
+    text = "def f(key, value):\n    return key.shape, g(key, key)\n"
+    tried = [changed for _, changed in Edits(text).among([2], [])]
+    alone, *_ = (i for i, one in enumerate(tried) if "g(key, (value))" in one)
+    under, *_ = (i for i, one in enumerate(tried) if "g(key, (value if key.shape else key))" in one)
+    assert alone < under
 
 
 def test_fields_of_an_object_are_tried_for_one_another() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.core.submission import SubmissionError
-from grader.edits.changed_part import changed_part
+from grader.edits.changed_part import changed_part, exchanged
 from grader.edits.source_tree import Source
 from grader.edits.unknown_names import unknown
 from grader.engine.local import LocalSubmission
@@ -93,6 +93,12 @@ def test_operations_are_said_with_names_and_axes(
     assert found[1].startswith(expected) or found[1].endswith(expected)
 
 
+def test_no_value_is_explained_by_its_own_name() -> None:
+    attended = "self.dropout(self.cross_attention(x, memory, memory, src_mask))"
+    _, expected = explained("decoder", f"self.norm2(x + {attended})", f"x + self.norm2({attended})")
+    assert expected == "layer norm of normalized x + cross-attention"
+
+
 def test_a_gradient_that_ends_is_said_with_the_expression() -> None:
     value, _ = explained("feedforward", ".relu())", ".relu().detach())")
     assert value == "`self.up(x).relu().detach()` stops the gradient"
@@ -120,6 +126,21 @@ def test_words_are_those_that_fit_in_all_scenarios() -> None:
     assert in_common([[Statement((Slot("16", ("a", "b")),), ())], [Statement((Slot("9", ("b",)),), ())]])[
         0
     ] == ("16 (b)")
+
+
+def test_a_size_with_several_meanings_has_none() -> None:
+    square = Sizes({}, {"d_model": 9, "num_heads": 3}, [])
+    number = Statement((square.number(3.0**0.5),), (square.dim((2, 3, 5, 3), 1),))
+    assert in_common([[number]]) == ("1.732", "dim 1")
+    oblong = Sizes({}, {"d_model": 12, "num_heads": 3}, [])
+    number = Statement((oblong.number(3.0**0.5),), (oblong.dim((2, 3, 5, 4), 1),))
+    assert in_common([[number]]) == ("1.732 (sqrt(num_heads))", "dim 1 (heads)")
+
+
+def test_only_the_first_axis_is_called_the_batch() -> None:
+    sizes = Sizes({"x": (2, 5, 8)}, {"num_heads": 2}, ["x [B, T, D]"])
+    assert [sizes.axis((2, 2, 5, 4), dim) for dim in (0, 1)] == [("batch",), ("heads",)]
+    assert Sizes({"x": (2, 5, 8)}, {}, ["x [B, T, D]"]).axis((2, 2, 5, 4), 1) == ()
 
 
 def test_right_steps_are_varied() -> None:
@@ -151,6 +172,24 @@ def test_arguments_that_were_cut_off_are_none(text: str) -> None:
 )  # fmt: skip
 def test_a_change_is_shown_with_the_expression_around_it(old: str, new: str, parts: tuple[str, str]) -> None:
     assert changed_part(old, new) == parts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("x = 1\ny = 2", "y = 2\nx = 1", 1, ("x = 1", "this statement after line 2")),
+        ("x = 1\ny = 2", "y = 2\nx = 1", 2, ("y = 2", "this statement before line 1")),
+        ("x = 1\nif a:\n  b()", "if a:\n  b()\nx = 1", 1, ("x = 1", "this statement after the `if` block of line 2")),
+        ("x = 1\nif a:\n  b()", "if a:\n  b()\nx = 1", 2, ("if a:", "this statement before line 1")),
+        ("def f():\n  a()\n  b()\n  c()", "def f():\n  a()\n  c()\n  b()", 4, ("c()", "this statement before line 3")),
+        ("if a:\n  b()\nc()", "if a:\n  b()\n  c()", 3, None),
+        ("x = 1", "x = 2", 1, None),
+    ],
+)  # fmt: skip
+def test_a_statement_in_another_place_is_said_in_words(
+    old: str, new: str, line: int, said: tuple[str, str] | None
+) -> None:
+    assert exchanged(old, new, line) == said
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,34 @@ def test_another_line_is_shown_in_the_order_of_the_file() -> None:
         assert len(lines) <= 5
 
 
+USED = """class Model:
+    def __init__(self, width):
+        self.scale = width
+
+    def helper(self, x):
+        half = x / 2
+        return half
+
+    def forward(self, x):
+        half = self.helper(x)
+        y = half * self.scale
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "why"),
+    [
+        (6, 7, "read here"), (7, 6, "assigned here"), (11, 3, "assigned here"), (3, 11, "read here"),
+        (6, 10, "called here"), (10, 7, "in `helper`"), (6, 11, ""), (10, 12, ""), (12, 10, ""),
+    ],
+)  # fmt: skip
+def test_another_line_says_why_it_is_there(line: int, other: int, why: str) -> None:
+    spot = placed(Spot(line, line, other=other), Lines(USED))
+    (shown,) = [one for one in place_lines(spot) if one.startswith(f"  line {other} ")]
+    assert shown.endswith(f"  ({why})" if why else spot.other_source.strip())
+
+
 def test_what_it_is_and_should_be_comes_before_what_is_right_so_far() -> None:
     wordy = placed(replace(RAW, other=8, value="a " * 90, expected="b " * 90))
     lines = [line.strip()[:6] for line in place_lines(wordy)]

@@ -62,6 +62,11 @@ def test_the_first_line_says_which_file_and_what_of_it_was_graded() -> None:
     unloaded = make(replace(FAILED, name="load"))
     assert printed("terminal", unloaded).splitlines()[0] == "Graded my file.py: it cannot be loaded"
     assert "nothing: the file cannot be loaded" in printed("html", unloaded)
+    missing = [replace(FAILED, message=f"There is no '{name}' in the file.") for name in ("f", "MHA")]
+    first = printed("terminal", make(*missing)).splitlines()[0]
+    assert first == "Graded my file.py: it does not define f or MHA"
+    assert "nothing: the file does not define f or MHA" in printed("html", make(*missing))
+    assert printed("terminal", make(missing[0], PASSED)).splitlines()[0] == "Graded my file.py: f, MHA"
 
 
 def test_the_page_names_the_mistake_with_formula_hint_proof_and_picture() -> None:
