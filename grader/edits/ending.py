@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from grader.edits.edit_kinds import called
 
@@ -13,7 +13,7 @@ MOST_LOOPING_S = (
     2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs, ...
 )
 LOOPING_S = 0.15  # ... in each scenario; right code takes a fifth of it
-_LOOP = re.compile(r"\b(for|while)\b")
+_LOOP = re.compile(rb"\b(for|while)\b")
 
 
 def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
@@ -26,7 +26,7 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     Raises:
         SyntaxError: it is no Python.
     """
-    if not recursive and not _LOOP.search(text):
+    if not recursive and not _LOOP.search(text.encode()):
         return text
     tree, guards = ast.parse(text), _Guards(text)
     first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
@@ -34,7 +34,8 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
     for node in tree.body[first : first + 1]:
         guards.before(node, f"_early = lambda *_, end={end}: __import__('time').process_time() < end")
-    for part in _parts(tree):
+    lines = text.encode().splitlines()
+    for part in _parts(tree, {i for i, line in enumerate(lines, 1) if recursive or _LOOP.search(line)}):
         if isinstance(part, ast.For) or (isinstance(part, ast.comprehension) and not part.is_async):
             guards.around(part.iter, "__import__('itertools').takewhile(_early, (", "))")
         elif isinstance(part, ast.While):
@@ -62,12 +63,21 @@ def _of_base(function: ast.expr) -> bool:
     return isinstance(owner, ast.Call) and called(owner.func) == "super"
 
 
-def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything in a tree but what is in formatted strings, whose places Python tells since 3.12 only."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.JoinedStr):
+def _parts(tree: ast.AST, lines: Set[int]) -> Iterator[ast.AST]:
+    """The statements that have some of these lines, and all that is in them; others need no guard.
+
+    Left out is what is in formatted strings, whose places Python tells since 3.12 only.
+    """
+    left = [tree]
+    while left:
+        for child in ast.iter_child_nodes(left.pop()):
+            if isinstance(child, ast.stmt) and not getattr(child, "decorator_list", ()):
+                if lines.isdisjoint(range(child.lineno, (child.end_lineno or child.lineno) + 1)):
+                    continue
+            elif isinstance(child, ast.JoinedStr):
+                continue
             yield child
-            yield from _parts(child)
+            left.append(child)
 
 
 class _Guards:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
 from grader.catalog import get_exercises
-from tests import ROOT
+from tests import ROOT, solution_file
 from tests.bench.measure import Action, Benchmark, all_seconds, process
 
 BARE = "import click, pluggy, tabulate"
@@ -25,9 +26,17 @@ assert "torch" not in sys.modules, "torch was imported"
 """
 
 
-def zoo(*arguments: str) -> Action:
-    """The command as people start it."""
-    return process([str(Path(sys.executable).parent / "zoo"), *arguments], cwd=ROOT)
+WRONG = {
+    "known": ("attention", " / math.sqrt(query.size(-1))", ""),
+    "unknown": ("attention", "math.sqrt(query.size(-1))", "math.log(2 + query.size(-1))"),
+    "decoder": ("decoder", "x, memory, memory, src_mask", "x, memory, memory, tgt_mask"),
+}
+"""Wrong files: an exercise, and what is replaced in its solution. `unknown`: no known mistake, alone or with another."""
+
+
+def zoo(*arguments: str, code: int = 0) -> Action:
+    """The command as people start it, which ends with `code`."""
+    return process([str(Path(sys.executable).parent / "zoo"), *arguments], cwd=ROOT, code=code)
 
 
 def python(code: str) -> Action:
@@ -51,6 +60,21 @@ def grade(exercise: str) -> tuple[Action, Action]:
     return zoo("grade", f"grader/exercises/{exercise}/solution.py", "--skip", "training"), python(TORCH)
 
 
+def grade_wrong(exercise: str, old: str, new: str) -> tuple[Action, Action]:
+    """As `grade`, of the solution with a mistake."""
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    if old not in text:
+        raise ValueError(f"The solution of {exercise} has no {old!r}.")
+
+    def action() -> None:
+        with tempfile.TemporaryDirectory(prefix="zoo-bench-") as folder:
+            file = Path(folder) / f"{exercise}.py"
+            file.write_text(text.replace(old, new), encoding="utf-8")
+            zoo("grade", str(file), "--exercise", exercise, "--skip", "training", code=1)()
+
+    return action, python(TORCH)
+
+
 BENCHMARKS = (
     Benchmark("help", f"zoo --help / {BARE}", 2.0, 15, partial(start, "--help"), all_seconds),
     Benchmark("list", f"zoo list / {BARE}", 2.0, 15, partial(start, "list"), all_seconds),
@@ -64,5 +88,17 @@ BENCHMARKS = (
             all_seconds,
         )
         for one in get_exercises().values()
+    ),
+    *(
+        Benchmark(
+            f"grade-wrong-{name}",
+            f"zoo grade of the solution of {exercise} with `{new}` for `{old}`, --skip training / import torch and build "
+            "one optimizer",
+            2.5,
+            5,
+            partial(grade_wrong, exercise, old, new),
+            all_seconds,
+        )
+        for name, (exercise, old, new) in WRONG.items()
     ),
 )

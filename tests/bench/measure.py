@@ -42,12 +42,12 @@ def live_seconds() -> float:
     return all_seconds() + running / tick
 
 
-def process(arguments: Sequence[str], cwd: Path | None = None) -> Action:
-    """An action that runs a command to its end, silently. It raises if the exit code is not 0."""
+def process(arguments: Sequence[str], cwd: Path | None = None, code: int = 0) -> Action:
+    """An action that runs a command to its end, silently. It raises if the exit code is another one."""
 
     def action() -> None:
         done = subprocess.run(arguments, capture_output=True, text=True, cwd=cwd, check=False)
-        if done.returncode:
+        if done.returncode != code:
             raise RuntimeError(
                 f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
             )

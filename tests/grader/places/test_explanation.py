@@ -104,9 +104,9 @@ def test_a_gradient_that_ends_is_said_with_the_expression() -> None:
     assert value == "`self.up(x).relu().detach()` stops the gradient"
 
 
-def test_a_softmax_by_hand_is_seen_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("hurried")  # no small change of the lines makes this right
+def test_a_softmax_by_hand_is_seen_as_one() -> None:
     """Nothing that goes before the last step is in a right run: a right step is varied until it fits."""
-    monkeypatch.setattr("grader.places.undoing.ALL_S", 0.5)  # no small change of the lines makes this right
     by_hand = "(scores.exp() / scores.exp().sum(-2, keepdim=True))"
     value, expected = explained("attention", "scores.softmax(dim=-1)", by_hand)
     assert "over dim -2 (queries)" in value

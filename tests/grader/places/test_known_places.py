@@ -101,8 +101,11 @@ def test_one_change_that_makes_all_right_is_looked_for_before_two_mistakes(
     asked: list[str] = []
     monkeypatch.setattr("grader.engine.naming.Namer.several", lambda _: asked.append("two") or [])
     wrong = PACKED.replace("F.softmax(scores, dim=-1)", "F.softmax(scores * 1.7 - scores.sin(), dim=-1)")
-    grading, finder = grading_of(wrong), Finder(wrong)
-    grading.explained(COMPONENT, finder=finder)
+    with pytest.MonkeyPatch.context() as hurried:  # a search that finds nothing takes all of its time
+        hurried.setattr("grader.places.undoing.ALL_S", 1.0)
+        hurried.setattr("grader.places.undoing.LEAST_S", 1.0)
+        hurried.setattr("grader.places.locate.REST_S", 0.5)
+        grading_of(wrong).explained(COMPONENT, finder=Finder(wrong))
     assert asked == ["two"], "no small change helps"
     wrong = PACKED.replace("F.softmax(scores, dim=-1)", "F.softmax(-scores, dim=-1)")
     grading, finder = grading_of(wrong), Finder(wrong)

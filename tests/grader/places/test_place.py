@@ -52,12 +52,6 @@ def place(exercise: str, text: str) -> Where | None:
     return None
 
 
-@pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few changes are tried: where none of them helps, that takes all the time there is."""
-    monkeypatch.setattr("grader.places.undoing.ALL_S", 0.5)
-
-
 def line_of(text: str, part: str) -> int:
     return next(i for i, line in enumerate(text.splitlines(), start=1) if part in line)
 

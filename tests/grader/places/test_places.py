@@ -210,6 +210,7 @@ def test_an_error_has_its_line(subject: Subject) -> None:
     assert Finder(text).of_component(Grading(submitted(text), subject, 0), "levelled")[""].line == 5
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
     text = RIGHT.replace("self.up(x)", "self(x)")
     where = next(result.where for result in graded(text) if result.where)
@@ -217,6 +218,7 @@ def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
     assert "calls itself without end" in where.value
 
 
+@pytest.mark.usefixtures("hurried")
 def test_what_calls_itself_is_shown_with_what_made_it(subject: Subject) -> None:
     text = PLUGIN.replace("    return y", "    again = levelled\n    return again(x)")
     found = Finder(text).of_component(Grading(submitted(text), subject, 0), "levelled")[""]
@@ -231,6 +233,7 @@ def test_an_argument_that_lacks_an_attribute_is_shown_with_the_call(subject: Sub
     assert {found.line, found.other} == {line_of(text, "z.squeeze"), line_of(text, "squeezed([y])")}
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_forged_record_shows_no_line_that_is_not_there(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
