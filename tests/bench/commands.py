@@ -31,7 +31,7 @@ WRONG = {
     "unknown": ("attention", "math.sqrt(query.size(-1))", "math.log(2 + query.size(-1))"),
     "decoder": ("decoder", "x, memory, memory, src_mask", "x, memory, memory, tgt_mask"),
 }
-"""Wrong files: an exercise, and what is replaced in its solution. `unknown`: no known mistake, alone or with another."""
+"""Wrong files: an exercise, and what is replaced in its solution. `unknown`: no known mistake, not even two."""
 
 
 def zoo(*arguments: str, code: int = 0) -> Action:
@@ -92,8 +92,8 @@ BENCHMARKS = (
     *(
         Benchmark(
             f"grade-wrong-{name}",
-            f"zoo grade of the solution of {exercise} with `{new}` for `{old}`, --skip training / import torch and build "
-            "one optimizer",
+            f"zoo grade of the solution of {exercise} with `{new}` for `{old}`, --skip training / import torch and "
+            "build one optimizer",
             2.5,
             5,
             partial(grade_wrong, exercise, old, new),
