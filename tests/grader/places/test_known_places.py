@@ -147,7 +147,10 @@ def test_a_statement_that_changes_nothing_is_shown_where_no_change_helps(
         ("training", "numpy_minded", "tgt = np.zeros((n, width + 1)", "tgt = np.zeros((n, width)"),
     ],
 )
-def test_the_line_behind_is_shown_too(exercise: str, style: str, old: str, new: str) -> None:
+def test_the_line_behind_is_shown_too(
+    exercise: str, style: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.places.locate.SECOND_S", 2.0)  # however busy the machine is
     text = right_files(exercise)[style]
     assert old in text
     wrong = text.replace(old, new, 1)
