@@ -26,7 +26,9 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     Raises:
         SyntaxError: it is no Python.
     """
-    if not recursive and not _LOOP.search(text.encode()):
+    lines = text.encode().splitlines()
+    looping = {i for i, line in enumerate(lines, 1) if recursive or _LOOP.search(line)}
+    if not looping:
         return text
     tree, guards = ast.parse(text), _Guards(text)
     first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
@@ -34,8 +36,7 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
     for node in tree.body[first : first + 1]:
         guards.before(node, f"_early = lambda *_, end={end}: __import__('time').process_time() < end")
-    lines = text.encode().splitlines()
-    for part in _parts(tree, {i for i, line in enumerate(lines, 1) if recursive or _LOOP.search(line)}):
+    for part in _parts(tree, looping):
         if isinstance(part, ast.For) or (isinstance(part, ast.comprehension) and not part.is_async):
             guards.around(part.iter, "__import__('itertools').takewhile(_early, (", "))")
         elif isinstance(part, ast.While):

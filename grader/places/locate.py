@@ -211,13 +211,8 @@ class Locator:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
-            known = None if sure else self._as_known(best)
-            return (
-                self._in_part(wrong, best)
-                or self._lost(best)
-                or known
-                or self._unproved(wrong, best, sure=sure)
-            )
+            known = None if sure else self._lost(best) or self._as_known(best)
+            return self._in_part(wrong, best) or known or self._unproved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
         for cure in cures:
@@ -377,9 +372,8 @@ class Locator:
     def _elsewhere(self, wrong: Sequence[Wrong], cure: Cure) -> list[Cure]:
         """A change that makes wrong results right where what a line works on comes from; the line may be right."""
         source, line = self.source, cure.line
-        others = Source(cure.text).made(
-            line
-        )  # an attribute that the change replaces may have been made wrongly
+        others = Source(cure.text).made(line)
+        # an attribute that the change replaces may have been made wrongly:
         lost = [one for one in source.made(line) if one not in others and one != line]
         if lost and (found := self._undone(wrong, lost, MOST_MADE, seconds=SECOND_S, only=True)):
             return found

@@ -14,8 +14,7 @@ from grader.engine.scenario import scenarios_of
 from grader.exercises.kv_cache.suite.scenarios import SUBJECT
 from grader.places.finder import Finder
 from grader.places.right_values import mistaken_values_of
-from tests.grader.places.test_place import line_of, place
-from tests.grader.right import right_files
+from tests.grader.places.test_place import line_of
 
 PACKED = '''"""A packed projection, and a cache of lists."""
 from dataclasses import dataclass, field
@@ -129,31 +128,3 @@ def test_a_statement_that_changes_nothing_is_shown_where_no_change_helps(
     wrong = PACKED.replace("scores = scores * q.shape[-1] ** -0.5", "scores = scores")
     spots = Finder(wrong).of_component(grading_of(wrong), COMPONENT)
     assert {spot.line for spot in spots.values()} == {line_of(wrong, "scores = torch") + 1}
-
-
-@pytest.mark.parametrize(
-    ("exercise", "style", "old", "new"),
-    [
-        # with the condition always true, what should be post-norm is wrong in its place
-        ("encoder", "functions_in_place_of_classes_hooks", 'if norm == "pre":', "if False:"),
-        # another attribute makes it right: how this one was made
-        (
-            "encoder",
-            "pytorch_tutorial_blocks_protocol_generic",
-            "nn.Dropout(dropout)",
-            "nn.Dropout(layer_norm_eps)",
-        ),
-        # an index beyond its end
-        ("training", "numpy_minded", "tgt = np.zeros((n, width + 1)", "tgt = np.zeros((n, width)"),
-    ],
-)
-def test_the_line_behind_is_shown_too(
-    exercise: str, style: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("grader.places.locate.SECOND_S", 2.0)  # however busy the machine is
-    text = right_files(exercise)[style]
-    assert old in text
-    wrong = text.replace(old, new, 1)
-    found = place(exercise, wrong)
-    assert found is not None
-    assert line_of(wrong, new) in found.lines

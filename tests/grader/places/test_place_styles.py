@@ -70,6 +70,17 @@ from tests.grader.right import right_files
         # what is made once and kept; a `return` in a function that torch calls
         ("masks", "callable_objects_with_buffers", 'device="cpu").tril()', 'device="cpu")'),
         ("positions", "vmap_compiled_einops", "return out, None", "out, None"),
+        # a condition that makes all right, if only at the expense of others
+        ("encoder", "functions_in_place_of_classes_hooks", '        if norm == "pre":', "        if False:"),
+        # another attribute makes it right: how this one was made
+        (
+            "encoder",
+            "pytorch_tutorial_blocks_protocol_generic",
+            "self.dropout1 = nn.Dropout(dropout)",
+            "self.dropout1 = nn.Dropout(layer_norm_eps)",
+        ),
+        # what an index is out of
+        ("training", "numpy_minded", "tgt = np.zeros((n, width + 1)", "tgt = np.zeros((n, width)"),
     ],
 )
 def test_the_line_is_found_in_other_styles(exercise: str, base: str, old: str, new: str) -> None:
