@@ -155,21 +155,24 @@ class Definitions:
     def default(self, line: int, name: str) -> int | None:
         """The line of an argument's default, of the function that begins in a line (its decorators count)."""
         for node in ast.walk(self._tree):
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            if line not in (start, node.lineno):
-                continue
-            args = node.args
-            plain = [*args.posonlyargs, *args.args]
-            pairs = [
-                *zip(plain[::-1], args.defaults[::-1], strict=False),
-                *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-            ]
-            for arg, value in pairs:
-                if arg.arg == name and value is not None:
-                    return value.lineno
+            if isinstance(node, ast.FunctionDef):
+                start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                if line in (start, node.lineno) and name in (defaults := _defaults(node)):
+                    return defaults[name]
         return None
+
+    @cached_property
+    def defaults(self) -> Mapping[str, int]:
+        """Lines with the first values of `self.NAME`: defaults of a constructor's arguments, fields of a class."""
+        found: dict[str, int] = {}
+        for part in (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)):
+            for node in part.body:
+                if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                    found |= _defaults(node)
+                elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    found |= {one.id: node.lineno for one in targets if isinstance(one, ast.Name)}
+        return found
 
     def argument(self, name: str, besides: int) -> int | None:
         """The line of the only argument, or field of a class, of a name. Args: besides: not in this line."""
@@ -234,6 +237,17 @@ class Definitions:
                     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                         found.setdefault(node.attr, []).append(node.lineno)
         return found
+
+
+def _defaults(function: ast.FunctionDef) -> dict[str, int]:
+    """Lines of the defaults of a function's arguments."""
+    args = function.args
+    plain = [*args.posonlyargs, *args.args]
+    pairs = [
+        *zip(plain[::-1], args.defaults[::-1], strict=False),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    return {arg.arg: value.lineno for arg, value in pairs if value is not None}
 
 
 def _named(node: ast.AST) -> Iterator[str]:

@@ -42,6 +42,7 @@ FUNCTIONS = (
     ("square", "abs"),
     ("sqrt", "rsqrt", "square"),
     ("log", "log1p"),
+    ("exp",),
     ("var", "std"),
     ("zeros", "ones"),
     ("zeros_like", "ones_like"),
@@ -49,13 +50,16 @@ FUNCTIONS = (
     ("cat", "stack"),
     ("repeat", "repeat_interleave"),
     ("append", "extend"),
+    ("no_grad", "inference_mode"),
 )
 LESS_USED = {  # functions that right code has less often than one of these
     "relu": "celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu softplus softsign",
     "ReLU": "CELU ELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU Mish ReLU6 SELU Softplus Softsign",
     "mean": "amax amin cumsum logsumexp median mode norm",
     "log": "log10 log2",
+    "exp": "exp2 expm1 sigmoid softplus",
     "argmax": "argsort topk",
+    "no_grad": "enable_grad",
 }
 KINDS = [(kinds, {*kinds, *LESS_USED.get(kinds[0], "").split()}) for kinds in FUNCTIONS]
 REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all", "logsumexp"}
@@ -78,6 +82,7 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
 }
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
+EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)
 ONE_AXIS = (0, 1, -1)  # where a result may lack an axis
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
@@ -192,7 +197,7 @@ def bounded(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.stmt]:
     """
     indices = [one.slice for one in ast.walk(node) if isinstance(one, ast.Subscript)]
     for index in {ast.dump(one): one for one in indices if isinstance(one, ast.Tuple)}.values():
-        whole = [i for i, one in enumerate(index.elts) if isinstance(one, ast.Slice) and _is_whole(one)]
+        whole = [i for i, one in enumerate(index.elts) if isinstance(one, ast.Slice) and is_whole(one)]
         for i, name in ((i, name) for i in whole for name in names):
             found = copy.deepcopy(node)
             for one in ast.walk(found):
@@ -203,7 +208,8 @@ def bounded(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.stmt]:
             yield found
 
 
-def _is_whole(node: ast.Slice) -> bool:
+def is_whole(node: ast.Slice) -> bool:
+    """Whether a slice is all of an axis."""
     return node.lower is None and node.upper is None and node.step is None
 
 
@@ -330,7 +336,9 @@ def near(value: object, known: Collection[float] = ()) -> list[Any]:
         )
         return [*by_one, *dims, *sizes]
     if isinstance(value, float):
-        return [-value, 0.0, 1.0, value / 2, value * 2, *(one for one in known if isinstance(one, float))]
+        small = EPS if 0 <= value < 0.1 else ()
+        floats = (one for one in known if isinstance(one, float))
+        return [-value, 0.0, 1.0, value / 2, value * 2, *dict.fromkeys([*floats, *small])]
     return []
 
 

@@ -25,6 +25,7 @@ from grader.edits.edit_kinds import (
     equations,
     exchanged,
     indexed,
+    is_whole,
     laid_out,
     loaded,
     method,
@@ -123,11 +124,11 @@ class Edits:
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
         soon = (
-            ([*first, *conditions, *rest], (unkept,)),
+            ([*first, *conditions, *rest], (unkept, self._left_out.kept)),
             (first, changed),
             (conditions, changed),
             (second, changed),
-            ([*first, *rest], (self._made.left_out,)),
+            ([*first, *rest], (self._made.left_out, self._made.in_place_of_nothing)),
             ([*first, *second, *rest], (self._left_out.unread,)),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
@@ -363,6 +364,9 @@ class Edits:
                     yield ast.Name(name, ast.Load())
             if node.id in self._scopes.attributes(node.lineno):
                 yield _own(node)
+        elif isinstance(node, ast.Slice) and is_whole(node):
+            for name in self._scopes.names(node.lineno)[:MOST_NAMES]:
+                yield ast.Slice(None, ast.Name(name, ast.Load()))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             for name in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
                 if name != node.attr and isinstance(node.ctx, ast.Load):

@@ -73,6 +73,21 @@ def unread(
     return found
 
 
+def overwritten(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, int]]:
+    """Arguments that get another value before anything has read them, and the line of that."""
+    args = function.args
+    left = {one.arg for one in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+    found = []
+    for statement in function.body[ast.get_docstring(function) is not None :]:
+        nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        read = {node.id for node in nodes if not isinstance(node.ctx, ast.Store)}
+        stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        if isinstance(statement, ast.Assign):
+            found += [(name, statement.lineno) for name in sorted(left & (stored - read))]
+        left -= read | stored
+    return found
+
+
 def idle(tree: ast.Module, ran: Collection[int] = ()) -> list[tuple[int, str]]:
     """Lines where nothing is done, or nothing is decided, with the code: `pass` among other steps, `True` of `if True`.
 
@@ -89,7 +104,8 @@ def idle(tree: ast.Module, ran: Collection[int] = ()) -> list[tuple[int, str]]:
             found += [
                 (node.lineno, "pass")
                 for node in nodes
-                if isinstance(node, ast.Pass) and body != [node] and node not in handled
+                if isinstance(node, ast.Pass) and node not in handled
+                if body != [node] or function.name == "__init__"
             ]
             tests = [test for node in nodes for test in conditions(node)]
             found += [(test.lineno, ast.unparse(test)) for test in tests if isinstance(test, ast.Constant)]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from grader.edits.edit_kinds import PATHS, TRAINING, called
+from grader.edits.idle import overwritten
 from grader.edits.scopes import Scopes
 
 MOST_OPTIONS = 6  # of one call
@@ -70,6 +71,8 @@ class LeftOut:
             if isinstance(node, ast.Name):
                 for test in self._scopes.of_objects(node.lineno)[:MOST_TESTS]:
                     yield from (ast.IfExp(test, value, node), ast.IfExp(test, node, value))
+        if isinstance(node, ast.Attribute):  # in place of another one
+            yield from self._scopes.unread_attributes(node.lineno)[:MOST_UNREAD]
         for name in self._scopes.unread_locals(node.lineno):
             yield from _with(node, ast.Name(name, ast.Load()))
             yield from self._made_of(name, node.lineno)
@@ -93,6 +96,16 @@ class LeftOut:
                 yield from _with(node, ast.Name(name, ast.Load()))
         for rate in self._scopes.unread_attributes(node.lineno)[:MOST_UNREAD]:
             yield from (ast.Call(one, [node, rate, TRAINING], []) for one in self._dropout)
+
+    def kept(self, node: ast.AST) -> Iterator[ast.Assign]:
+        """An argument that gets another value before anything has read it, which gets it only if it is None."""
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
+            function = self._scopes.function(node.lineno)
+            if function is not None and (target.id, node.lineno) in overwritten(function):
+                name = ast.Name(target.id, ast.Load())
+                given = ast.Compare(name, [ast.Is()], [ast.Constant(None)])
+                yield ast.Assign(node.targets, ast.IfExp(given, node.value, name))
 
     @cached_property
     def _dropout(self) -> list[ast.expr]:

@@ -34,6 +34,12 @@ class Modules:
         ):
             yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
 
+    def in_place_of_nothing(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A module that right code has, in place of one that does nothing."""
+        if isinstance(node, ast.Call) and called(node.func) == "Identity":
+            others = [one for one in self.classes if called(one) != "Identity"]
+            yield from (ast.Call(one, node.args, node.keywords) for one in others)
+
     @cached_property
     def classes(self) -> list[ast.expr]:
         """The modules that the file or right code makes, by their names in the file."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from grader.core.value_trace import Place
 from grader.edits.definitions import Definitions
-from grader.edits.idle import conditions, idle, unread
+from grader.edits.edit_kinds import EQUATION, called
+from grader.edits.idle import conditions, idle, overwritten, unread
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
 FACTORIES = {
@@ -24,7 +26,9 @@ FACTORIES = {
     "randn",
     "randint",
 }
+OF_EQUATIONS = {"einsum", "rearrange", "reduce", "repeat"}
 MOST_STEPS_BACK = 3
+MOST_ORIGINS = 16
 
 
 class Source(Definitions):
@@ -71,27 +75,65 @@ class Source(Definitions):
         }
 
     def made(self, line: int) -> list[int]:
-        """Lines where the attributes and the constants that a line reads were made, or made anew by a method."""
+        """Lines where the attributes, constants and defaults that a line reads were made, or made anew by a method."""
         found: list[int | None] = []
         for node in self._reads.get(line, ()):
             if isinstance(node, ast.Attribute):
-                found += [self.attributes.get(node.attr), *self.remade.get(node.attr, ())]
+                made = self.attributes.get(node.attr, self.defaults.get(node.attr))
+                found += [made, *self.remade.get(node.attr, ())]
             else:
-                found.append(self.constants.get(node.id))
+                function = self._function(line)
+                default = None if function is None else self.default(function.lineno, node.id)
+                found += [self.constants.get(node.id), default]
         return [one for one in found if one is not None]
 
     def helpers(self, line: int) -> list[int]:
-        """Lines of the file's own functions that a line calls."""
-        called = {
-            node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-            for node in self._reads.get(line, ())
-        }
+        """Lines of the file's own functions that a line calls: by name, or by that of one of the module's constants."""
+        nodes, called = [*self._reads.get(line, ())], set[str]()
+        for _ in range(MOST_STEPS_BACK):
+            names = {one.attr if isinstance(one, ast.Attribute) else one.id for one in nodes} - called
+            called |= names
+            made = [self.constants[name] for name in names if name in self.constants]
+            nodes = [one for at in made for one in self._reads.get(at, ())]
+        parts = [one for one in ast.walk(self._tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef))]
+        functions = [one for one in parts if isinstance(one, ast.FunctionDef) and one.name in called]
+        for own in (one for one in parts if "apply" in called and one.name in called):  # an autograd function
+            functions += [
+                one for one in own.body if isinstance(one, ast.FunctionDef) and one.name == "forward"
+            ]
+        inside = (one for function in functions for one in ast.walk(function) if one is not function)
+        return [one.lineno for one in inside if isinstance(one, ast.stmt)]
+
+    def origins(self, line: int) -> list[int]:
+        """Lines that what a line reads comes from, the nearest first."""
+        found = [line]
+        for at in found:
+            if len(found) > MOST_ORIGINS:
+                break
+            more = [*self.assigned(at), *self.made(at), *self.helpers(at)]
+            found += [one for one in dict.fromkeys(more) if one not in found]
+        return found[1:]
+
+    def readers(self, line: int) -> list[int]:
+        """Lines that read an attribute of `self` which a line makes, or a local of its function; then theirs."""
+        first = list(dict.fromkeys(self._readers(line)))
+        return list(dict.fromkeys([*first, *(one for at in first for one in self._readers(at))]))
+
+    def _readers(self, line: int) -> list[int]:
+        stored = [node for node in ast.walk(self._tree) if getattr(node, "lineno", None) == line]
+        names = {one.id for one in stored if isinstance(one, ast.Name) and _is_store(one)}
+        attributes = {one.attr for one in stored if isinstance(one, ast.Attribute) and _is_store(one)}
+        attributes |= {name for name, at in self.attributes.items() if at == line}
         return [
-            statement.lineno
-            for function in ast.walk(self._tree)
-            if isinstance(function, ast.FunctionDef) and function.name in called
-            for statement in ast.walk(function)
-            if isinstance(statement, ast.stmt) and statement is not function
+            at
+            for at, nodes in self._reads.items()
+            for node in nodes
+            if at != line
+            if (isinstance(node, ast.Attribute) and node.attr in attributes)
+            or (
+                (isinstance(node, ast.Name) and node.id in names)
+                and self._function(at) is self._function(line)
+            )
         ]
 
     def callers(self, line: int) -> list[int]:
@@ -123,6 +165,42 @@ class Source(Definitions):
             if isinstance(node, ast.Name) and node.id in names
         }
         return [at for _, at in sorted(stored, reverse=True) if at < span.start]
+
+    def renamed(self, line: int) -> int | None:
+        """The line that gave a name which a line reads nothing but the value of another one, or but an equation."""
+        function = self._function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        stored = Counter(node.id for node in nodes if isinstance(node, ast.Name) and _is_store(node))
+        bare = {
+            node.lineno
+            for node in nodes
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if stored[node.targets[0].id] == 1
+            if isinstance(node.value, ast.Name) or self._is_equation(node.value, line)
+        }
+        return next((at for at in self.assigned(line) if at in bare), None)
+
+    def _is_equation(self, node: ast.expr, line: int) -> bool:
+        """Whether a value is an equation of einsum, and a line does not calculate with one."""
+        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        return bool(EQUATION.fullmatch(text)) and not self.calls(Place(line, line)) & OF_EQUATIONS
+
+    def listed(self, line: int) -> int | None:
+        """The line where the items of a list that a line reads are computed: the last of the lists that hold lists."""
+        appended = {
+            node.lineno: node.args[0]
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Call)
+            and called(node.func) in ("append", "extend", "insert")
+            and node.args
+        }
+        found = None
+        for _ in range(MOST_STEPS_BACK):
+            at = next((one for one in self.assigned(line) if one in appended), None)
+            if at is None or at == found:
+                break
+            found = line = at
+        return found
 
     def used(self, line: int) -> set[str]:
         """Names whose values a statement indexes, calls, goes through, or takes attributes of."""
@@ -304,6 +382,12 @@ class Source(Definitions):
                     return name, node.lineno, next(iter(after), None)
         return None
 
+    def overwritten(self, ran: Collection[int]) -> tuple[str, int] | None:
+        """An argument that gets another value before anything has read it, in a function that ran; the line of that."""
+        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        found = (one for function in functions for one in overwritten(function))
+        return next((one for one in found if not ran or one[1] in ran), None)
+
     @cached_property
     def backward(self) -> set[int]:
         """Lines of functions that torch calls for gradients, and that no record has."""
@@ -326,8 +410,12 @@ class Source(Definitions):
         return found[0].lineno
 
 
+def _is_store(node: ast.Name | ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
 def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    return isinstance(node, ast.Name) and _is_store(node)
 
 
 def _changed_in_place(nodes: Collection[ast.AST]) -> Iterator[ast.expr]:

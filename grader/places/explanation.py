@@ -89,7 +89,8 @@ class Explanations:
             value, expected = here if likely or not value else value, there
         after = self.left_out(found.place)
         if after is not None and found.why != "omitted":
-            found = replace(found, why="omitted", other=after)
+            between = found.other is not None and after < found.other < found.place.line
+            found = replace(found, why="omitted", other=found.other if between else after)
         value, expected = value or found.value, expected or found.expected
         return replace(found, value=value, expected="" if expected == value else expected)
 

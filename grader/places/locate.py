@@ -41,6 +41,7 @@ from grader.places.place import (
     idle,
     never_dropped,
     other_default,
+    overwritten,
     turned_first,
     unread,
     unused,
@@ -203,6 +204,8 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         if best is not None and best.why == "error":
             lines += self._behind[:MOST_BEHIND]
+        if best is not None and best.evidence == "copied":
+            lines += self.source.origins(best.place.line)
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
         cures = self._undone(wrong, lines, most)
@@ -211,8 +214,14 @@ class Locator:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
-            known = None if sure else self._lost(best) or self._as_known(best)
-            return self._in_part(wrong, best) or known or self._unproved(wrong, best, sure=sure)
+            lost = self._lost(best, sure=sure)
+            known = lost or (None if sure else self._as_known(best))
+            alias = None if known is None else self.source.renamed(known.place.line)
+            known = replace(known, other=alias) if known is not None and alias is not None else known
+            part = self._in_part(wrong, best)
+            if part is not None and lost is not None and lost.place.line not in part.lines:
+                part = replace(part, other=lost.place.line)
+            return part or known or self._unproved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
         for cure in cures:
@@ -231,11 +240,21 @@ class Locator:
         second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
 
-    def _lost(self, best: Where | None) -> Where | None:
-        """A statement that changes nothing, where one step of it may be missing."""
-        line = next(iter(self._nothing_gets()), None)
-        other = None if best is None or best.place.line == line else best.place.line
-        return None if line is None else replace(unused(line), other=other)
+    def _lost(self, best: Where | None, *, sure: bool) -> Where | None:
+        """A statement that changes nothing, or takes an argument's place: one step of it may be missing.
+
+        Args:
+            best: the place by values, or of an error.
+            sure: whether values prove it: then the step is missing before, in a line that it reads from.
+        """
+        lines = self._nothing_gets()
+        if best is not None and sure:
+            alias, before = self.source.renamed(best.place.line), self.source.origins(best.place.line)
+            lost = [one for one in (alias, *lines) if one in before and one != best.place.line]
+            return replace(best, other=lost[0]) if lost else None
+        found = unused(lines[0]) if lines else overwritten(self.source, self._needed or ())
+        line = None if best is None else best.place.line
+        return None if found is None else replace(found, other=None if line == found.place.line else line)
 
     def _first_mistaken(self, flow: Flow, wrong: Wrong, *, exact: bool) -> list[Where]:
         """The first value that is one of a run with the known mistake, and not right, as all that went into it is."""
@@ -348,10 +367,12 @@ class Locator:
         unused = [] if only else self._nothing_gets()
         suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
         likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
-        suspected += [each for line in likely for each in self.source.assigned(line)[:MOST_BEFORE]]
+        for line in likely:
+            suspected += [*self.source.assigned(line)[:MOST_BEFORE], *self.source.made(line)[:MOST_BEFORE]]
+        before = [] if only else [each for line in likely for each in self.source.origins(line)]
         others = [] if only else [*self._ran, *self.source.statements]
         others = [each for line in others for each in (line, *self.source.span(line))]
-        odd = () if only else [*self._behind, *self._odd]
+        odd = [] if only else [*before, *self._behind, *self._odd]
         tried = edits.among(suspected, odd, others, fairly=only)
         if like:
             tried = joined(edits.as_in(like, suspected), tried)
@@ -387,6 +408,7 @@ class Locator:
                 *source.decides(line),
                 *source.callers(line),
                 *source.helpers(line),
+                *source.readers(line),
             )
             if one != line
         ]

@@ -23,6 +23,7 @@ DRAWING = frozenset(
      "randperm", "uniform"}
 )  # fmt: skip
 OF_LISTS = frozenset({"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor"})
+CONVERSIONS = frozenset({"to", "float", "double", "type", "type_as"})
 MOST_BACK = 4
 
 
@@ -281,7 +282,7 @@ def _origin(flow: Flow, index: int) -> int:
 
 
 def _made_in(flow: Flow, index: int) -> int | None:
-    """The line where an attribute or a constant of the expression was made, or a helper that is wrong."""
+    """The line where an attribute, a constant or a list of the expression was made, or a helper that is wrong."""
     event = flow.events[index]
     reads = list(flow.source.reads(event.place))
     made = [flow.source.attributes.get(node.attr) for node in reads if isinstance(node, ast.Attribute)]
@@ -289,6 +290,8 @@ def _made_in(flow: Flow, index: int) -> int | None:
     made += [flow.source.constants.get(name) for name in names]
     helpers = [one for one in flow.inputs[index] if flow.events[one].kind == "return"]
     made += [flow.events[one].place.line for one in helpers if one not in flow.vindicated]
+    if plain_name(event.name) in OF_LISTS:
+        made.append(flow.source.listed(event.place.line))
     return next((line for line in made if line is not None and line != event.place.line), None)
 
 
@@ -355,6 +358,16 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     return Where(Place(line, line), "omitted", after, value=said, expected=right)
 
 
+def overwritten(source: Source, ran: Collection[int]) -> Where | None:
+    """A line that gives an argument another value before anything has read it."""
+    found = source.overwritten(ran)
+    if found is None:
+        return None
+    name, line = found
+    said, right = f"`{name}` gets another value before anything has read it", f"a step that reads `{name}`"
+    return Where(Place(line, line), "value", value=said, expected=right)
+
+
 def not_returned(flow: Flow) -> Where | None:
     """The end of the function that gives nothing back."""
     begun = [one for one in flow.events if one.kind == "given" and not one.callers and one.name != "__init__"]
@@ -368,7 +381,7 @@ def never_dropped(flow: Flow) -> Where | None:
         return None
     for right in flow.right.calls.get("dropout", []):
         for index, event in enumerate(flow.events):
-            for value in event.inputs if event.kind == "call" else ():
+            for value in event.inputs if event.kind == "call" and index in flow.reaching else ():
                 numbers, producer = flow.trace.values[value].numbers, flow.producer(value)
                 if numbers is None or producer is None or not right.inputs:
                     continue
@@ -469,7 +482,9 @@ def converted(flow: Flow) -> Where | None:
         line = flow.events[producer].place.line
         left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
-            return replace(found, other=line, evidence="dtype")
+            # A conversion is meant: the way back is missing, at the end.
+            meant = plain_name(flow.events[producer].name) in CONVERSIONS
+            return replace(found, other=(meant and found.other) or line, evidence="dtype")
     return found
 
 

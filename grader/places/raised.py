@@ -58,6 +58,7 @@ def cause(flow: Flow, index: int, message: str) -> int | None:
     event = flow.events[index]
     return (
         flow.source.decided([event.place.line, *event.callers])
+        or flow.source.renamed(event.place.line)
         or _unfit(flow, index, message)
         or _indexed(flow, index, message)
         or _unfit_attribute(flow.source, event.place.line, message)
@@ -229,14 +230,15 @@ def _unmade(source: Source, line: int, message: str) -> int | None:
     if found is not None:
         return source.argument(found[1], besides=line)
     found = re.search(r"has no attribute '(\w+)'", message)
-    if found is None or found[1] in source.attributes:
+    local = None if found is None else source.local_in_constructor(line, found[1])
+    if found is None or (found[1] in source.attributes and local is None):
         return None
     stored = source.stored(found[1])  # by a function that has not run
-    if stored is not None:
+    if local is None and stored is not None:
         return source.unused_in_constructor(line) or stored
     if source.named_later is not None:
         return source.named_later
-    return source.local_in_constructor(line, found[1]) or source.constructor_end(line)
+    return local or source.constructor_end(line)
 
 
 def misfitting(source: Source, message: str) -> Where | None:
