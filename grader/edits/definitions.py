@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from grader.edits.idle import unused
@@ -36,6 +36,13 @@ class Definitions:
     def in_function(self, line: int) -> bool:
         """Return whether a line belongs to a function."""
         return self._function(line) is not None
+
+    def functions(self, lines: Collection[int]) -> set[int]:
+        """All lines of the functions that lines belong to; of those outside functions, they themselves."""
+        found = set(lines)
+        for function in map(self._function, lines):
+            found |= set() if function is None else {*range(function.lineno, (function.end_lineno or 0) + 1)}
+        return found
 
     def definition(self, name: str, owner: str | None = None) -> int | None:
         """The line where a function begins, or, with the name of its class, a method."""

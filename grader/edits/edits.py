@@ -67,9 +67,12 @@ class Edits:
         text: of the file, which is Python.
         ran: lines of functions that may be at fault: those that ran. All, if there are none.
         right: the text of right code: its constants and its steps are tried.
+        lacking: operations that right code has, and the file has not, see `Fragments.called`.
     """
 
-    def __init__(self, text: str, ran: Collection[int] = (), right: str = "") -> None:
+    def __init__(
+        self, text: str, ran: Collection[int] = (), right: str = "", lacking: Collection[str] = ()
+    ) -> None:
         self._lines = text.encode().splitlines(keepends=True)
         self._tree = ast.parse(text)
         self._scopes = Scopes(self._tree)
@@ -78,7 +81,7 @@ class Edits:
         self._trees = [self._tree, ast.parse(right)]
         self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
-        self._steps = Steps(self._trees, self._scopes, self._made.imported)
+        self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
         self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
         self._fairly = False
@@ -123,11 +126,14 @@ class Edits:
         other: tuple[Change, ...] = (self._steps.other,)
         more: tuple[Change, ...] = (self._steps.more,)
         moved: tuple[Change, ...] = (self._moves.of,)
+        lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
             ([*first, *conditions, *rest], (unkept, self._left_out.kept)),
             (first, changed),
+            (first, lacking),
             (conditions, changed),
             (second, changed),
+            (second, lacking),
             ([*first, *rest], (self._made.left_out, self._made.in_place_of_nothing)),
             ([*first, *second, *rest], (self._left_out.unread,)),
             ([*first, *second, *rest], (self._left_out.worked_in,)),

@@ -6,11 +6,23 @@ import ast
 import copy
 from collections.abc import Collection, Iterator
 
+from grader.edits.edit_kinds import called
+
 HOLE = "_open"
 BUILT_IN = frozenset(
     {"abs", "bool", "float", "int", "len", "list", "max", "min", "range", "set", "sorted", "sum", "tuple"}
 )
 MODULES = frozenset({"torch", "F", "nn", "math", "np"})
+OPERATIONS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+}
 MOST_NODES = 14  # of a step, beside the value that it works on
 
 
@@ -31,6 +43,12 @@ class Fragments:
         """The steps that another program does not have."""
         found, theirs = Fragments(), {ast.dump(one) for one, _, _ in other._steps}
         found._steps = [each for each in self._steps if ast.dump(each[0]) not in theirs]
+        return found
+
+    def called(self, names: Collection[str]) -> Fragments:
+        """The steps of these operations alone: functions and methods by their names, operators as `add`, `getitem`."""
+        found = Fragments()
+        found._steps = [each for each in self._steps if _operation(each[0]) in names]
         return found
 
     def around(
@@ -82,6 +100,12 @@ def _computing(tree: ast.Module) -> Iterator[ast.AST]:
                         for one in (value if isinstance(value, list) else [value])
                         if isinstance(one, ast.AST)
                     ]
+
+
+def _operation(step: ast.expr) -> str:
+    if isinstance(step, ast.BinOp):
+        return OPERATIONS.get(type(step.op), "")
+    return called(step.func) if isinstance(step, ast.Call) else "getitem"
 
 
 def _hole() -> ast.Name:

@@ -20,10 +20,14 @@ class Steps:
         trees: of the file, and of right code.
         scopes: of the file.
         modules: what it imports.
+        lacking: operations that right code has, and the file has not.
     """
 
-    def __init__(self, trees: list[ast.Module], scopes: Scopes, modules: Collection[str]) -> None:
+    def __init__(
+        self, trees: list[ast.Module], scopes: Scopes, modules: Collection[str], lacking: Collection[str] = ()
+    ) -> None:
         self._fragments, self._tree = Fragments(*trees), trees[0]
+        self._lacking = self._fragments.called(lacking)
         self._scopes, self._modules = scopes, modules
         self._near = cache(self._made_near)
 
@@ -55,6 +59,10 @@ class Steps:
     def more(self, node: ast.AST) -> Iterator[ast.AST]:
         """An expression in a step that the file has elsewhere, or that right code has."""
         yield from self._in_a_step(node, self._fragments)
+
+    def lacking(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An expression in a step of an operation that right code has, and the file has not."""
+        yield from self._in_a_step(node, self._lacking)
 
     def of_change(self, text: str) -> Callable[[ast.AST], Iterator[ast.AST]]:
         """An expression in a step that another version of the file has, and the file has not. Args: text: of it."""

@@ -280,7 +280,17 @@ class Grading:
         below = self.subject.builds_on.get(component)
         broken, causes = self.explained(below, deadline, finder) if below else (None, [])
         known = all(a.proof for a in causes)
-        accounts = self._account(component, findings, deadline, finder if known else None, thorough=known)
+        # Where what it builds on is wrong for reasons that nobody knows, its own mistakes hardly show.
+        most = None if known else 1
+        accounts = self._account(
+            component,
+            findings,
+            deadline,
+            finder if known else None,
+            causes=causes,
+            thorough=known,
+            most_bases=most,
+        )
         if not accounts and known and not findings.random and not self.is_read(component, 1):
             findings, accounts = self._other_readings(component, findings, deadline)
         left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
@@ -314,13 +324,17 @@ class Grading:
         deadline: float,
         finder: Finder | None = None,
         *,
+        causes: Sequence[Account] = (),
         thorough: bool = True,
+        most_bases: int | None = None,
     ) -> list[Account]:
         if not findings.wrong:
             return []
         mistakes = self._mistakes(component)
-        namer = Namer(findings, mistakes, self._key.known, deadline)
-        found = namer.alone()
+        proved = [m for m in mistakes if m.id in {a.named.id for a in causes if a.proof}]
+        found = Namer(findings, proved, self._key.known, deadline).as_before() if proved else []
+        namer = Namer(findings, mistakes, self._key.known, deadline, most_bases)
+        found = found or namer.alone()
         if found:
             return found
         findings.random = self._is_random(findings)

@@ -26,7 +26,8 @@ from grader.engine.scenario import Free, Observation, Scenario, observe
 
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
-PAIRS_S = 4.0  # of CPU, where answers are dear
+NEAR_S = 1.5  # of CPU, for mistakes that each explain a part, where answers are dear, ...
+PAIRS_S = 4.0  # ... and with those for their pairs
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 
@@ -125,16 +126,35 @@ class Namer:
     Args:
         mistakes: that the component can have, the likeliest first.
         deadline: of `time.monotonic`. What takes longer than anything known is given up then.
+        most_bases: on top of how many right bases mistakes are looked for; None for all.
     """
 
     def __init__(
-        self, findings: Findings, mistakes: Sequence[Mistake[Any]], known: Known, deadline: float = math.inf
+        self,
+        findings: Findings,
+        mistakes: Sequence[Mistake[Any]],
+        known: Known,
+        deadline: float = math.inf,
+        most_bases: int | None = None,
     ) -> None:
         self.findings, self.mistakes, self._known, self._deadline = findings, mistakes, known, deadline
+        self._bases = range(len(known.bases))[:most_bases]
 
     def alone(self) -> list[Account]:
         """Return the one mistake that gives all the answers, or all of those on one path; or nothing."""
         return self._single(self.findings.order()) or self._on_one_path()
+
+    def as_before(self) -> list[Account]:
+        """Return the one mistake that gives all the wrong answers, whatever it gives where they are right.
+
+        For mistakes that are proved in what the component builds on: they show in it, if not everywhere.
+        """
+        found = self.alone()
+        for base in self._bases if not found else ():
+            same = self._first(self._singles(base), self.findings.wrong)
+            if same is not None:
+                return [Account(same.mistakes[0].named, frozenset(self.findings.wrong), "", same.steps)]
+        return found
 
     def alone_where_finite(self) -> list[Account]:
         """Return the one mistake that gives all the finite answers, if most of the wrong ones are."""
@@ -149,7 +169,7 @@ class Namer:
         """The one mistake that gives the answers wherever a condition is met, if all is right where it is not."""
         wrong = set(self.findings.wrong)
         paths = [(words, those) for words, those in self._paths() if wrong <= those]
-        for base in range(len(self._known.bases)) if paths else ():
+        for base in self._bases if paths else ():
             for candidate in self._singles(base):
                 if not all(self._matches(candidate, i) for i in self.findings.wrong):
                     continue
@@ -188,7 +208,7 @@ class Namer:
         return self._two_at_once() or self.alone_where_finite() or self._in_parts()
 
     def _single(self, order: Sequence[int]) -> list[Account]:
-        for base in range(len(self._known.bases)):
+        for base in self._bases:
             found = self._first(self._singles(base, order[:1] if base else ()), order)
             if found is not None:
                 return [self._whole(found, len(order))]
@@ -258,15 +278,15 @@ class Namer:
     def _starts(self, near: Sequence[Candidate]) -> Iterator[Candidate]:
         yield from near
         ids = {c.mistakes[0].id for c in near}
-        for base in range(1, len(self._known.bases)):
+        for base in self._bases[1:]:
             yield from (c for c in self._singles(base) if c.mistakes[0].id in ids)
 
     @cached_property
     def _near(self) -> list[Candidate]:
         """Mistakes that explain one of a few wrong scenarios: to ask about all of them takes minutes.
 
-        The scenarios are one of each test, the last: the most special one. Those mistakes come first that would not
-        show in scenarios that are right.
+        The scenarios, fewer where answers are dear, are one of each test, the last: the most special one. Those
+        mistakes come first that would not show in scenarios that are right.
         """
         wrong = self.findings.wrong
         last = {self.findings.scenarios[i].group: i for i in wrong}
@@ -274,7 +294,13 @@ class Namer:
         some = [*list(last.values())[:SPREAD], *others[:: max(1, len(others) // SPREAD)]][:SPREAD]
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self._wrong]
         fine = fine[:: max(1, -(-len(fine) // SPREAD))]
-        found = [c for c in self._singles(0) if any(self._matches(c, i) for i in some)]
+        left, found, end = list(self._singles(0)), list[Candidate](), time.process_time() + NEAR_S
+        for i in some:
+            if time.process_time() > end:
+                break
+            those = [c for c in left if self._matches(c, i)]
+            found += those
+            left = [c for c in left if c not in those]
         return sorted(found, key=lambda c: sum(not self._matches(c, i) for i in fine))
 
     def _pairs(self, first: Candidate, *, akin: bool) -> Iterator[Candidate]:

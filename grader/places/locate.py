@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain as joined
 from itertools import islice
@@ -24,7 +24,7 @@ from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.grading import grading_of
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
-from grader.places.alignment import RightValues
+from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
 from grader.places.explanation import Explanations
 from grader.places.flow import Flow
 from grader.places.patching import Patching
@@ -208,9 +208,12 @@ class Locator:
             lines += self.source.origins(best.place.line)
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         most = MOST_SURE if sure else MOST_EDITS
-        cures = self._undone(wrong, lines, most)
-        undoing = self._undoing
-        if not cures and undoing is not None and undoing.exhausted and self._needed and not undoing.partly:
+        within: set[int] = set()
+        if best is not None and best.evidence == "patched" and best.agreed == len(found):
+            within = self.source.functions([*lines, *self.source.origins(best.place.line)])
+        cures = self._undone(wrong, lines, most, within=within)
+        undoing, again = self._undoing, self._needed and not within
+        if not cures and again and undoing is not None and undoing.exhausted and not undoing.partly:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=REST_S)
         if not cures:
@@ -347,6 +350,7 @@ class Locator:
         text: str = "",
         *,
         like: str = "",
+        within: Collection[int] = (),
         only: bool = False,
         **limits: float,
     ) -> list[Cure]:
@@ -357,13 +361,15 @@ class Locator:
             most: changes that are tried.
             text: to change, in place of the file's.
             like: a changed text, whose change is tried first.
-            only: no other lines.
+            within: the only lines where the mistake can be, as far as that is known, whether they ran or not.
+            only: no lines but the suspected ones.
             limits: see `Undoing.search`.
         """
         if self._undoing is None:
             return []
-        needed = () if only or self.source.compiled else self._needed or ()
-        edits = Edits(text or self._text, needed, solution_text(wrong[0].scenario.component))
+        needed = () if only or within or self.source.compiled else self._needed or ()
+        right = solution_text(wrong[0].scenario.component)
+        edits = Edits(text or self._text, needed, right, self._lacking())
         unused = [] if only else self._nothing_gets()
         suspected = [each for line in (*unused, *suspected) for each in (line, *self.source.span(line))]
         likely = list(dict.fromkeys(suspected))[:MOST_LIKELY]  # with the caller, where it is in a helper
@@ -373,6 +379,8 @@ class Locator:
         others = [] if only else [*self._ran, *self.source.statements]
         others = [each for line in others for each in (line, *self.source.span(line))]
         odd = [] if only else [*before, *self._behind, *self._odd]
+        if within:
+            odd, others = ([one for one in lines if one in within] for lines in (odd, others))
         tried = edits.among(suspected, odd, others, fairly=only)
         if like:
             tried = joined(edits.as_in(like, suspected), tried)
@@ -389,6 +397,15 @@ class Locator:
             known,
             **limits,
         )
+
+    def _lacking(self) -> set[str]:
+        """Operations that the right runs beside the last records have, and these have not."""
+        known = [
+            set(flow.right.calls) - {plain_name(event.name) for event in flow.events if event.kind == "call"}
+            for flow, _, _ in self._flows
+        ]
+        lacking = set[str]().union(*known)
+        return lacking | {name for name, plain in OTHER_NAMES.items() if plain in lacking}
 
     def _elsewhere(self, wrong: Sequence[Wrong], cure: Cure) -> list[Cure]:
         """A change that makes wrong results right where what a line works on comes from; the line may be right."""
