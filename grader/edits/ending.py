@@ -13,11 +13,13 @@ MOST_LOOPING_S = (
     2.0  # ... and seconds of CPU until no loop begins another round, and no function that recurs, ...
 )
 LOOPING_S = 0.15  # ... in each scenario; right code takes a fifth of it
-_LOOP = re.compile(rb"\b(for|while)\b")
+MOST_ITEMS = 10_000  # of an iterator of itertools that never ends
+ENDLESS = ("count", "cycle", "repeat")
+_LOOP = re.compile(rb"\b(for|while|count|cycle|repeat)\b")
 
 
 def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
-    """The same program, ending: a `while` goes round at most so many times, and all loops for so long.
+    """The same program, ending: a `while` goes round at most so many times, all loops for so long, iterators end.
 
     Args:
         recursive: no function begins after that time either.
@@ -36,6 +38,13 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
     for node in tree.body[first : first + 1]:
         guards.before(node, f"_early = lambda *_, end={end}: __import__('time').process_time() < end")
+    endless = {f"itertools.{name}" for name in ENDLESS} | {
+        one.asname or one.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == "itertools"
+        for one in node.names
+        if one.name in ENDLESS
+    }
     for part in _parts(tree, looping):
         if isinstance(part, ast.For) or (isinstance(part, ast.comprehension) and not part.is_async):
             guards.around(part.iter, "__import__('itertools').takewhile(_early, (", "))")
@@ -43,6 +52,8 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
             rounds = f"_rounds_{part.lineno}"
             guards.before(part, f"{rounds} = iter(range({MOST_ROUNDS}, 0, -1))")
             guards.around(part.test, f"_early() and next({rounds}, 0) and (", ")")
+        elif isinstance(part, ast.Call) and ast.unparse(part.func) in endless:
+            guards.around(part, "__import__('itertools').islice(", f", {MOST_ITEMS})")
         elif isinstance(part, ast.FunctionDef) and recursive:
             guards.before(part.body[0], "assert _early(), 'it takes too long'")
     return guards.text()
