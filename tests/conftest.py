@@ -43,8 +43,14 @@ LONG = {
     "tests/grader/hostile/test_ordinary_user.py",
     "tests/grader/classroom/test_ray.py",
     "tests/grader/sandbox/test_killed_at_any_message.py",
+    "tests/grader/exercises/test_training_tests.py",
+    "tests/grader/training/test_live_rules.py",
+    "tests/grader/learner/test_notebooks.py",
+    "tests/zoo/pages/test_commands.py",
+    "tests/grader/hostile/test_live.py",
+    "tests/grader/hostile/test_files.py",
 }
-"""Files of few tests that take a minute or more: begun first, or one core would wait for them at the end."""
+"""Files of few tests that take half a minute or more: begun first, or one core would wait for them at the end."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -74,9 +80,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_finish() -> None:
-    """Ten thousand collected tests are no garbage: no collection looks through them again."""
+    """Ten thousand collected tests are no garbage: no collection looks through them again.
+
+    And there are fewer collections: as often as Python has them by itself, they take a twentieth of all time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

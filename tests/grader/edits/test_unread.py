@@ -96,6 +96,7 @@ def test_the_line_that_should_read_it_is_shown(title: str) -> None:
     assert found.proved
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_local_that_nothing_reads_is_shown_where_no_change_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.places.undoing.Undoing.are_right", lambda *_: False)
     text = solution_file("positions").read_text(encoding="utf-8")

@@ -82,7 +82,6 @@ def explained(exercise: str, old: str, new: str) -> tuple[str, str]:
             "cross_entropy(logits, target, ignore_index=0)",
         ),
         ("positions", "10000 **", "1000 **", "1000 ** ", "10000 ** "),  # in a constructor
-        ("training", "*row[::-1], EOS", "*row[::-1]", "the list of this line is [", ", 2]"),  # no tensor
     ],
 )
 def test_operations_are_said_with_names_and_axes(
@@ -91,6 +90,13 @@ def test_operations_are_said_with_names_and_axes(
     found = explained(exercise, old, new)
     assert found[0].startswith(value)
     assert found[1].startswith(expected) or found[1].endswith(expected)
+
+
+@pytest.mark.usefixtures("hurried")  # no small change of the lines makes this right
+def test_a_list_is_said_too() -> None:
+    value, expected = explained("training", "*row[::-1], EOS", "*row[::-1]")
+    assert value.startswith("the list of this line is [")
+    assert expected.endswith(", 2]")
 
 
 def test_no_value_is_explained_by_its_own_name() -> None:

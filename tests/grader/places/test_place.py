@@ -80,7 +80,6 @@ SLOW = ("encoder", "decoder", "transformer", "decoding")
             ("loss", "sos), target", "sos), target + 1"),
             ("decoding", "[row + [pad]", "[row + [eos]"),
             ("training", "step**-0.5, step", "step**-1.5, step"),  # floats
-            ("training", "*row[::-1], EOS", "*row[::-1]"),  # lists
         )
     ],
 )
@@ -94,6 +93,11 @@ def test_the_line_that_was_changed_is_shown(exercise: str, old: str, new: str) -
     assert found is not None
     assert line_of(text, old) in found.lines
     assert len(found.lines) <= 2
+
+
+@pytest.mark.usefixtures("hurried")  # no small change of the lines makes this right
+def test_the_line_of_a_list_that_was_changed_is_shown() -> None:
+    test_the_line_that_was_changed_is_shown("training", "*row[::-1], EOS", "*row[::-1]")
 
 
 @pytest.mark.parametrize("exercise", ["masks", "feedforward", "norm"])
@@ -455,6 +459,7 @@ def test_dropout_of_another_value_has_its_line() -> None:
     assert line_of(text, old) == found.place.line
 
 
+@pytest.mark.usefixtures("hurried")  # no small change of the lines makes this right
 def test_dropout_by_hand_that_does_not_scale_has_its_line() -> None:
     text = (
         solution_file("feedforward")
@@ -492,14 +497,18 @@ class FeedForward(nn.Module):
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (", dtype=y.dtype", ""),  # the error comes in the last line
-        ("y * keep / (1 - self.p)", "y * keep"),  # after random numbers, of which any are right
-    ],
-)
-def test_the_line_behind_a_dtype_or_random_numbers_is_shown(old: str, new: str) -> None:
+def test_the_line_behind_a_dtype_is_shown() -> None:
+    """The error comes in the last line."""
+    shown_by_hand(", dtype=y.dtype", "")
+
+
+@pytest.mark.usefixtures("hurried")  # no small change of the lines makes this right
+def test_the_line_behind_random_numbers_is_shown() -> None:
+    """Any of them are right."""
+    shown_by_hand("y * keep / (1 - self.p)", "y * keep")
+
+
+def shown_by_hand(old: str, new: str) -> None:
     wrong = BY_HAND.replace(old, new)
     assert wrong != BY_HAND
     found = place("feedforward", wrong)
@@ -507,9 +516,9 @@ def test_the_line_behind_a_dtype_or_random_numbers_is_shown(old: str, new: str) 
     assert line_of(BY_HAND, old) in found.lines
 
 
-def test_a_return_inside_of_with_is_shown_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("hurried")  # no small change would help
+def test_a_return_inside_of_with_is_shown_itself() -> None:
     """Python reports the line of `with` once more when a function leaves it."""
-    monkeypatch.setattr("grader.places.undoing.ALL_S", 0.0)  # no small change would help
     text = solution_file("training").read_text(encoding="utf-8")
     old = "    return loss.item()"
     assert old in text
