@@ -9,7 +9,7 @@ import pytest
 
 from grader.edits.changed_part import size_of_change
 from grader.edits.edits import Edits
-from grader.edits.ending import calls_itself, ending
+from grader.edits.ending import MOST_ITEMS, calls_itself, ending
 
 TEXT = """import torch
 
@@ -131,6 +131,18 @@ def test_comprehensions_end() -> None:
     exec(ending(text), names)
     assert names["f"]("a")[:2] == [(0, "['a']"), (1, "['a']")]
     assert ending("def f(x):\n    return x\n") == "def f(x):\n    return x\n"
+
+
+def test_iterators_of_itertools_end() -> None:
+    text = (
+        "from itertools import cycle as again\nimport itertools\n\n"
+        "def f(x):\n    return list(itertools.count(x)), list(again([x])), [x].count(x)\n"
+    )
+    names: dict[str, Any] = {}
+    exec(ending(text), names)
+    counted, repeated, once = names["f"](3)
+    assert (len(counted), len(repeated), once) == (MOST_ITEMS, MOST_ITEMS, 1)
+    assert counted[:3] == [3, 4, 5]
 
 
 def test_recursion_without_end_ends() -> None:

@@ -280,3 +280,41 @@ def test_numpy_makes_floats_unless_told() -> None:
 
 def test_an_index_may_lack_a_dimension() -> None:
     assert "return (x[:, None])" in lines("def f(x):\n    return x[:]\n", 2)
+
+
+def test_an_operation_that_right_code_has_and_the_file_has_not_comes_early() -> None:
+    every = [list(Edits(TEXT, right=RIGHT, lacking=names).among([19], [])) for names in ((), ("exp", "tril"))]
+    first = [next(i for i, (_, new) in enumerate(some) if "return (x.tril())" in new) for some in every]
+    assert first[1] < first[0]
+    assert sorted(every[0]) == sorted(every[1])
+
+
+def test_a_module_of_right_code_is_tried_for_one_that_does_nothing_before_others() -> None:
+    tried = [new for _, new in Edits(TEXT, right=RIGHT).among([19], [], [9])]
+    other = next(i for i, new in enumerate(tried) if "self.norm = (nn.LayerNorm(size))" in new)
+    assert other < len(tried) / 2
+
+
+def test_an_argument_that_is_overwritten_is_kept_where_it_is_not_none() -> None:
+    text = "def f(x, cache=None):\n    cache = []\n    return g(x, cache)\n"
+    assert any("cache = [] if cache is None else cache" in one for one in lines(text, 2))
+    read = text.replace("cache = []", "cache = [cache]")
+    assert not any("is None" in one for one in lines(read, 2))
+
+
+def test_all_of_an_axis_is_bounded_by_a_name() -> None:
+    assert "return x[:n]" in lines("def f(x, n):\n    return x[:]\n", 2)
+
+
+def test_an_attribute_that_nothing_reads_is_tried_for_another_one() -> None:
+    text = TEXT.replace("return x\n", "return self.scale(x)\n").replace(
+        "self.norm =", "self.scale = nn.ReLU()\n        self.norm ="
+    )
+    line = text.splitlines().index("        return self.scale(x)") + 1
+    tried = [new for at, new in Edits(text).among([line], []) if at == line]
+    assert any("return (self.norm)(x)" in new for new in tried[:40])
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("sigmoid", "exp"), ("enable_grad", "no_grad")])
+def test_functions_that_right_code_has_more_often_are_tried_for_others(wrong: str, right: str) -> None:
+    assert f"return (torch.{right}(x))" in lines(f"import torch\ndef f(x):\n    return torch.{wrong}(x)\n", 3)

