@@ -18,9 +18,9 @@ PROVED = {
 SHOWN = {
     "an argument that is overwritten": (
         "kv_cache",
-        "lazy_mixin_deque_cache",
-        "cache = deque() if cache is None else deque(cache)",
-        "cache = deque()",
+        "buffers_that_grow",
+        "cache = Cache(x) if cache is None else cache",
+        "cache = Cache(x)",
     ),
     "a name for another value": ("attention", "", "weights = attention_weights(q, k, mask)", "weights = q"),
     "a name with its own value": (
