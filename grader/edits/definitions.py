@@ -44,6 +44,11 @@ class Definitions:
             found |= set() if function is None else {*range(function.lineno, (function.end_lineno or 0) + 1)}
         return found
 
+    def decorators(self, lines: Collection[int]) -> list[int]:
+        """Lines of the decorators that are called, of the functions that lines belong to."""
+        functions = (one for one in map(self._function, lines) if one is not None)
+        return [node.lineno for one in functions for node in one.decorator_list if isinstance(node, ast.Call)]
+
     def definition(self, name: str, owner: str | None = None) -> int | None:
         """The line where a function begins, or, with the name of its class, a method."""
         classes = [
@@ -144,8 +149,8 @@ class Definitions:
             for node in ast.walk(self._tree)
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr))
         }
-        classes = (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef))
-        others |= {one.lineno for node in classes for one in node.decorator_list if isinstance(one, ast.Call)}
+        parts = (node for node in ast.walk(self._tree) if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
+        others |= {one.lineno for node in parts for one in node.decorator_list if isinstance(one, ast.Call)}
         return [*sorted(inside), *sorted(others - inside)]
 
     @cached_property

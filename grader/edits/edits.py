@@ -236,9 +236,10 @@ class Edits:
                 found.setdefault(node.lineno, []).append(node)
             function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             for name, value in ast.iter_fields(node):
-                if name not in ("annotation", "returns", "decorator_list"):
+                if name not in ("annotation", "returns"):
+                    decorates = name == "decorator_list"
                     for child in value if isinstance(value, list) else [value]:
-                        if isinstance(child, ast.AST):
+                        if isinstance(child, ast.Call if decorates else ast.AST):
                             walk(child, inside or (function and name == "body"))
 
         walk(self._tree)

@@ -48,7 +48,13 @@ class LeftOut:
             yield ast.Call(node.func, node.args, [*node.keywords, word])
 
     def unread(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What its function never reads, in the place of a value, or worked into it; a helper that nothing calls."""
+        """What its function never reads, as a further index, in the place of a value, or worked into it; a helper that
+        nothing calls."""
+        if isinstance(node, ast.Subscript):  # also where something is stored
+            index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            for name in (*self._scopes.unread_locals(node.lineno), *self._scopes.unread_parts(node.lineno)):
+                more = ast.Tuple([*index, ast.Name(name, ast.Load())], ast.Load())
+                yield ast.Subscript(node.value, more, node.ctx)
         if not isinstance(node, VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
         if isinstance(getattr(node, "value", 0), str):

@@ -70,6 +70,15 @@ class Scopes:
         found = [] if function is None else unread(function)
         return list(dict.fromkeys(name for name, node in found if node.lineno < line))
 
+    def unread_parts(self, line: int) -> list[str]:
+        """Locals of the function around a line that get a part of something before it, and that nothing reads."""
+        function = self.function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        tuples = [n for n in nodes if isinstance(n, ast.Tuple) and isinstance(n.ctx, ast.Store)]
+        parts = [one.id for n in tuples if n.lineno < line for one in n.elts if isinstance(one, ast.Name)]
+        return [name for name in dict.fromkeys(parts) if name not in read]
+
     def _arguments(self, line: int) -> list[str]:
         function = self.function(line)
         nodes = [] if function is None else list(ast.walk(function))

@@ -27,7 +27,7 @@ from grader.engine.scenario import Free, Observation, Scenario, observe
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
 NEAR_S = 1.5  # of CPU, for mistakes that each explain a part, where answers are dear, ...
-PAIRS_S = 4.0  # ... and with those for their pairs
+PAIRS_S = 3.0  # ... and with those for their pairs
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
 

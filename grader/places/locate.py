@@ -62,7 +62,7 @@ MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its v
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
 TRACING_S = 1.5  # of CPU for values, ...
-REST_S = 2.5  # ... and for what one change does not make right, beside `EDITING_S`
+REST_S = 1.5  # ... and for what one change does not make right, beside `EDITING_S`
 NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
@@ -204,6 +204,8 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         if best is not None and best.why == "error":
             lines += self._behind[:MOST_BEHIND]
+        if best is not None and best.why == "gradient":
+            lines = [*self.source.decorators([best.place.line, *best.called_from]), *lines]
         if best is not None and best.evidence == "copied":
             lines += self.source.origins(best.place.line)
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")

@@ -53,7 +53,7 @@ def shown(exercise: str, title: str, old: str, new: str) -> tuple[bool, bool]:
     wrong = text.replace(old, new)
     found = place(exercise, wrong)
     assert found is not None
-    return line_of(text, old) in found.lines, found.proved
+    return line_of(text, old.splitlines()[0]) in found.lines, found.proved
 
 
 @pytest.mark.slow  # as second lines take the time they need
@@ -66,3 +66,14 @@ def test_a_change_where_the_value_comes_from_proves_the_line(title: str) -> None
 @pytest.mark.parametrize("title", SHOWN)
 def test_the_line_is_shown_where_no_change_helps(title: str) -> None:
     assert shown(*SHOWN[title])[0]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_decorator_that_switches_gradients_on_is_tried_first_where_they_are_recorded() -> None:
+    text = solution_file("decoding").read_text(encoding="utf-8")
+    old = "@torch.no_grad()\ndef beam_search"
+    assert old in text
+    found = place("decoding", text.replace(old, old.replace("no_grad", "enable_grad")))
+    assert found is not None
+    assert found.place.line == line_of(text, "def beam_search") - 1
+    assert found.proved
