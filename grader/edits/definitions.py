@@ -23,15 +23,15 @@ class Definitions:
         """Statements whose value nothing gets."""
         return unused(self._tree)
 
+    @cached_property
+    def _functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        found = [node for node in ast.walk(self._tree) if isinstance(node, kinds)]
+        return sorted(found, key=lambda node: -node.lineno)
+
     def _function(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The innermost function that a line belongs to."""
-        found = [
-            node
-            for node in ast.walk(self._tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and node.lineno <= line <= (node.end_lineno or line)
-        ]
-        return max(found, key=lambda node: node.lineno, default=None)
+        return next((one for one in self._functions if one.lineno <= line <= (one.end_lineno or line)), None)
 
     def in_function(self, line: int) -> bool:
         """Return whether a line belongs to a function."""
@@ -164,14 +164,18 @@ class Definitions:
                         found[name.id] = node.lineno
         return found
 
+    @cached_property
+    def _defaults_at(self) -> Mapping[int, Mapping[str, int]]:
+        """By the line in which a function begins, or its decorators, the lines of its arguments' defaults."""
+        found = {}
+        for node in self._functions:
+            start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            found[start] = found[node.lineno] = _defaults(node)
+        return found
+
     def default(self, line: int, name: str) -> int | None:
         """The line of an argument's default, of the function that begins in a line (its decorators count)."""
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.FunctionDef):
-                start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-                if line in (start, node.lineno) and name in (defaults := _defaults(node)):
-                    return defaults[name]
-        return None
+        return self._defaults_at.get(line, {}).get(name)
 
     @cached_property
     def defaults(self) -> Mapping[str, int]:
@@ -251,7 +255,7 @@ class Definitions:
         return found
 
 
-def _defaults(function: ast.FunctionDef) -> dict[str, int]:
+def _defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, int]:
     """Lines of the defaults of a function's arguments."""
     args = function.args
     plain = [*args.posonlyargs, *args.args]

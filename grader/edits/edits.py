@@ -128,13 +128,13 @@ class Edits:
         moved: tuple[Change, ...] = (self._moves.of,)
         lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
-            ([*first, *conditions, *rest], (unkept, self._left_out.kept)),
+            ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
             (first, changed),
             (first, lacking),
             (conditions, changed),
             (second, changed),
             (second, lacking),
-            ([*first, *rest], (self._made.left_out, self._made.in_place_of_nothing)),
+            ([*first, *second, *rest], (self._made.left_out, self._made.in_place_of_nothing)),
             ([*first, *second, *rest], (self._left_out.unread,)),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),

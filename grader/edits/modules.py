@@ -40,6 +40,11 @@ class Modules:
             others = [one for one in self.classes if called(one) != "Identity"]
             yield from (ast.Call(one, node.args, node.keywords) for one in others)
 
+    def not_using(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Another module in place of one that does nothing, and gets arguments all the same."""
+        if isinstance(node, ast.Call) and (node.args or node.keywords):
+            yield from self.in_place_of_nothing(node)
+
     @cached_property
     def classes(self) -> list[ast.expr]:
         """The modules that the file or right code makes, by their names in the file."""

@@ -62,7 +62,8 @@ MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its v
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
 TRACING_S = 1.5  # of CPU for values, ...
-REST_S = 1.5  # ... and for what one change does not make right, beside `EDITING_S`
+REST_S = 2.5  # ... and for what one change does not make right, beside `EDITING_S`
+AGAIN_S = 1.5  # for lines that did not run in a wrong call
 NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
@@ -217,7 +218,7 @@ class Locator:
         undoing, again = self._undoing, self._needed and not within
         if not cures and again and undoing is not None and undoing.exhausted and not undoing.partly:
             self._needed = None  # what is made once and kept did not run again
-            cures = self._undone(wrong, lines, most, seconds=REST_S)
+            cures = self._undone(wrong, lines, most, seconds=AGAIN_S)
         if not cures:
             lost = self._lost(best, sure=sure)
             known = lost or (None if sure else self._as_known(best))
@@ -480,6 +481,7 @@ class Locator:
             line = wrong.got.error.line if wrong.got.error is not None else None
             if trace.ran and line in (None, *trace.ran):  # a call that makes parameters is not recorded
                 ran = {*trace.ran, *self.source.backward}
+                ran |= {one for line in trace.ran for one in self.source.made(line)}
                 self._needed = ran & (self._needed or ran)
             if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
                 wrong.names

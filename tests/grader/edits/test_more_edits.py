@@ -318,3 +318,8 @@ def test_an_attribute_that_nothing_reads_is_tried_for_another_one() -> None:
 @pytest.mark.parametrize(("wrong", "right"), [("sigmoid", "exp"), ("enable_grad", "no_grad")])
 def test_functions_that_right_code_has_more_often_are_tried_for_others(wrong: str, right: str) -> None:
     assert f"return (torch.{right}(x))" in lines(f"import torch\ndef f(x):\n    return torch.{wrong}(x)\n", 3)
+
+
+def test_a_module_that_does_nothing_and_gets_arguments_is_replaced_first() -> None:
+    tried = [new for _, new in Edits(TEXT, right=RIGHT).among([19], [9])]
+    assert "self.norm = (nn.LayerNorm(size))" in tried[0]
