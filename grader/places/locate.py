@@ -220,14 +220,7 @@ class Locator:
             self._needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=AGAIN_S)
         if not cures:
-            lost = self._lost(best, sure=sure)
-            known = lost or (None if sure else self._as_known(best))
-            alias = None if known is None else self.source.renamed(known.place.line)
-            known = replace(known, other=alias) if known is not None and alias is not None else known
-            part = self._in_part(wrong, best)
-            if part is not None and lost is not None and lost.place.line not in part.lines:
-                part = replace(part, other=lost.place.line)
-            return part or known or self._unproved(wrong, best, sure=sure)
+            return self._unresolved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
         for cure in cures:
@@ -245,6 +238,18 @@ class Locator:
         second = between or branch or next((line for line in proofs if line != best.place.line), None)
         second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _unresolved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
+        """The place where no change of one line makes all wrong results right. Args: see `_unproved`."""
+        lost, part = self._lost(best, sure=sure), self._in_part(wrong, best)
+        if part is not None and (lost is None or part.proved or lost.place.line in part.lines):
+            return part
+        if part is not None and lost is not None:
+            return replace(part, other=lost.place.line)
+        found = lost or (None if sure else self._as_known(best))
+        if found is None:
+            return self._unproved(wrong, best, sure=sure)
+        return replace(found, other=self.source.renamed(found.place.line) or found.other)
 
     def _lost(self, best: Where | None, *, sure: bool) -> Where | None:
         """A statement that changes nothing, or takes an argument's place: one step of it may be missing.
