@@ -99,6 +99,7 @@ def test_a_list_is_said_too() -> None:
     assert expected.endswith(", 2]")
 
 
+@pytest.mark.slow
 def test_no_value_is_explained_by_its_own_name() -> None:
     attended = "self.dropout(self.cross_attention(x, memory, memory, src_mask))"
     _, expected = explained("decoder", f"self.norm2(x + {attended})", f"x + self.norm2({attended})")

@@ -68,6 +68,7 @@ def grading_of(text: str) -> Grading:
     return Grading(LocalSubmission.from_source(text, filename="kv_cache.py"), SUBJECT, 1)
 
 
+@pytest.mark.slow
 def test_it_is_shown_where_no_change_of_a_line_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Edits, "among", lambda *_, **__: iter(()))
     monkeypatch.setattr(Edits, "forced", lambda _: iter(()))
@@ -93,6 +94,7 @@ def test_values_of_a_mistake_are_those_that_no_right_run_has() -> None:
     assert all(math.isfinite(float(one.numbers.sum())) for one in values.values)
 
 
+@pytest.mark.slow
 def test_one_change_that_makes_all_right_is_looked_for_before_two_mistakes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

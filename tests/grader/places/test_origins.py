@@ -68,6 +68,7 @@ def test_the_line_is_shown_where_no_change_helps(title: str) -> None:
     assert shown(*SHOWN[title])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_a_decorator_that_switches_gradients_on_is_tried_first_where_they_are_recorded() -> None:
     text = solution_file("decoding").read_text(encoding="utf-8")

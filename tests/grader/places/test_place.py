@@ -386,6 +386,7 @@ def greedy_decode(model, src, max_len, sos=1, eos=2, pad=0):
     assert found.place.line == 6
 
 
+@pytest.mark.slow
 def test_weights_are_read_as_they_were_where_something_is_right() -> None:
     """A decoder's layer has three norms alike: they are not read in all orders again for each small change."""
     text = solution_file("decoder").read_text(encoding="utf-8")
@@ -438,6 +439,7 @@ def test_two_mistakes_have_a_line_each() -> None:
     assert found.evidence == "edited"
 
 
+@pytest.mark.slow
 def test_a_change_that_helps_only_in_part_proves_a_line_that_the_values_show() -> None:
     """The last norm takes no mask, so that no one small change of the call is right."""
     text = right_files("encoder")["sequential_subclass_stack"]

@@ -233,6 +233,7 @@ def test_an_argument_that_lacks_an_attribute_is_shown_with_the_call(subject: Sub
     assert {found.line, found.other} == {line_of(text, "z.squeeze"), line_of(text, "squeezed([y])")}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_a_forged_record_shows_no_line_that_is_not_there(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
