@@ -66,7 +66,7 @@ class Link:
         if self.uses is not None and "library" in answer:
             self.uses.update(_uses(answer["library"]))
         if "failure" in answer:
-            raise _failure(answer["failure"])
+            raise failure(answer["failure"])
         return answer, body
 
     def watch(self, outcome: Outcome, shapes: dict[int | str, torch.Size]) -> None:
@@ -97,7 +97,7 @@ def _uses(told: Any) -> Uses:
     }
 
 
-def _failure(fields: Any) -> SubmissionError:
+def failure(fields: Any) -> SubmissionError:
     """The failure that a worker reports. Its texts are the submission's own, cut to length."""
     if not isinstance(fields, dict) or fields.get("kind") not in get_args(ErrorKind):
         return SubmissionError("protocol", "your code's process sent a malformed response")

@@ -6,6 +6,7 @@ can import torch at the same time.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from grader.worker.confinement import Level
 
 SHOWN_OUTPUT = 64 * 2**10
+SAYING_S = 1.0  # to say in which line it is, for code that has taken too long
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Worker:
         self._end = weakref.finalize(self, _end, self._process, self._channel, self._output)
         self._started, self._number, self._waited = False, 0, 0.0
         self._printed = b""
-        self._fate: tuple[ErrorKind, str] | None = None
+        self._fate: tuple[ErrorKind, str, int | None, str] | None = None
 
     def _launch(self, level: Level, server: ForkServer | None) -> tuple[Launched, Channel]:
         from grader.sandbox.frames import Channel
@@ -160,7 +162,7 @@ class Worker:
         from grader.sandbox.frames import DeadlineError, FrameError, StreamEndedError
 
         if not self.alive:
-            raise self._lost(*(self._fate or ("died", f"it had ended before ({doing})")))
+            raise self._lost(*(self._fate or ("died", f"it had ended before ({doing})", None, "")))
         self._await_start()
         self._number += 1
         began = time.monotonic()
@@ -212,12 +214,26 @@ class Worker:
         self._started = True
 
     def _timed_out(self, doing: str) -> SubmissionError:
+        line, source_line = self._stopped_at()
         self.close()
+        message = f"no answer within {self.limits.request_s:g} s ({doing})"
         if self._waited + self.limits.request_s >= self.limits.total_s:
-            return self._lost(
-                "timeout", f"all its answers together took more than {self.limits.total_s:g} s ({doing})"
-            )
-        return self._lost("timeout", f"no answer within {self.limits.request_s:g} s ({doing})")
+            message = f"all its answers together took more than {self.limits.total_s:g} s ({doing})"
+        return self._lost("timeout", message, line, source_line)
+
+    def _stopped_at(self) -> tuple[int | None, str]:
+        """The line that its code is in: it is interrupted, and has a moment to say so. Where it does not: None."""
+        from grader.sandbox.frames import DeadlineError, FrameError, StreamEndedError
+        from grader.sandbox.link import failure
+
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGURG)
+        try:
+            answer, _ = self._channel.receive(time.monotonic() + SAYING_S)
+        except (DeadlineError, FrameError, StreamEndedError):
+            return None, ""
+        error = failure(answer.get("failure"))
+        return (error.line, error.source_line) if error.kind == "timeout" else (None, "")
 
     def _ended(self, doing: str) -> SubmissionError:
         self.close()
@@ -231,12 +247,14 @@ class Worker:
             return self._lost("died", f"it was ended by signal {-code}, {signal.strsignal(-code)} ({doing})")
         return self._lost("died", f"it ended itself with exit code {code} ({doing})")
 
-    def _lost(self, kind: ErrorKind, message: str) -> SubmissionError:
+    def _lost(
+        self, kind: ErrorKind, message: str, line: int | None = None, source_line: str = ""
+    ) -> SubmissionError:
         """It is gone. The first reason is the true one, which whoever asks later is told as well."""
         from grader.core.submission import SubmissionError  # imports torch
 
-        self._fate = (kind, message)
-        return SubmissionError(kind, message, fatal=True)
+        self._fate = (kind, message, line, source_line)
+        return SubmissionError(kind, message, line=line, source_line=source_line, fatal=True)
 
     def _read_output(self) -> bytes:
         return os.pread(self._output.fileno(), SHOWN_OUTPUT, 0)

@@ -45,6 +45,10 @@ class FailureError(Exception):
         return None
 
 
+class StoppedError(BaseException):
+    """Raised wherever the code is when the judge waits for it no longer."""
+
+
 def describe(error: BaseException, filename: str | None) -> Failure:
     """Describe what a submission raised.
 
@@ -58,6 +62,8 @@ def describe(error: BaseException, filename: str | None) -> Failure:
         line, source_line = told, _text(filename, told)
     if type(error) is not _kind(error):
         message = f"{type(error).__name__[:100]}: {message}"[:MAX_MESSAGE]
+    if isinstance(error, StoppedError):
+        return Failure("timeout", "", "", line, source_line)
     if isinstance(error, FailureError):
         if filename is not None and (about := error.line_in(filename)) is not None:
             line, source_line = about, _text(filename, about)

@@ -152,6 +152,36 @@ def test_an_endless_loop_is_stopped_also_with_signals_ignored(when: str) -> None
     with pytest.raises(SubmissionError, match="no answer within 2 s") as caught:
         RemoteSubmission(worker, source + b"f()" * (when == "import"), "a.py").function("f").call([])
     assert (caught.value.kind, caught.value.fatal, worker.alive) == ("timeout", True, False)
+    assert (caught.value.line, caught.value.source_line) == (4, "while True: pass")
+    assert gone(worker.pid)
+
+
+@pytest.mark.parametrize("caught_by", ["except BaseException: pass", "except: pass"])
+def test_an_endless_loop_that_does_not_let_itself_be_stopped_has_no_line(caught_by: str) -> None:
+    source = f"def f():\n  while True:\n    try:\n      while True: sum(range(9))\n    {caught_by}\n"
+    worker = Worker(limits=Limits(request_s=1.0))
+    with pytest.raises(SubmissionError, match="no answer within 1 s") as caught:
+        RemoteSubmission(worker, source.encode(), "a.py").function("f").call([])
+    assert (caught.value.kind, caught.value.line, worker.alive) == ("timeout", None, False)
+    assert gone(worker.pid)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.kill(os.getpid(), signal.SIGURG)",
+        "signal.signal(signal.SIGURG, signal.SIG_IGN)\n  while True: pass",
+        "signal.signal(signal.SIGURG, lambda *_: os._exit(0))\n  while True: pass",
+        "sys.settrace(lambda *_: None)\n  signal.raise_signal(signal.SIGURG)",
+    ],
+)
+def test_who_stops_itself_is_stopped(code: str) -> None:
+    worker = Worker(limits=Limits(request_s=1.0))
+    source = f"import os, signal, sys\ndef f():\n  {code}\n"
+    with pytest.raises(SubmissionError) as caught:
+        RemoteSubmission(worker, source.encode(), "a.py").function("f").call([])
+    assert caught.value.kind in ("timeout", "died", "exception")
+    worker.close()
     assert gone(worker.pid)
 
 

@@ -345,6 +345,7 @@ def test_code_that_takes_long_is_stopped_in_its_call(server: ForkServer) -> None
     with pytest.raises(SubmissionError, match="no answer within 1 s \\(calling f\\)") as caught:
         function.call([1])
     assert caught.value.kind == "timeout"
+    assert (caught.value.line, caught.value.source_line) == (3, "time.sleep(99)")
     assert time.monotonic() - began < 60
 
 
