@@ -14,6 +14,7 @@ LONGEST_WORDS = 200
 MOST_CALLERS = 6
 MOST_LINES = 20_000  # of a file that is looked through for functions
 TAB = r"\t"  # as it is shown elsewhere
+_LOOP = re.compile(r"\s*(?:async\s+for|for|while)\b")
 _BEGIN = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 
 
@@ -155,6 +156,24 @@ class Lines:
         if _BEGIN.match(last) is None:
             inside = [outer for outer in inside if outer[0] < indent]
         return ".".join(name for _, name in inside)[:LONGEST_WORDS]
+
+    def loop(self, line: int) -> int | None:
+        """The line where the innermost loop around a line of its body begins, in the same function, read line by line."""
+        begins = _LOOP.match(_decoded(self.text(line)[:LONGEST_LINE])) is not None
+        indent = self._indent(line)
+        for before in () if begins else range(line - 1, max(line - MOST_LINES, 0), -1):
+            text = _decoded(self.text(before)[:LONGEST_LINE])
+            if text.strip() and self._indent(before) < indent:
+                indent = self._indent(before)
+                if _LOOP.match(text) is not None:
+                    return before
+                if _BEGIN.match(text) is not None:
+                    break
+        return None
+
+    def _indent(self, line: int) -> int:
+        text = _decoded(self.text(line)[:LONGEST_LINE])
+        return len(text) - len(text.lstrip())
 
 
 def printable(text: str) -> tuple[str, list[int]]:

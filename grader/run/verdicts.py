@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.core.explain import Stub, explain, same_failure
@@ -126,8 +126,11 @@ class Verdicts:
         return self._add(test, "failed", explain(error, self._stubs, self._names), where=self._place(error))
 
     def _place(self, error: SubmissionError) -> Spot | None:
-        """The line of an error; what is not written yet is no mistake."""
-        return None if error.kind == "not_written" else self._lines.placed(Spot.of_line(error.line))
+        """The line of an error, of one without end with the loop around it; what is not written yet is no mistake."""
+        spot = None if error.kind == "not_written" else Spot.of_line(error.line)
+        if spot is not None and error.kind == "timeout" and spot.line in self._lines:
+            spot = replace(spot, other=self._lines.loop(spot.line))
+        return self._lines.placed(spot)
 
     def _unmet(self, test: HiddenTest) -> str | None:
         """Title of the first needed test that has not passed; None if all have, or are not in this grade."""

@@ -316,3 +316,27 @@ def test_github_gets_annotations_on_standard_error(
 def test_one_annotation_for_one_place(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(output("github-classroom", graded(KNOWN, KNOWN), capsys)[1].splitlines()) == 1
     assert len(output("github-classroom", graded(FAILED), capsys)[1].splitlines()) == 1
+
+
+LOOPS = """def f(x):
+    while x:
+        if x > 1:
+
+            y = (
+        1)
+    return x
+
+
+for a in b:
+    def g(x):
+        return x
+    async def h(x):
+        async for y in x:
+            print(y)
+"""
+
+
+def test_the_loop_around_a_line_is_found() -> None:
+    loops = {line: Lines(LOOPS).loop(line) for line in range(1, LOOPS.count("\n") + 1)}
+    found = {line: loop for line, loop in loops.items() if loop is not None}
+    assert found == {3: 2, 5: 2, 6: 2, 11: 10, 13: 10, 15: 14}
