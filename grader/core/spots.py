@@ -158,7 +158,7 @@ class Lines:
         return ".".join(name for _, name in inside)[:LONGEST_WORDS]
 
     def loop(self, line: int) -> int | None:
-        """The line where the innermost loop around a line of its body begins, in the same function, read line by line."""
+        """The line where the innermost loop begins that a line is in, in the same function, read line by line."""
         begins = _LOOP.match(_decoded(self.text(line)[:LONGEST_LINE])) is not None
         indent = self._indent(line)
         for before in () if begins else range(line - 1, max(line - MOST_LINES, 0), -1):
