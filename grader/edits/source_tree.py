@@ -89,15 +89,15 @@ class Source(Definitions):
 
     def helpers(self, line: int) -> list[int]:
         """Lines of the file's own functions that a line calls: by name, or by that of one of the module's constants."""
-        nodes, called = [*self._reads.get(line, ())], set[str]()
+        nodes, known = [*self._reads.get(line, ())], set[str]()
         for _ in range(MOST_STEPS_BACK):
-            names = {one.attr if isinstance(one, ast.Attribute) else one.id for one in nodes} - called
-            called |= names
+            names = {called(one) for one in nodes} - known
+            known |= names
             made = [self.constants[name] for name in names if name in self.constants]
             nodes = [one for at in made for one in self._reads.get(at, ())]
         parts = [one for one in ast.walk(self._tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef))]
-        functions = [one for one in parts if isinstance(one, ast.FunctionDef) and one.name in called]
-        for own in (one for one in parts if "apply" in called and one.name in called):  # an autograd function
+        functions = [one for one in parts if isinstance(one, ast.FunctionDef) and one.name in known]
+        for own in (one for one in parts if "apply" in known and one.name in known):  # an autograd function
             functions += [
                 one for one in own.body if isinstance(one, ast.FunctionDef) and one.name == "forward"
             ]
@@ -188,11 +188,9 @@ class Source(Definitions):
     def listed(self, line: int) -> int | None:
         """The line where the items of a list that a line reads are computed: the last of the lists that hold lists."""
         appended = {
-            node.lineno: node.args[0]
+            node.lineno
             for node in ast.walk(self._tree)
-            if isinstance(node, ast.Call)
-            and called(node.func) in ("append", "extend", "insert")
-            and node.args
+            if isinstance(node, ast.Call) and called(node.func) in ("append", "extend", "insert")
         }
         found = None
         for _ in range(MOST_STEPS_BACK):
