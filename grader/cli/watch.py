@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from grader.cli.site import Site
 
 START = """
+import sys
+def said(one, say=sys.unraisablehook):  # an interrupt in a callback of an import is lost, and another signal follows
+    if one.exc_type is not KeyboardInterrupt:
+        say(one)
+sys.unraisablehook = said
 try:
     from zoo.cli import main
     main()
