@@ -18,7 +18,7 @@ class Scopes:
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
         self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
-        self.unread_locals = cache(self._unread_locals)
+        self.unread_locals, self.unread_parts = cache(self._unread_locals), cache(self._unread_parts)
         self.unread_attributes = cache(self._unread_attributes)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
 
@@ -70,7 +70,7 @@ class Scopes:
         found = [] if function is None else unread(function)
         return list(dict.fromkeys(name for name, node in found if node.lineno < line))
 
-    def unread_parts(self, line: int) -> list[str]:
+    def _unread_parts(self, line: int) -> list[str]:
         """Locals of the function around a line that get a part of something before it, and that nothing reads."""
         function = self.function(line)
         nodes = [] if function is None else list(ast.walk(function))

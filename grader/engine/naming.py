@@ -149,12 +149,13 @@ class Namer:
 
         For mistakes that are proved in what the component builds on: they show in it, if not everywhere.
         """
-        found = self.alone()
-        for base in self._bases if not found else ():
+        if found := self.alone():
+            return found
+        for base in self._bases:
             same = self._first(self._singles(base), self.findings.wrong)
             if same is not None:
                 return [Account(same.mistakes[0].named, frozenset(self.findings.wrong), "", same.steps)]
-        return found
+        return []
 
     def alone_where_finite(self) -> list[Account]:
         """Return the one mistake that gives all the finite answers, if most of the wrong ones are."""

@@ -241,15 +241,16 @@ class Locator:
 
     def _unresolved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of one line makes all wrong results right. Args: see `_unproved`."""
-        lost, part = self._lost(best, sure=sure), self._in_part(wrong, best)
+        lost = self._lost(best, sure=sure)
+        known = lost or (None if sure else self._as_known(best))
+        part = self._in_part(wrong, best)  # last: its records take the place of those that the others look at
         if part is not None and (lost is None or part.proved or lost.place.line in part.lines):
             return part
         if part is not None and lost is not None:
             return replace(part, other=lost.place.line)
-        found = lost or (None if sure else self._as_known(best))
-        if found is None:
+        if known is None:
             return self._unproved(wrong, best, sure=sure)
-        return replace(found, other=self.source.renamed(found.place.line) or found.other)
+        return replace(known, other=self.source.renamed(known.place.line) or known.other)
 
     def _lost(self, best: Where | None, *, sure: bool) -> Where | None:
         """A statement that changes nothing, or takes an argument's place: one step of it may be missing.
