@@ -33,6 +33,7 @@ ENDLESS_S = 15.0  # CPU time for all tests; right files take less than one
 ALL_S = 90.0  # then for names and places
 EQUAL = 10_000  # answers in which a survivor is compared with its base, ...
 EQUAL_S = 3.0  # ... or for so much CPU time
+CUT_SHORT = {"endless", "slow"}  # an interrupt, wherever it comes, may leave things of torch's half done
 UNCHANGED = "none"
 AT_A_LINE = re.compile(r"\bline \d+")  # an error of the code's own
 
@@ -50,7 +51,7 @@ class Row:
         place: "right", "wrong", "none", or "" for one that is not killed.
         lines: that are shown.
         why: of the place, see `Spot`; "endless" for one that does not end, "slow" where its name or its place was
-            looked for too long.
+            looked for too long, or where an answer took too long that is compared.
         proved: with right values there, the result was right.
         seconds: of CPU, for the tests, names and places; what was computed for others is used again.
         equal: on how many answers one that is not killed agrees with its base; "" for one that is killed. Where it
@@ -126,8 +127,10 @@ def measure(
                 return Row(killed=True, place="none", why="slow", seconds=ALL_S, **row)
             return Row(killed=True, place="none", why="endless", said="does not end", **row)
         if not failed:
-            equal = "" if mutant.operator == UNCHANGED else compared(exercise, original, mutant.text, seed)
-            return Row(killed=False, equal=equal, **row)
+            if mutant.operator == UNCHANGED:
+                return Row(killed=False, **row)
+            equal, why = compared(exercise, original, mutant.text, seed)
+            return Row(killed=False, equal=equal, why=why, **row)
     row["seconds"] = round(time.process_time() - begun, 2)
     spot = next((result.where for result in failed if result.where is not None), None)
     lines = [line for line in (spot.line, spot.other) if line] if spot else []
@@ -215,16 +218,17 @@ def _neighbours(original: str, mutant: Mutant) -> set[int]:
     return found | ({min(after)} if after else set())
 
 
-def compared(exercise: str, original: str, text: str, seed: int) -> str:
-    """In how many answers a mutant is like its base, see `equal`; or where it is not."""
+def compared(exercise: str, original: str, text: str, seed: int) -> tuple[str, str]:
+    """In how many answers a mutant is like its base, see `equal`, or where it is not; "slow" if one takes too long."""
     both = Compared(
         submission_of(exercise, original), submission_of(exercise, text), subject_of(exercise), seed
     )
-    with contextlib.suppress(TooLongError), at_most(EQUAL_S):
-        found = both.look(EQUAL)
-        if found:
-            return f"differs, {found}"[:160]
-    return str(both.count)
+    try:
+        with at_most(ENDLESS_S):
+            found = both.look(EQUAL, EQUAL_S)
+    except TooLongError:
+        return str(both.count), "slow"
+    return (f"differs, {found}"[:160] if found else str(both.count)), ""
 
 
 def changed_line(original: str, mutant: Mutant) -> str:

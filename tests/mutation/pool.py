@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 import torch
 
 from grader.mutants.mutants import Mutant
-from tests.mutation.measure import Row, identity, measure
+from tests.mutation.measure import CUT_SHORT, Row, identity, measure
 
 CHUNK = 24  # mutants that one process grades, all of three exercises in `test_sample`: one uses what others computed
 STUCK_S = 600  # without an answer: it is not in Python that it loops
@@ -56,7 +56,7 @@ def measured(jobs: Sequence[Job], seed: int, *, name: bool, cold: bool, processe
                     continue
                 yield row or lost(one.jobs[0])
                 one.jobs, one.since = one.jobs[1:], time.monotonic()
-                if row is None or not one.jobs:
+                if row is None or not one.jobs or row.why in CUT_SHORT:
                     one.end()
                     del running[ready]
                     left += [one.jobs] if one.jobs else []
