@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ import torch
 from grader.core.explain import misfit
 from grader.core.failures import Named, with_care
 from grader.core.submission import SubmissionError
+from grader.engine.bases import Bases
 from grader.engine.client import Client
 from grader.engine.contrast import picture_of, same
 from grader.engine.local import LocalSubmission
@@ -67,11 +68,24 @@ class Account:
 
 
 class Candidate:
-    """Code with one mistake in it, or two, and its answers."""
+    """Code with one mistake in it, or two, and its answers.
 
-    def __init__(self, mistakes: tuple[Mistake[Any], ...], steps: Any, known: Known) -> None:
-        self.mistakes, self.steps, self._known = mistakes, steps, known
+    Args:
+        base: the number of the right base below it.
+        first: the same mistake on the first base: its answers are taken over where they cannot differ.
+    """
+
+    def __init__(
+        self,
+        mistakes: tuple[Mistake[Any], ...],
+        steps: Any,
+        known: Known,
+        base: int = 0,
+        first: Candidate | None = None,
+    ) -> None:
+        self.mistakes, self.steps, self._known, self._base, self._first = mistakes, steps, known, base, first
         self._answers: dict[tuple[Scenario, Free], Observation] = {}
+        self._unlike: dict[tuple[Scenario, Free], Set[int]] = {}  # bases on which it would have run otherwise
 
     @cached_property
     def _code(self) -> LocalSubmission:
@@ -79,10 +93,20 @@ class Candidate:
 
     def answer(self, scenario: Scenario, free: Free) -> Observation:
         """What it gives where a submission has made these choices."""
-        if (scenario, free) not in self._answers:
+        key = scenario, free
+        if self._first is not None and self._base not in self._first._unlike.get(key, {self._base}):
+            return self._first._answers[key]
+        if key not in self._answers:
             self._known.asked += 1
-            self._answers[scenario, free] = self._run(scenario, free)
-        return self._answers[scenario, free]
+            self._known.bases.begin()
+            self._answers[key] = self._run(scenario, free)
+            self._unlike[key] = self._known.bases.unlike
+        return self._answers[key]
+
+    def is_alike(self, scenario: Scenario, free: Free) -> bool:
+        """Whether it does the same on all bases."""
+        self.answer(scenario, free)
+        return not self._unlike[scenario, free]
 
     def _run(self, scenario: Scenario, free: Free) -> Observation:
         with torch.random.fork_rng(devices=[]):
@@ -103,20 +127,28 @@ class Known:
 
     Attributes:
         asked: answers that had to be computed so far.
+        right: the first base itself.
     """
 
     def __init__(
         self, bases: Sequence[Any], namespace: Callable[[Any], Mapping[str, Any]], seed: int
     ) -> None:
-        self.bases, self.namespace, self.seed, self.asked = bases, namespace, seed, 0
+        self.bases, self.namespace, self.seed, self.asked = Bases(bases), namespace, seed, 0
         self._singles: dict[tuple[str, int], list[Candidate]] = {}
+        self.right = Candidate((), self.bases.steps[0], self)
 
     def singles(self, mistake: Mistake[Any], base: int) -> list[Candidate]:
         """One mistake in all variants, on one of the bases."""
         key = mistake.id, base
         if key not in self._singles:
-            ways = mistake.variants(self.bases[base])
-            self._singles[key] = [Candidate((mistake,), steps, self) for steps in ways]
+            ways = mistake.variants(self.bases.steps[base])
+            first: Sequence[Candidate | None] = self.singles(mistake, 0) if base else []
+            if len(first) != len(ways):
+                first = [None] * len(ways)
+            self._singles[key] = [
+                Candidate((mistake,), steps, self, base, same)
+                for steps, same in zip(ways, first, strict=True)
+            ]
         return self._singles[key]
 
 
@@ -138,7 +170,7 @@ class Namer:
         most_bases: int | None = None,
     ) -> None:
         self.findings, self.mistakes, self._known, self._deadline = findings, mistakes, known, deadline
-        self._bases = range(len(known.bases))[:most_bases]
+        self._bases = range(len(known.bases.steps))[:most_bases]
 
     def alone(self) -> list[Account]:
         """Return the one mistake that gives all the answers, or all of those on one path; or nothing."""
@@ -209,11 +241,23 @@ class Namer:
         return self._two_at_once() or self.alone_where_finite() or self._in_parts()
 
     def _single(self, order: Sequence[int]) -> list[Account]:
+        first = order[:1]
         for base in self._bases:
-            found = self._first(self._singles(base, order[:1] if base else ()), order)
+            if base == 1:
+                order = self._alike_first(order)
+            found = self._first(self._singles(base, first if base else ()), order)
             if found is not None:
                 return [self._whole(found, len(order))]
         return []
+
+    def _alike_first(self, order: Sequence[int]) -> Sequence[int]:
+        """The same with a scenario first in which all bases do the same: what fails there on one fails on all."""
+        right = self._known.right
+        for i in order:
+            scenario, free = self.findings.scenarios[i], self.findings.right[i].free
+            if right.is_alike(scenario, free):
+                return [i, *(other for other in order if other != i)]
+        return order
 
     def _singles(self, base: int, raising: Sequence[int] = ()) -> Iterator[Candidate]:
         """The mistakes on one base. Args: raising: scenarios; where one raised, those that do so on the first base."""
