@@ -23,6 +23,7 @@ from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject, answer_key, run
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
+READING_S = 2.0  # of CPU, to find a better one
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 TELLING = 16  # numbers in which only one way of reading the weights comes out right
 BY_CHANCE = {"train mode", "dropout in train mode"}
@@ -283,15 +284,15 @@ class Grading:
         # Where what it builds on is wrong for reasons that nobody knows, its own mistakes hardly show.
         most = None if known else 1
         accounts = self._account(
-            component,
-            findings,
-            deadline,
-            finder if known else None,
-            causes=causes,
-            thorough=known,
-            most_bases=most,
+            component, findings, deadline, causes=causes, thorough=known, most_bases=most
         )
-        if not accounts and known and not findings.random and not self.is_read(component, 1):
+        unread = known and not findings.random and not self.is_read(component, 1)
+        before = findings
+        if unread and not accounts:
+            findings, accounts = self._better_read(component, findings, deadline)
+        if known and not accounts:
+            accounts = self._several(component, findings, deadline, finder)
+        if unread and not accounts and findings is before:
             findings, accounts = self._other_readings(component, findings, deadline)
         left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
         if left:
@@ -322,12 +323,12 @@ class Grading:
         component: str,
         findings: Findings,
         deadline: float,
-        finder: Finder | None = None,
         *,
         causes: Sequence[Account] = (),
         thorough: bool = True,
         most_bases: int | None = None,
     ) -> list[Account]:
+        """One known mistake that gives all that is wrong. Args: thorough: several are looked for afterwards."""
         if not findings.wrong:
             return []
         mistakes = self._mistakes(component)
@@ -338,11 +339,20 @@ class Grading:
         if found:
             return found
         findings.random = self._is_random(findings)
-        if not thorough or findings.random or first(findings) is not None:
-            return namer.alone_where_finite()
+        return [] if thorough and self._may_be_several(findings) else namer.alone_where_finite()
+
+    def _may_be_several(self, findings: Findings) -> bool:
+        return not findings.random and first(findings) is None
+
+    def _several(
+        self, component: str, findings: Findings, deadline: float, finder: Finder | None
+    ) -> list[Account]:
+        """Several mistakes at once, where no one change of a line makes all right."""
+        if not findings.wrong or not self._may_be_several(findings):
+            return []
         if finder is not None and finder.is_one_change(self, component, findings):
             return []
-        return namer.several()
+        return Namer(findings, self._mistakes(component), self._key.known, deadline).several()
 
     def _is_random(self, findings: Findings) -> bool:
         """Whether one of the first wrong scenarios gives something else with another seed of the random generators."""
@@ -363,6 +373,47 @@ class Grading:
         possible = [m for m in self.subject.mistakes if not m.parts or component in m.parts]
         return sorted(possible, key=lambda m: m.id not in named)
 
+    def _better_read(
+        self, component: str, findings: Findings, deadline: float
+    ) -> tuple[Findings, list[Account]]:
+        """Findings and mistakes with weights read in a way in which some of what is wrong comes out right.
+
+        Where no way makes a whole result right, one still may where only some of the weights matter.
+        """
+        settled, proved = dict(self._reading), self.readings(component)
+        choices = [choice for choice in settled if choice[0] == component and choice not in proved]
+        whole = [findings.scenarios[i] for i in findings.wrong if findings.got[i].values]
+        some = [
+            *{one.group: one for one in whole}.values(),
+            *{one.group: one for one in whole[::-1]}.values(),
+        ]
+        end, best, most = time.process_time() + READING_S, list[dict[Choice, int]](), 1
+        for number in range(1, max((count for _, count in choices), default=1)):
+            if time.process_time() > end:
+                break
+            self._reading = settled | {choice: min(number, choice[1] - 1) for choice in choices}
+            answers = [(scenario, self.ask(scenario)) for scenario in dict.fromkeys(some)]
+            right = sum(same(one, self._key.right(one, got.free), got) for one, got in answers)
+            if right >= most:
+                best, most = [*(best if right == most else ()), dict(self._reading)], right
+        found: list[tuple[Findings, list[Account]]] = []
+        for reading in best[:OTHER_READINGS]:
+            read = self._read(component, reading)
+            found.append((read, self._account(component, read, deadline)))
+            if found[-1][1]:
+                return found[-1]
+        if len(found) > 1:
+            self._read(component, best[0])
+        self._reading = best[0] if best else settled
+        return found[0] if found else (findings, [])
+
+    def _read(self, component: str, reading: Mapping[Choice, int]) -> Findings:
+        """Findings with weights read in another way, which is kept."""
+        self._reading = dict(reading)
+        for scenario in scenarios_of(self.scenarios, component):
+            self._got.pop(scenario, None)
+        return self._findings(component)
+
     def _other_readings(
         self, component: str, findings: Findings, deadline: float
     ) -> tuple[Findings, list[Account]]:
@@ -373,10 +424,9 @@ class Grading:
         for number in range(1, min(max((count for _, count in choices), default=1), 8)):
             if looked == OTHER_READINGS or time.monotonic() > deadline:
                 break
-            self._reading |= {choice: (settled[choice] + number) % choice[1] for choice in choices}
-            for scenario in scenarios_of(self.scenarios, component):
-                self._got.pop(scenario, None)
-            other = self._findings(component)
+            other = self._read(
+                component, settled | {choice: (settled[choice] + number) % choice[1] for choice in choices}
+            )
             if len(other.wrong) > len(findings.wrong):  # no better a reading, and long to look through
                 continue
             accounts, looked = self._account(component, other, deadline, thorough=False), looked + 1

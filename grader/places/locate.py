@@ -40,6 +40,7 @@ from grader.places.place import (
     foreign,
     idle,
     never_dropped,
+    only_wrong,
     other_default,
     overwritten,
     turned_first,
@@ -61,6 +62,7 @@ MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
+MOST_RIGHT = 8  # right runs beside the wrong ones
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 2.5  # ... and for what one change does not make right, beside `EDITING_S`
 AGAIN_S = 1.5  # for lines that did not run in a wrong call
@@ -317,8 +319,8 @@ class Locator:
         weak = best is not None and best.why == "value" and not best.evidence
         if best is None or (weak and self._explanations.left_out(best.place) is None):
             parts = [name for one in wrong for name, _ in one.got.extra]
-            lost = foreign(self.source, parts)
-            return lost or idle(self.source, ran) or unread(self.source, ran)
+            lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
+            return lost or only_wrong(self._only_when_wrong(wrong), best)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure
@@ -327,6 +329,19 @@ class Locator:
         if nothing is None or {*nothing.lines} & {*best.lines}:
             return best
         return replace(best, other=nothing.other or nothing.place.line)
+
+    def _only_when_wrong(self, wrong: Sequence[Wrong]) -> list[int]:
+        """Lines that ran in each wrong run that was recorded, and in none that is right: a condition leads there."""
+        runs = [flow.trace.ran for flow, _, _ in self._flows]
+        left = set(runs[0]).intersection(*runs[1:]) if runs else set()
+        component = wrong[0].scenario.component
+        right = {
+            one.group: one for one in scenarios_of(self.scenarios, component) if self._grading.is_right(one)
+        }
+        for one in list(right.values())[:MOST_RIGHT]:
+            if left:
+                left -= {*self._recorded(one, exact=False)[0].ran}
+        return sorted(left) if right else []
 
     def _gave_wrong(self, line: int) -> int | None:
         """The `return` of a function that a line calls, where what it gave is not right."""

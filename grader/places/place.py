@@ -25,6 +25,7 @@ DRAWING = frozenset(
 OF_LISTS = frozenset({"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor"})
 CONVERSIONS = frozenset({"to", "float", "double", "type", "type_as"})
 MOST_BACK = 4
+FEW_LINES = 2  # that only wrong runs have
 
 
 @dataclass(frozen=True)
@@ -356,6 +357,22 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     name, line, after = found
     said, right = f"nothing reads `{name}`", f"a step that reads `{name}`"
     return Where(Place(line, line), "omitted", after, value=said, expected=right)
+
+
+def only_wrong(lines: Sequence[int], best: Where | None) -> Where | None:
+    """A line that runs only where the result is wrong, if there are few; the one that values speak of, if it is one.
+
+    Args:
+        best: the place by values, which prove nothing.
+    """
+    if not 0 < len(lines) <= FEW_LINES:
+        return None
+    known = [one for one in (best.lines if best else ()) if one in lines]
+    line, *others = dict.fromkeys([*known, *lines])
+    said = "this line runs only in cases that come out wrong"
+    return Where(
+        Place(line, line), "value", others[0] if others else None, value=said, expected="another step"
+    )
 
 
 def overwritten(source: Source, ran: Collection[int]) -> Where | None:
