@@ -148,3 +148,22 @@ def test_a_renamed_argument_hides_no_mistake_and_is_named_as_no_other() -> None:
     assert named.id == "scale-missing"
     assert not named.text.startswith("Only ")
     assert [one.id for one in names("kv_cache", "CachedAttention", *renamed)] == ["argument-names"]
+
+
+def test_projections_without_plain_names_are_read_by_what_comes_out_right() -> None:
+    """The key goes through the query's projection: no whole result is right, however the four are read."""
+    text = solution_file("attention").read_text(encoding="utf-8")
+    order = {"out_proj": "first", "v_proj": "second", "k_proj": "third", "q_proj": "fourth"}
+    text = text.replace("self.k_proj(key)", "self.q_proj(key)")
+    for old, new in order.items():
+        assert f"self.{old}" in text
+        text = text.replace(f"self.{old}", f"self.{new}")
+    lines = text.splitlines(keepends=True)
+    made = [i for i, line in enumerate(lines) if " = nn.Linear(" in line]
+    for i, line in zip(made, [lines[i] for i in made][::-1], strict=True):
+        lines[i] = line
+    subject = importlib.import_module(f"{get_exercise('attention').package}.suite.scenarios").SUBJECT
+    submission = LocalSubmission.from_source("".join(lines), filename="attention.py")
+    _, accounts = Grading(submission, subject, 3).explained("MultiHeadAttention", math.inf)
+    named = [account.named.id for account in accounts]
+    assert named in (["key-through-query-projection"], ["query-through-key-projection"])

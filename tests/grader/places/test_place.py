@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from grader.catalog import get_exercise
+from grader.core.value_trace import Place
 from grader.engine.local import LocalSubmission
 from grader.places.locate import Locator
-from grader.places.place import Where
+from grader.places.place import Where, only_wrong
 from tests import solution_file
 from tests.grader.right import right_files
 
@@ -532,3 +533,25 @@ def test_a_return_inside_of_with_is_shown_itself() -> None:
     assert found is not None
     assert line_of(wrong, "again.exp") in found.lines
     assert line_of(wrong, "with torch") not in found.lines
+
+
+@pytest.mark.slow
+def test_a_line_that_only_wrong_runs_have() -> None:
+    """A whole sublayer is left out in one path, which no small change mends."""
+    text = right_files("decoder")["norms_of_a_layer_stacked"]
+    changed = text.replace("return self.norm(i, x + self.drop(sublayer(x)))", "return self.norm(i, x)")
+    assert changed != text
+    found = place("decoder", changed)
+    assert found is not None
+    assert (found.place.line, found.other) == (line_of(changed, "return self.norm(i, x)"), None)
+    assert "only in cases that come out wrong" in found.value
+
+
+@pytest.mark.parametrize(
+    ("lines", "known", "shown"),
+    [((), None, []), ((4,), None, [4]), ((4, 7), None, [4, 7]), ((4, 7), 7, [7, 4]), ((4, 5, 6), 5, [])],
+)
+def test_few_lines_of_wrong_runs(lines: tuple[int, ...], known: int | None, shown: list[int]) -> None:
+    best = None if known is None else Where(Place(known, known), "value")
+    found = only_wrong(lines, best)
+    assert (list(found.lines) if found else []) == shown
