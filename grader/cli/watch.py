@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from grader.cli.site import Site
 
 START = """
+import signal
 import sys
 def said(one, say=sys.unraisablehook):  # an interrupt in a callback of an import is lost, and another signal follows
     if one.exc_type is not KeyboardInterrupt:
         say(one)
 sys.unraisablehook = said
 try:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # blocked while Python itself was starting
     from zoo.cli import main
     main()
 except KeyboardInterrupt:  # so early that `main` was not there to take it
@@ -46,6 +48,18 @@ except KeyboardInterrupt:  # so early that `main` was not there to take it
 ZOO = [sys.executable, "-c", START]
 TICK_S = 0.1
 KEYS = "h hint, l list, n next, r reset, s solution, q quit"
+
+
+def started(arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+    """`zoo` in a session of its own: Ctrl-C is for this process, which then ends that one.
+
+    An interrupt that comes while Python is starting there waits until it has started, see `START`.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        return subprocess.Popen([*ZOO, *arguments], stdin=subprocess.DEVNULL, start_new_session=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @click.command()
@@ -223,11 +237,7 @@ class Session:
         if self.site is not None:
             arguments += ["--format", "html", "-o", str(self.site.page_of(self.file))]
             self.site.set_state(self.file, "grading")
-        self.grade = subprocess.Popen(
-            [*ZOO, *arguments, "--", str(self.file)],
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for this process, which then ends the grade
-        )
+        self.grade = started([*arguments, "--", str(self.file)])
 
     def _exercise(self) -> list[str]:
         """The option that names the exercise, where the file does not."""

@@ -16,7 +16,7 @@ import pytest
 
 from grader.catalog import get_exercise
 from grader.cli.keys import Keys
-from grader.cli.watch import Session, begin_progress
+from grader.cli.watch import Session, begin_progress, started
 from grader.learner import watching
 from grader.learner.record import FILE_NAME, Entry, read, update
 from tests import solution_file, template_file
@@ -295,6 +295,17 @@ def test_a_save_in_the_middle_of_a_grade_begins_a_new_one(folder: Path) -> None:
         assert "--- feedforward.py" in terminal.wait_for("Run all tests:")
         terminal.wait_for(READY)
         assert len(left(folder)) <= 1
+
+
+def test_a_grade_that_is_interrupted_while_python_starts_says_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for delay in (0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1):
+        grade = started(["grade", "nothing.py"])
+        time.sleep(delay)
+        grade.send_signal(signal.SIGINT)
+        assert grade.wait(timeout=60) == 130
+    assert capfd.readouterr() == ("", "")
 
 
 ENDS = [
