@@ -7,7 +7,9 @@ right is made of it.
 from __future__ import annotations
 
 import ast
+import bisect
 import copy
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,6 +58,11 @@ class Counterpart:
     hits: Mapping[int, int]
 
 
+def _between(numbers: list[int], first: int, last: int) -> list[int]:
+    """Those of ascending numbers that are above one and below another."""
+    return numbers[bisect.bisect_right(numbers, first) : bisect.bisect_left(numbers, last)]
+
+
 class Flow:
     """What went into what, in one recorded run. Args: trace: the run; source: the file; right: the right values."""
 
@@ -65,7 +72,21 @@ class Flow:
         self.events = trace.events
         self._producers: dict[int, int] = {}
         self._makers: dict[int, list[int]] = {}  # what gives back its argument is one too
+        # Events in order: where a run of a function begins; where a local changes; calls without a value, by their
+        # run and line; returns, by the calling line.
+        self._given: dict[int, list[int]] = defaultdict(list)
+        self._named: dict[tuple[int, str], list[int]] = defaultdict(list)
+        self._silent: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._returned: dict[int, list[int]] = defaultdict(list)
         for index, event in enumerate(self.events):
+            for name in event.names:
+                self._named[event.frame, name].append(index)
+            if event.kind == "given":
+                self._given[event.frame].append(index)
+            elif event.kind == "return" and event.callers:
+                self._returned[event.callers[0]].append(index)
+            elif event.kind == "call" and not event.outputs:
+                self._silent[event.frame, event.place.line].append(index)
             if event.kind == "call":
                 for value in event.outputs:
                     self._producers.setdefault(value, index)
@@ -130,27 +151,20 @@ class Flow:
 
     def _read(self, index: int) -> list[int]:
         """Events whose plain values an event reads: locals, and what calls of functions gave back."""
-        event, found = self.events[index], []
-        lines = self.source.span(event.place.line)
-        names = {node.id for node in self.source.reads(event.place) if isinstance(node, ast.Name)}
-        for before in range(index - 1, -1, -1):
-            other = self.events[before]
-            if other.frame == event.frame:
-                hit = names & set(other.names)
-                found += [before] if any(not list(refs(other.names[n])) for n in hit) else []
-                names -= hit
-                if other.kind == "given":
-                    break
-                if (
-                    event.kind != "call"
-                    and other.kind == "call"
-                    and not other.outputs
-                    and other.place.line in lines
-                ):
-                    found.append(before)
-            elif event.kind != "call" and other.kind == "return" and set(other.callers[:1]) & set(lines):
-                found.append(before)
-        return found
+        event = self.events[index]
+        begun = _between(self._given[event.frame], -1, index)[-1:]
+        start = begun[0] - 1 if begun else -1
+        found = set[int]()
+        for name in {node.id for node in self.source.reads(event.place) if isinstance(node, ast.Name)}:
+            for before in _between(self._named[event.frame, name], start, index)[-1:]:
+                if not list(refs(self.events[before].names[name])):
+                    found.add(before)
+        if event.kind != "call":
+            for line in self.source.span(event.place.line):
+                found.update(_between(self._silent[event.frame, line], start, index))
+                returned = _between(self._returned[line], start, index)
+                found.update(one for one in returned if self.events[one].frame != event.frame)
+        return sorted(found, reverse=True)
 
     def name(self, value: int) -> Right | None:
         """The right value that a value is."""
