@@ -60,6 +60,7 @@ class Grading:
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}
+        self._telling: dict[tuple[Scenario, Choice, int], bool] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
 
     def got(self, scenario: Scenario) -> Observation:
@@ -136,14 +137,19 @@ class Grading:
     def _tells(self, scenario: Scenario, choice: Choice) -> bool:
         """Return whether a scenario that is right would be wrong if weights were read in any other way."""
         settled = self._reading[choice]
-        try:
-            for number in (0, *reversed(range(1, choice[1]))):
-                self._reading[choice] = number
-                if number != settled and same(scenario, self.right(scenario), self.ask(scenario)):
-                    return False
-        finally:
-            self._reading[choice] = settled
-        return True
+        key = scenario, choice, settled
+        if key not in self._telling:
+            others = [number for number in (0, *reversed(range(1, choice[1]))) if number != settled]
+            try:
+                self._telling[key] = not any(self._is_right_read(scenario, choice, one) for one in others)
+            finally:
+                self._reading[choice] = settled
+        return self._telling[key]
+
+    def _is_right_read(self, scenario: Scenario, choice: Choice, number: int) -> bool:
+        """Whether an answer is right with weights read in another way, which is kept."""
+        self._reading[choice] = number
+        return same(scenario, self.right(scenario), self.ask(scenario))
 
     def check(
         self,

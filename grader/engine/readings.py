@@ -25,6 +25,8 @@ MOST = 48
 WAYS_TO_JOIN = 32
 Chunks = tuple[tuple[str, torch.Size], ...]
 _UNASSIGNED = 1000
+_OTHER_NAME, _OTHER_START = 3, 20
+_UNLIKE = _OTHER_NAME + _OTHER_START - 1  # beside these, places in the order cost little
 
 
 @dataclass(frozen=True)
@@ -255,8 +257,11 @@ def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
 def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading]:
     choices = [sorted(_places(one, i, own), key=lambda c: c[0]) for i, one in enumerate(wanted)]
     # To leave out what could be found costs more than any other way; so it is tried only if there is none.
+    # What has neither the name nor the first value is no choice either where something else has both.
     sparing = [[c for c in some if c[0] < _UNASSIGNED] or some for some in choices]
-    assigned = list(islice(_assignments(sparing), 20_000)) or islice(_assignments(choices), 20_000)
+    likely = [[c for c in some if c[0] < some[0][0] + _UNLIKE] for some in sparing]
+    ways = (list(islice(_assignments(some), 20_000)) for some in (likely, sparing, choices))
+    assigned = next(filter(None, ways), [])
     found: list[tuple[float, Reading]] = []
     for picked in assigned:
         slots = {w.name: slot for w, (_, slot) in zip(wanted, picked, strict=True) if slot is not None}
@@ -276,9 +281,9 @@ def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[f
                 continue
             cost = 0.1 * abs(order - position) + turned
             if one.words:
-                cost += 0 if re.search(one.words, info.name.lower()) else 3
+                cost += 0 if re.search(one.words, info.name.lower()) else _OTHER_NAME
             if one.starts is not None:
-                cost += 0 if info.level == one.starts else 20
+                cost += 0 if info.level == one.starts else _OTHER_START
             whole = info.shape if info.whole is None else info.whole
             yield (
                 cost,
