@@ -39,9 +39,12 @@ def wanting(some: bool) -> dict[str, Hostile]:
 RUNS = (pytest.param(("strict", True), marks=pytest.mark.elsewhere), ("strict", False), ("process", True))
 
 
-# Without the names of mistakes, for which a wrong answer is compared with many others, and with little time for places,
-# for which many changed copies run: no verdict depends on them.
+# Without the names of mistakes, for which a wrong answer is compared with many others; and with little time for places,
+# for which many changed copies run, or none: no verdict depends on them. Those that only "strict" stops have some.
+LOCATING_S = "0.5"
 ZOO = """
+import sys
+
 from grader.engine.naming import Namer
 from grader.run.session import Session
 from zoo.cli import main
@@ -50,7 +53,7 @@ for search in ("alone", "several"):
     assert hasattr(Namer, search)
     setattr(Namer, search, lambda self: [])
 assert "locating_budget_s" in Session.__init__.__kwdefaults__
-Session.__init__.__kwdefaults__["locating_budget_s"] = 0.5
+Session.__init__.__kwdefaults__["locating_budget_s"] = float(sys.argv.pop(1))
 main()
 """
 
@@ -69,8 +72,8 @@ class Graded:
     left: list[str]
 
 
-def grade(level: str, hostile: dict[str, Hostile], folder: Path) -> Graded:
-    """Grade these files and honest ones, in turns."""
+def grade(level: str, hostile: dict[str, Hostile], folder: Path, locating: str) -> Graded:
+    """Grade these files and honest ones, in turns. Args: locating: seconds."""
     secret = f"SECRET-{secrets.token_hex(8)}"
     temporary, home = folder / "tmp", folder / "home"
     for one in (temporary, home):
@@ -90,7 +93,7 @@ def grade(level: str, hostile: dict[str, Hostile], folder: Path) -> Graded:
     ]
     report = folder / "report.json"
     environment = {**os.environ, "TMPDIR": str(temporary), "HOME": str(home), "ZOO_SECRET": secret}
-    command = [sys.executable, "-c", ZOO, "grade", "--quick", "--format=json"]
+    command = [sys.executable, "-c", ZOO, locating, "grade", "--quick", "--format=json"]
     done = subprocess.run(
         [*command, f"--sandbox={level}", f"--output={report}", *map(str, files)],
         capture_output=True,
@@ -125,7 +128,8 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             sandbox.level("cpu")
         except ZooError as error:
             pytest.skip(str(error))
-    return grade(level, wanting(some), tmp_path_factory.mktemp("graded"))
+    locating = LOCATING_S if (level, some) == ("strict", True) else "0"
+    return grade(level, wanting(some), tmp_path_factory.mktemp("graded"), locating)
 
 
 def test_hostile_files_do_not_pass_and_honest_ones_do(run: Graded) -> None:
