@@ -30,6 +30,7 @@ from grader.places.alignment import (
     same_layout,
     turned,
 )
+from grader.worker.value_trace import EMPTY
 
 LAYOUT = {
     "getitem",
@@ -46,7 +47,6 @@ LAYOUT = {
 }
 OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
-EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
 
 

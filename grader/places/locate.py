@@ -53,6 +53,7 @@ from grader.places.raised import behind, cause, endless, exception, misfitting, 
 from grader.places.right_values import mistaken_values_of, right_values_of, solution_text
 from grader.places.undoing import HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
 from grader.places.wrong import Wrong, smallest_first
+from grader.worker.value_trace import EMPTY
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2
@@ -70,7 +71,6 @@ NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
-UNSET = frozenset({"empty", "empty_like", "new_empty"})  # calls that give whatever is in memory
 
 
 class Locator:
@@ -628,7 +628,7 @@ class Locator:
                 if flow.is_right(i) is False
             }
             evidence = "narrow" if len(lines) <= NARROW else ""
-        if not evidence and flow.source.calls(flow.events[blamed.event].place) & UNSET:
+        if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 

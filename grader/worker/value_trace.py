@@ -7,8 +7,10 @@ shown a wrong line of their own file.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
 from types import CodeType, FrameType
@@ -31,11 +33,14 @@ MOST_ITEMS = 400  # in a list of plain values
 MOST_LOCALS = 40
 MOST_LINES = 4_000  # that ran
 WRITTEN = "_torchdynamo_inline"  # of a scripted function: the one that it was made of
+# Calls that give what lies in memory, which is NaN in a record:
+EMPTY = frozenset({"empty", "empty_like", "new_empty", "empty_strided"})
 READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"})
 
 _Position = tuple[
     int, int, int, int
 ]  # line, end line, column, end column; columns are -1 where Python has none
+_Moment = tuple[int, int]  # version of a tensor, writes into its storage
 _without_functions = (
     torch._C.DisableTorchFunction
 )  # what is asked of a tensor here is no call of the submission's
@@ -69,10 +74,13 @@ class Recorder(TorchFunctionMode):
         self._written: dict[
             int | None, int
         ] = {}  # by address of a storage: the value that was last written into it
+        # by address of a storage:
+        self._empty: dict[int | None, _Moment] = {}  # when nothing was in it yet
+        self._writes = Counter[int | None]()  # `x.data` has versions of its own
         self._numbers: list[Tensor] = []
         self._size = 0
         self._calls = 0
-        self._known: dict[int, tuple[Tensor, int, int]] = {}  # by id: the tensor, its version, its value
+        self._known: dict[int, tuple[Tensor, _Moment, int]] = {}  # by id: the tensor, when, its value
         self._aliases: dict[tuple[Any, ...], int] = {}  # by place in memory: value
         self._frames: dict[FrameType, int] = {}
         self._locals: dict[
@@ -145,6 +153,7 @@ class Recorder(TorchFunctionMode):
                     self._note(frame, None, name, args, kwargs, inputs, [], [], changed=False)
                 raise
         changed = [x for x, version in zip(given, versions, strict=True) if _version(x) != version]
+        self._writes.update(s for x in changed if (s := _storage(x)) is not None)
         outputs = list(islice(_tensors((result,)), 16)) or changed[:1]
         if not outputs and name not in READS:
             return result  # a shape, a dtype
@@ -154,6 +163,8 @@ class Recorder(TorchFunctionMode):
             outputs = list(islice(_tensors((result,)), 16)) or changed[:1]
         if self._full:
             return result
+        if name in EMPTY and not changed:
+            self._empty |= {_storage(x): self._moment(x) for x in outputs}
         found = [self._value(x) for x in outputs]
         for x, value in zip(changed[:1], found, strict=False):
             self._written[_storage(x)] = value
@@ -266,19 +277,23 @@ class Recorder(TorchFunctionMode):
     def _number(self, frame: FrameType) -> int:
         return self._frames.setdefault(frame, len(self._frames))
 
+    def _moment(self, x: Tensor) -> _Moment:
+        """Another one after each change in place."""
+        return _version(x), self._writes[_storage(x)]
+
     def _value(self, x: Tensor) -> int:
         """The number of a tensor's value: a new one if it was not met, or was changed in place since."""
-        version = _version(x)
+        moment = self._moment(x)
         known = self._known.get(id(x))
-        if known is not None and known[1] == version:
+        if known is not None and known[1] == moment:
             return known[2]
-        alias = _alias(x, version)
+        alias = _alias(x, moment)
         value = self._aliases.get(alias) if alias is not None else None
         if value is None:
             value = self._record(x)
             if alias is not None:
                 self._aliases[alias] = value
-        self._known[id(x)] = x, version, value
+        self._known[id(x)] = x, moment, value
         return value
 
     def _record(self, x: Tensor) -> int:
@@ -290,7 +305,10 @@ class Recorder(TorchFunctionMode):
         plain = type(x) in (Tensor, nn.Parameter) and storage is not None
         if plain and not x.is_complex() and size <= MOST_OF_ONE and self._size + size <= MOST_NUMBERS:
             offset, self._size = self._size, self._size + size
-            self._numbers.append(x.detach().to("cpu", torch.float64, copy=True).reshape(-1))
+            numbers = x.detach().to("cpu", torch.float64, copy=True).reshape(-1)
+            if self._empty.get(storage) == self._moment(x):
+                numbers.fill_(math.nan)
+            self._numbers.append(numbers)
         written = self._written.get(storage, -1) if plain else -1
         self._values.append([list(x.shape), dtype, offset, x.requires_grad, written])
         return len(self._values) - 1
@@ -349,11 +367,11 @@ def _storage(x: Tensor) -> int | None:
         return None
 
 
-def _alias(x: Tensor, version: int) -> tuple[Any, ...] | None:
+def _alias(x: Tensor, moment: _Moment) -> tuple[Any, ...] | None:
     """Return where a tensor is in memory; None if it is nowhere."""
     if type(x) not in (Tensor, nn.Parameter) or _storage(x) is None or not x.numel():
         return None
-    return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, version, x.requires_grad
+    return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, moment, x.requires_grad
 
 
 def _tensors(values: Any, depth: int = 0) -> Iterator[Tensor]:

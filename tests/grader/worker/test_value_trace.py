@@ -309,3 +309,22 @@ def work(x, count=3):
     plain = LocalSubmission.from_source(source + "scripted = double", filename="scripted.py")
     recorded(plain, torch.ones(3))
     assert isinstance(vars(plain)["_namespace"]["double"], torch.jit.ScriptFunction)  # it is scripted again
+
+
+@pytest.mark.parametrize("fills", ["nn.init.ones_(weight)", "weight.data.fill_(1.0)"])
+def test_memory_that_nothing_was_written_into_has_no_numbers(fills: str) -> None:
+    text = f"""
+import torch
+from torch import nn
+
+def work(x):
+    weight = nn.Parameter(torch.empty(3))
+    before = weight + 0
+    {fills}
+    return before, weight + 0
+"""
+    trace = recorded(LocalSubmission.from_source(text, filename="part.py"), torch.randn(2, 3))
+    weights = [trace.values[event.inputs[0]].numbers for event in trace.events if event.name == "add"]
+    before, after = (numbers for numbers in weights if numbers is not None)
+    assert before.isnan().all()
+    assert after.tolist() == [1.0, 1.0, 1.0]
