@@ -89,6 +89,10 @@ class Finder(Protocol):
         """Of all that is wrong in a component."""
         ...
 
+    def forget_unproved(self) -> None:
+        """Look again for places that are not proved, with what was found for other components since."""
+        ...
+
     def is_one_change(self, grading: Any, component: str, findings: Any) -> bool:
         """Whether one small change of a line makes all right that is wrong in a component."""
         ...

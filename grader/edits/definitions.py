@@ -38,9 +38,12 @@ class Definitions:
         return self._function(line) is not None
 
     def functions(self, lines: Collection[int]) -> set[int]:
-        """All lines of the functions that lines belong to; of those outside functions, they themselves."""
+        """All lines of the functions that lines belong to, and of the constructors of their classes.
+
+        Of lines outside functions: they themselves.
+        """
         found = set(lines)
-        for function in map(self._function, lines):
+        for function in [one for line in lines for one in (self._function(line), self._constructor(line))]:
             found |= set() if function is None else {*range(function.lineno, (function.end_lineno or 0) + 1)}
         return found
 

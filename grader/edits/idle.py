@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from types import BuiltinFunctionType
 
+import torch
 from torch import Tensor
 
 GIVING = {  # methods of tensors that change nothing
@@ -12,6 +14,14 @@ GIVING = {  # methods of tensors that change nothing
     for name in dir(Tensor)
     if not name.endswith("_") and name not in {*dir(list), *dir(set), *dir(dict), "backward", "retain_grad"}
 } - {"register_hook", "register_post_accumulate_grad_hook", "set", "to_sparse", "tolist"}
+OWNERS = {"torch", "F", "functional", "nn.functional", "torch.nn.functional"}
+FUNCTIONS = {  # of torch, which change nothing
+    name
+    for module in (torch, torch.nn.functional)
+    for name in dir(module)
+    if not name.endswith("_") and not name.startswith(("_", "set_", "autocast_", "clear_"))
+    if module is torch.nn.functional or isinstance(getattr(module, name), BuiltinFunctionType)
+} | set(torch.functional.__all__)
 VALUES = (
     *(ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp),
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.ListComp),
@@ -41,13 +51,17 @@ def unused(tree: ast.Module) -> list[int]:
         and (
             isinstance(node.value, VALUES)
             or (isinstance(node.value, ast.Constant) and node.value.value is not ... and node in constants)
-            or (
-                isinstance(node.value, ast.Call)
-                and isinstance(node.value.func, ast.Attribute)
-                and node.value.func.attr in GIVING
-            )
+            or (isinstance(node.value, ast.Call) and _only_gives(node.value))
         )
     ]
+
+
+def _only_gives(call: ast.Call) -> bool:
+    """Return whether a call is one of torch's whose result is all that it does."""
+    if not isinstance(call.func, ast.Attribute) or {"out", "inplace"} & {one.arg for one in call.keywords}:
+        return False
+    owner = ast.unparse(call.func.value)
+    return call.func.attr in (FUNCTIONS if owner in OWNERS else GIVING)
 
 
 def unread(

@@ -52,6 +52,16 @@ class Finder:
                 self._found[key] = find_places(locator, component, findings, accounts)
         return self._found[key]
 
+    def forget_unproved(self) -> None:
+        """Look again for unproved places where a change that was found for another component helps as well."""
+        for (grading, component), spots in list(self._found.items()):
+            locator = self._locators.get((grading, component))
+            if locator is None or any(spot.proved for spot in spots.values()):
+                continue
+            wrong = list(wrong_in(locator, component, grading.explained(component)[0]).values())
+            if wrong and locator.is_cured(wrong):
+                del self._found[grading, component]
+
     def is_one_change(self, grading: Grading, component: str, findings: Findings) -> bool:
         """Whether one small change of a line makes all right that is wrong in a component. Its place is kept."""
         try:

@@ -140,8 +140,11 @@ class Locator:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
-    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
-        """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
+    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int, int]:
+        """Values before gradients and facts; then the smallest ones that are large enough.
+
+        In small ones much is the same by accident; of a loop over hundreds of positions not all is recorded.
+        """
         right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
         size = max((x.numel() for x in right.values.values()), default=0)
@@ -149,6 +152,7 @@ class Locator:
             not values and wrong.got.error is None,
             wrong.scenario.dtype == torch.bfloat16,
             -min(size, ENOUGH),
+            size,
         )
 
     @property
@@ -495,6 +499,13 @@ class Locator:
         """Whether the file is right in scenarios where it was wrong, with another text."""
         return self._undoing is not None and self._undoing.are_right(text, [one.scenario for one in wrong])
 
+    def is_cured(self, wrong: Sequence[Wrong]) -> bool:
+        """Whether a change that was found for another component makes these right; then their place is forgotten."""
+        if not any(self.cures(text, wrong) for _, text in self._searched.cures):
+            return False
+        self._known.clear()
+        return True
+
     def _one(self, wrong: Wrong) -> Where | None:
         exact = wrong.scenario.dtype != torch.bfloat16
         for in_doubles in (True, False) if exact else (False,):
@@ -592,8 +603,10 @@ class Locator:
             found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)
             if at is None or found is None or not found.evidence:
                 return raised(flow, error.line, error.message)
-            other = None if found.proved else cause(flow, at, error.message)
-            return replace(found, other=other or found.other)
+            if found.proved:
+                return found
+            other = cause(flow, at, error.message) or found.other
+            return replace(found, other=other or next(iter(flow.source.assigned(found.place.line)), None))
         right = self._key.right(wrong.scenario, wrong.got.free).error
         if right is not None and error is None:
             return not_raised(self.source, right.type_name)

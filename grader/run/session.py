@@ -243,12 +243,15 @@ class Session:
                     self.exercise, self._source, self._unloaded, self._changed, self.seed, deadline
                 )
                 results[0] = results[0].placed(spots, self._lines)
-        for number, failure in self._unplaced:
-            if self._finder is not None and results[number].status == "failed":
-                with contextlib.suppress(
-                    Exception
-                ):  # a record may be forged, or too long, or the worker gone
-                    results[number] = results[number].placed(failure.locate(self._finder), self._lines)
+        for again in (False, True):
+            # A record may be forged, or too long, or the worker gone.
+            with contextlib.suppress(Exception):
+                if again and self._finder is not None:
+                    self._finder.forget_unproved()
+            for number, failure in self._unplaced:
+                if self._finder is not None and results[number].status == "failed":
+                    with contextlib.suppress(Exception):
+                        results[number] = results[number].placed(failure.locate(self._finder), self._lines)
 
     @cached_property
     def _finder(self) -> Finder | None:
