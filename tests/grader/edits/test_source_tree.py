@@ -71,6 +71,14 @@ def test_a_name_that_gets_its_own_value_is_unused() -> None:
     assert [source.in_function(line) for line in (2, 4, 6)] == [False, False, True]
 
 
+def test_what_torch_gives_and_nothing_gets_is_unused() -> None:
+    source = Source(
+        "def f(rows, x):\n    torch.stack(rows)\n    F.relu(x)\n    F.relu(x, inplace=True)\n    F.relu_(x)\n"
+        "    torch.add(x, 1, out=x)\n    torch.manual_seed(0)\n    rows.sort()\n    torch.sort(x)\n"
+    )
+    assert source.unused == [2, 3, 9]
+
+
 def test_functions_for_gradients_are_known() -> None:
     assert Source(TEXT).backward == {33, 34}
 

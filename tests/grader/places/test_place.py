@@ -149,8 +149,21 @@ def test_a_value_put_right_proves_the_place() -> None:
     assert found.proved
 
 
-def test_a_step_too_many_is_proved_by_leaving_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.places.locate.TRACING_S", 60.0)  # however busy the machine is
+def test_a_loop_over_positions_that_gives_nothing_back_is_recorded_where_it_is_short() -> None:
+    """Of one over hundreds of positions not all is recorded: the line where nothing is returned would be unknown."""
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    begin, end = text.index("        hidden ="), text.index("        return output")
+    loop = (
+        "        rows = []\n        for t in range(x.size(1)):\n            hidden = self.up(x[:, t])\n"
+        "            rows.append(self.down(self.dropout(hidden.relu())))\n        torch.stack(rows, 1)\n"
+    )
+    text = text[:begin] + loop + text[end:].replace("        return output", "")
+    found = place("feedforward", text)
+    assert found is not None
+    assert line_of(text, "torch.stack(rows") in found.lines
+
+
+def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8")
     begin, end = text.index("        hidden ="), text.index("        return output")
     loop = "        for part in (self.up, self.down):\n            x = self.dropout(part(x).relu())\n"

@@ -72,6 +72,8 @@ from tests.grader.right import right_files
         ("positions", "vmap_compiled_einops", "return out, None", "out, None"),
         # a condition that makes all right, if only at the expense of others
         ("encoder", "functions_in_place_of_classes_hooks", '        if norm == "pre":', "        if False:"),
+        # a condition in the constructor, beside the method whose values are wrong
+        ("encoder", "sequential_subclass_stack", 'if norm == "pre":', 'if norm != "pre":'),
         # another attribute makes it right: how this one was made
         (
             "encoder",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Scenario
 from grader.engine.subject import Subject
 from grader.places.finder import MOST_SOURCE, Finder
+from grader.places.patching import Blamed
 from grader.run.session import Session
 from tests import solution_file
 
@@ -184,23 +185,55 @@ def test_places_are_looked_for_once(subject: Subject, monkeypatch: pytest.Monkey
     assert finder.of_component(grading, "levelled") is found
 
 
-def test_what_made_one_function_right_is_tried_for_the_next(
-    subject: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def two(subject: Subject) -> Subject:
+    """An exercise of two functions, of which the second one may call the first one."""
+
     def both(seed: int) -> list[Scenario]:
         x = torch.randn(4, 6, generator=torch.Generator().manual_seed(seed))
         same = Scenario("numbers", "same", "", lambda client: client.call(client.function("same"), x))
         return [*scenarios(seed), same]
 
-    subject = replace(
+    return replace(
         subject,
         scenarios=both,
         namespace=lambda steps: {**(own := namespace(steps)), "same": own["levelled"]},
     )
-    text = f"{PLUGIN}\n\ndef same(x):\n    return levelled(x)\n"
-    grading, finder = Grading(submitted(text), subject, 0), Finder(text)
+
+
+BOTH = PLUGIN.replace("abs().sum(-1", "abs().amax(-2") + "\n\ndef same(x):\n    return levelled(x)\n"
+
+
+@pytest.fixture
+def unproved(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """No change is tried that is not known, and no right value."""
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.edits.edits.Edits.among", lambda *_, **__: iter(()))
+        patch.setattr("grader.places.patching.Patching.proved", lambda _, _flow, _wrong, at, **__: Blamed(at))
+        yield patch
+
+
+def test_what_made_one_function_right_is_tried_for_the_next(
+    two: Subject, request: pytest.FixtureRequest
+) -> None:
+    grading, finder = Grading(submitted(BOTH), two, 0), Finder(BOTH)
     assert finder.of_component(grading, "levelled")[""].line == 5
-    monkeypatch.setattr("grader.edits.edits.Edits.among", lambda *_, **__: iter(()))
+    request.getfixturevalue("unproved")
+    found = finder.of_component(grading, "same")[""]
+    assert (found.line, found.proved) == (5, True)
+
+
+def test_what_made_one_function_right_is_tried_for_those_before(
+    two: Subject, unproved: pytest.MonkeyPatch
+) -> None:
+    grading, finder = Grading(submitted(BOTH), two, 0), Finder(BOTH)
+    before = finder.of_component(grading, "same")
+    assert not any(spot.proved for spot in before.values())
+    finder.forget_unproved()  # nothing was found yet
+    assert finder.of_component(grading, "same") is before
+    unproved.undo()
+    assert finder.of_component(grading, "levelled")[""].proved
+    finder.forget_unproved()
     found = finder.of_component(grading, "same")[""]
     assert (found.line, found.proved) == (5, True)
 
