@@ -251,7 +251,10 @@ class Locator:
         known = lost or (None if sure else self._as_known(best))
         part = self._in_part(wrong, best)  # last: its records take the place of those that the others look at
         if part is not None and (lost is None or part.proved or lost.place.line in part.lines):
-            return part
+            second = part.other or (
+                lost.other if lost is not None else best.other if best is not None else None
+            )
+            return replace(part, other=second)
         if part is not None and lost is not None:
             return replace(part, other=lost.place.line)
         if known is None:
@@ -307,10 +310,11 @@ class Locator:
         counts = Counter(one.place.line for one in found)
         if not counts:
             return None
-        line, _ = counts.most_common(1)[0]
-        if best is not None and line in best.lines:
+        line, agreed = counts.most_common(1)[0]
+        if best is not None and (line in best.lines or (best.evidence and agreed < ENOUGH_AGREE)):
             return best
-        return next(one for one in found if one.place.line == line)
+        known = next(one for one in found if one.place.line == line)
+        return replace(known, other=known.other or (None if best is None else best.place.line))
 
     def _unproved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of a line makes wrong results right. A wrong line is worse than none.
@@ -488,7 +492,8 @@ class Locator:
         self._explanations.edited(one.line, one.text)
         self.cure = others[0].text if others else None
         if best is not None and best.place.line in [each.line for each in others]:  # whose values are known
-            return replace(best, other=one.line, proved=True, evidence="edited")
+            second = one.line if one.line != best.place.line else None
+            return replace(best, other=second, proved=True, evidence="edited")
         lines = [each.line for each in others] + list(best.lines if best else ())
         second = next((line for line in lines if line != one.line), None)
         if best is None or best.place.line != one.line:
