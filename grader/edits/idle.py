@@ -19,7 +19,7 @@ FUNCTIONS = {  # of torch, which change nothing
     name
     for module in (torch, torch.nn.functional)
     for name in dir(module)
-    if not name.endswith("_") and not name.startswith(("_", "set_", "autocast_", "clear_"))
+    if not name.endswith("_") and not name.startswith(("_", "is_", "get_", "set_", "autocast_", "clear_"))
     if module is torch.nn.functional or isinstance(getattr(module, name), BuiltinFunctionType)
 } | set(torch.functional.__all__)
 VALUES = (

@@ -70,6 +70,7 @@ AGAIN_S = 1.5  # for lines that did not run in a wrong call
 NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
+LONG = 256  # positions
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 
 
@@ -140,10 +141,10 @@ class Locator:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
-    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int, int]:
-        """Values before gradients and facts; then the smallest ones that are large enough.
+    def _rank(self, wrong: Wrong) -> tuple[bool, bool, bool, int]:
+        """Values before gradients and facts; large ones first: in small ones much is the same by accident.
 
-        In small ones much is the same by accident; of a loop over hundreds of positions not all is recorded.
+        Very long ones come last: of a loop over hundreds of positions not all is recorded.
         """
         right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
@@ -151,8 +152,8 @@ class Locator:
         return (
             not values and wrong.got.error is None,
             wrong.scenario.dtype == torch.bfloat16,
+            any(n > LONG for x in right.values.values() for n in x.shape),
             -min(size, ENOUGH),
-            size,
         )
 
     @property

@@ -109,6 +109,7 @@ def test_a_taken_name_and_a_taken_folder_are_refused(tmp_path: Path) -> None:
     assert not list((tmp_path / "zoo-fresh-one").iterdir())
 
 
+@pytest.mark.slow
 def test_a_file_of_a_new_exercise_is_graded_with_its_words(tmp_path: Path) -> None:
     """That a new exercise holds from the start, docs/write-an-exercise.md shows, whose commands are run."""
     assert zoo("dev", "new-exercise", "rms_norm", "--into", str(tmp_path)).exit_code == 0

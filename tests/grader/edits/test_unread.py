@@ -173,6 +173,7 @@ def test_lists_of_more_than_a_few_arguments_have_two_neighbours_exchanged() -> N
     assert not any("h(g, b, c, d, e, a)" in one for one in tried)
 
 
+@pytest.mark.slow
 def test_a_reading_is_proved_only_where_no_other_one_is_right() -> None:
     """Queries for values: the first step is right all the same, with the weights read in another order."""
     text = right_files("kv_cache")["generator_as_cache"]

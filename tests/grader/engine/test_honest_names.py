@@ -52,6 +52,7 @@ def test_a_mistake_in_one_path_is_named_with_the_path(
     assert named.text.startswith(condition)
 
 
+@pytest.mark.slow
 def test_a_mistake_that_explains_less_than_half_of_where_it_shows_is_not_named() -> None:
     """Over dim 1 is over the heads in some calls alone."""
     (named,) = names("attention", "scaled_dot_product_attention", ("softmax(dim=-1)", "softmax(dim=1)"))
@@ -150,6 +151,7 @@ def test_a_renamed_argument_hides_no_mistake_and_is_named_as_no_other() -> None:
     assert [one.id for one in names("kv_cache", "CachedAttention", *renamed)] == ["argument-names"]
 
 
+@pytest.mark.slow
 def test_projections_without_plain_names_are_read_by_what_comes_out_right() -> None:
     """The key goes through the query's projection: no whole result is right, however the four are read."""
     text = solution_file("attention").read_text(encoding="utf-8")

@@ -122,6 +122,7 @@ def test_the_step_that_a_change_adds_is_tried_in_other_lines() -> None:
     assert "return x + table\n" in tried
 
 
+@pytest.mark.slow
 def test_a_statement_that_changes_nothing_is_shown_where_no_change_helps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

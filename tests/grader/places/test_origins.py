@@ -62,6 +62,7 @@ def test_a_change_where_the_value_comes_from_proves_the_line(title: str) -> None
     assert shown(*PROVED[title]) == (True, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("title", SHOWN)
 def test_the_line_is_shown_where_no_change_helps(title: str) -> None:

@@ -57,7 +57,7 @@ def line_of(text: str, part: str) -> int:
     return next(i for i, line in enumerate(text.splitlines(), start=1) if part in line)
 
 
-SLOW = ("encoder", "decoder", "transformer", "decoding")
+SLOW = ("encoder", "decoder", "transformer", "decoding", "kv_cache")
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,7 @@ def test_a_step_too_many_is_proved_by_leaving_it_out() -> None:
     assert (found.place.line, found.proved, found.iteration) == (line_of(text, "part(x).relu()"), True, 2)
 
 
+@pytest.mark.slow
 def test_a_part_that_the_formula_does_not_have_is_shown_where_it_is_made() -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8")
     wide = "nn.Conv1d(d_model, d_ff, 3, padding=1)"
@@ -190,6 +191,7 @@ def test_a_part_that_the_formula_does_not_have_is_shown_where_it_is_made() -> No
     assert line_of(text, made.strip()) in found.lines
 
 
+@pytest.mark.slow
 def test_a_copy_of_what_was_made_without_torch_is_no_proof() -> None:
     text = solution_file("positions").read_text(encoding="utf-8")
     begin, end = text.index("        # Angles in"), text.index("        self.register_buffer")
@@ -290,6 +292,7 @@ def test_an_argument_that_is_changed_is_changed_there() -> None:
     assert (found.place.line, found.why) == (line_of(text, "hidden ="), "in place")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "first", "last"),
     [
@@ -322,6 +325,7 @@ def test_a_step_that_is_missing_lies_between_two_lines(
     )
 
 
+@pytest.mark.slow
 def test_a_line_that_is_right_at_first_says_when_it_is_wrong() -> None:
     text = solution_file("kv_cache").read_text(encoding="utf-8")
     wrong = text.replace("math.sqrt(q.size(-1))", "math.sqrt(q.size(-1) + (k.size(2) > 1))")
@@ -374,6 +378,7 @@ def decoder_mask(tokens, pad=0):
     assert set(found.lines) == {line_of(text, "out[0, 0, i, j]"), line_of(text, "out = 1")}
 
 
+@pytest.mark.slow
 def test_memory_that_is_never_filled_is_found() -> None:
     text = solution_file("norm").read_text(encoding="utf-8")
     torch.use_deterministic_algorithms(True)  # what is not filled is NaN then, whatever the memory had before
@@ -385,6 +390,7 @@ def test_memory_that_is_never_filled_is_found() -> None:
     assert line_of(text, "nn.Parameter(torch.ones(") in found.lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["with torch.no_grad():", "try:"])
 def test_a_wrong_result_that_leaves_a_block_is_found_where_it_leaves(ends: str) -> None:
     after = "    finally:\n        torch.is_grad_enabled()\n" if ends == "try:" else ""

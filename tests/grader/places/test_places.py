@@ -251,6 +251,7 @@ def test_a_recursion_without_end_has_the_line_that_it_comes_back_to() -> None:
     assert "calls itself without end" in where.value
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_what_calls_itself_is_shown_with_what_made_it(subject: Subject) -> None:
     text = PLUGIN.replace("    return y", "    again = levelled\n    return again(x)")

@@ -157,6 +157,7 @@ def test_a_folder_has_its_limit(server: ForkServer, level: str, size: int, count
     assert folders() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["process", "strict"])
 def test_a_deep_folder_is_removed(server: ForkServer, level: str) -> None:
     before = folders()
@@ -272,6 +273,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "loaded"), [("process", True), ("strict", True), ("none yet", False)])
 def test_the_judge_killed_nothing_is_left(level: str, loaded: bool) -> None:
     before = folders()

@@ -156,6 +156,7 @@ def test_an_endless_loop_is_stopped_also_with_signals_ignored(when: str) -> None
     assert gone(worker.pid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caught_by", ["except BaseException: pass", "except: pass"])
 def test_an_endless_loop_that_does_not_let_itself_be_stopped_has_no_line(caught_by: str) -> None:
     source = f"def f():\n  while True:\n    try:\n      while True: sum(range(9))\n    {caught_by}\n"
@@ -193,6 +194,7 @@ def test_too_much_cpu_time_is_a_limit() -> None:
     assert caught.value.kind == "limit"
 
 
+@pytest.mark.slow
 def test_all_answers_together_have_a_time_too() -> None:
     with Worker(limits=Limits(total_s=2.0)) as worker:
         submission = RemoteSubmission(worker, b"import time\ndef f(): time.sleep(0.6)", "a.py")

@@ -245,6 +245,7 @@ def test_the_report_says_which() -> None:
     assert "sandbox process" in " ".join(page.split())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 @pytest.mark.parametrize("level", ["process", "auto"])
 def test_a_grade_killed_leaves_no_process_no_folder_and_no_progress(tmp_path: Path, level: str) -> None:

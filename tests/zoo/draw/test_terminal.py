@@ -155,6 +155,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "print(sorted({'torch', 'matplotlib', 'numpy', 'jinja2'} & set(sys.modules)))"
     assert run(f"import sys, zoo.draw, zoo.cli.draw, zoo.training.record; {heavy}") == "[]\n"

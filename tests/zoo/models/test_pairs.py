@@ -128,6 +128,7 @@ def trains_and_decodes(blueprint: Blueprint) -> None:
     assert 1 <= answers.shape[1] <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("assembly", "share"), EVERY_SHARE)
 def test_every_pair_works(assembly: str, share: int) -> None:
     for choices in covering_all_pairs(assembly)[share::SHARES]:

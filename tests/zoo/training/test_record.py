@@ -137,6 +137,7 @@ def test_a_damaged_record_is_a_sentence(text: str, reason: str, zoo: Zoo, tmp_pa
 
 
 class TestCompare:
+    @pytest.mark.slow
     def test_every_row_and_seed_has_a_record_of_its_own(self, zoo: Zoo, tmp_path: Path) -> None:
         args = [
             *TRAINED,

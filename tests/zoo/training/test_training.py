@@ -126,6 +126,7 @@ def test_it_is_the_plain_loop_of_teacher_forcing_bit_for_bit() -> None:
         assert torch.equal(one, other)
 
 
+@pytest.mark.slow
 def test_more_than_one_thread_is_possible() -> None:
     before, seen = torch.get_num_threads(), set()
     train(small(), TASK, SHORT, threads=2, on_step=lambda *_: seen.add(torch.get_num_threads()))
