@@ -89,8 +89,8 @@ class Finder(Protocol):
         """Of all that is wrong in a component."""
         ...
 
-    def forget_unproved(self) -> None:
-        """Look again for places that are not proved, with what was found for other components since."""
+    def forget_unproved(self) -> bool:
+        """Look again for places that are not proved, with what was found for other components since: are there any?"""
         ...
 
     def is_one_change(self, grading: Any, component: str, findings: Any) -> bool:

@@ -34,6 +34,7 @@ class Finder:
         self._text, self._deadline = text, deadline
         self._found: dict[tuple[Grading, str], Spots] = {}
         self._locators: dict[tuple[Grading, str], Locator] = {}
+        self._forgotten = set[tuple[Grading, str]]()  # places that are looked for a second time
         self._searched = Searched()
 
     def of_component(self, grading: Grading, component: str) -> Spots:
@@ -52,15 +53,23 @@ class Finder:
                 self._found[key] = find_places(locator, component, findings, accounts)
         return self._found[key]
 
-    def forget_unproved(self) -> None:
-        """Look again for unproved places where a change that was found for another component helps as well."""
+    def forget_unproved(self) -> bool:
+        """Look again for unproved places where a change that was found for another component helps as well.
+
+        Returns:
+            whether there are any.
+        """
+        before = len(self._found)
         for (grading, component), spots in list(self._found.items()):
-            locator = self._locators.get((grading, component))
-            if locator is None or any(spot.proved for spot in spots.values()):
+            key = grading, component
+            locator = self._locators.get(key)
+            if locator is None or key in self._forgotten or any(spot.proved for spot in spots.values()):
                 continue
             wrong = list(wrong_in(locator, component, grading.explained(component)[0]).values())
             if wrong and locator.is_cured(wrong):
-                del self._found[grading, component]
+                self._forgotten.add(key)
+                del self._found[key]
+        return len(self._found) < before
 
     def is_one_change(self, grading: Grading, component: str, findings: Findings) -> bool:
         """Whether one small change of a line makes all right that is wrong in a component. Its place is kept."""

@@ -70,7 +70,6 @@ AGAIN_S = 1.5  # for lines that did not run in a wrong call
 NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 ENOUGH = 100  # numbers in a result
-LONG = 256  # positions
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 
 
@@ -141,18 +140,14 @@ class Locator:
                 found.append(Wrong(scenario, names, got))
         return sorted(found, key=self._rank)
 
-    def _rank(self, wrong: Wrong) -> tuple[bool, bool, bool, int]:
-        """Values before gradients and facts; large ones first: in small ones much is the same by accident.
-
-        Very long ones come last: of a loop over hundreds of positions not all is recorded.
-        """
+    def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
+        """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
         right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
         size = max((x.numel() for x in right.values.values()), default=0)
         return (
             not values and wrong.got.error is None,
             wrong.scenario.dtype == torch.bfloat16,
-            any(n > LONG for x in right.values.values() for n in x.shape),
             -min(size, ENOUGH),
         )
 
@@ -196,7 +191,7 @@ class Locator:
         for each in wrong[:MOST_SCENARIOS]:
             if found and self._late():
                 break
-            one = self._one(each)
+            one = self._one(each, whole=each is not wrong[-1])
             if one is not None:
                 found.append(one)
                 counts[one.place.line] += one.why != "omitted"
@@ -512,10 +507,13 @@ class Locator:
         self._known.clear()
         return True
 
-    def _one(self, wrong: Wrong) -> Where | None:
+    def _one(self, wrong: Wrong, *, whole: bool = False) -> Where | None:
+        """The place by one wrong result. Args: whole: only if all of its run can be recorded."""
         exact = wrong.scenario.dtype != torch.bfloat16
         for in_doubles in (True, False) if exact else (False,):
             trace, again = self._recorded(wrong.scenario, exact=in_doubles)
+            if whole and not trace.ran:  # a loop over hundreds of positions
+                return None
             line = wrong.got.error.line if wrong.got.error is not None else None
             if trace.ran and line in (None, *trace.ran):  # a call that makes parameters is not recorded
                 ran = {*trace.ran, *self.source.backward}

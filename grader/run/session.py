@@ -243,15 +243,17 @@ class Session:
                     self.exercise, self._source, self._unloaded, self._changed, self.seed, deadline
                 )
                 results[0] = results[0].placed(spots, self._lines)
-        for again in (False, True):
-            # A record may be forged, or too long, or the worker gone.
-            with contextlib.suppress(Exception):
-                if again and self._finder is not None:
-                    self._finder.forget_unproved()
+        finder = self._finder if self._unplaced else None
+        again = finder is not None
+        while again and finder is not None:
             for number, failure in self._unplaced:
-                if self._finder is not None and results[number].status == "failed":
-                    with contextlib.suppress(Exception):
-                        results[number] = results[number].placed(failure.locate(self._finder), self._lines)
+                # A record may be forged, or too long, or the worker gone.
+                with contextlib.suppress(Exception):
+                    if results[number].status == "failed":
+                        results[number] = results[number].placed(failure.locate(finder), self._lines)
+            again = False
+            with contextlib.suppress(Exception):
+                again = finder.forget_unproved()
 
     @cached_property
     def _finder(self) -> Finder | None:
