@@ -130,7 +130,7 @@ def _why(spot: Spot) -> str:
 
 
 def _calls(line: str, function: str) -> bool:
-    return re.search(rf"\b{re.escape(function)}\(", line) is not None
+    return re.search(rf"(?<!def )\b{re.escape(function)}\(", line) is not None
 
 
 def _reads(line: str, names: Iterable[str], inside: bool) -> bool:

@@ -144,6 +144,11 @@ def test_another_line_says_why_it_is_there(line: int, other: int, why: str) -> N
     assert shown.endswith(f"  ({why})" if why else spot.other_source.strip())
 
 
+def test_the_beginning_of_a_function_is_no_call_of_it() -> None:
+    shown = place_lines(placed(Spot(12, 12, other=9, why="omitted"), Lines(USED)))
+    assert shown[0].strip() == "line 9    def forward(self, x):"
+
+
 def test_what_it_is_and_should_be_comes_before_what_is_right_so_far() -> None:
     wordy = placed(replace(RAW, other=8, value="a " * 90, expected="b " * 90))
     lines = [line.strip()[:6] for line in place_lines(wordy)]
