@@ -130,6 +130,7 @@ class Edits:
         soon = (
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
             (first, changed),
+            (first, moved),
             (first, lacking),
             (conditions, changed),
             (second, changed),
@@ -143,7 +144,6 @@ class Edits:
             ([*first, *rest], (self._steps.index, one_axis)),
             (conditions, renamed),
             (second, (self._inverted,)),
-            (first, moved),
             (second, moved),
             (rest, moved),
             (first, (self._moves.repeated,)),

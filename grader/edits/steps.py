@@ -96,7 +96,7 @@ class Steps:
         if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
         names = self._scopes.names(node.lineno)
-        if not isinstance(node, ast.Name) or node.id in names:
+        if not isinstance(node, ast.Name) or node.id in {*names} - {"self"}:  # which no operation works on
             yield from steps.around(node, {*names, *self._modules}, self._scopes.attributes(node.lineno))
 
 
