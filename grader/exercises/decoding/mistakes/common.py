@@ -26,9 +26,14 @@ def sos_in_result(steps: Steps) -> list[Steps]:
     def give(request: Request, rows: Rows) -> object:
         return steps.give(request, [[request.sos, *row] for row in rows])
 
+    def give_all(request: Request, rows: Rows) -> object:
+        """Columns for `max_len` ids were made at the beginning."""
+        return give(request, [[*row, *[request.pad] * (request.max_len - len(row))] for row in rows])
+
     return [
         replace(steps, give=give),
         replace(steps, give=give, request=lambda r: replace(r, max_len=r.max_len - 1)),
+        replace(steps, give=give_all),
     ]
 
 
