@@ -474,3 +474,12 @@ def indexed(node: ast.Subscript) -> Iterator[ast.Subscript]:
         for new in by_one(one) if isinstance(one, ast.Name) else ():
             index: ast.expr = ast.Tuple([*items[:i], new, *items[i + 1 :]], ast.Load()) if several else new
             yield ast.Subscript(node.value, index, node.ctx)
+
+
+def without_an_end(node: ast.AST) -> Iterator[ast.AST]:
+    """What is returned by its name, without the first or the last of its rows, or of its columns."""
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
+        every, one = ast.Slice(), ast.Constant(1)
+        for end in (ast.Slice(one), ast.Slice(None, ast.UnaryOp(ast.USub(), one))):
+            for index in (ast.Tuple([every, end], ast.Load()), end):
+                yield ast.Return(ast.Subscript(node.value, index, ast.Load()))

@@ -39,6 +39,7 @@ from grader.edits.edit_kinds import (
     transposed,
     unkept,
     unwrapped,
+    without_an_end,
 )
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
@@ -132,6 +133,7 @@ class Edits:
             (first, changed),
             (first, moved),
             (first, lacking),
+            ([*first, *second, *rest], (without_an_end,)),
             (conditions, changed),
             (second, changed),
             (second, lacking),

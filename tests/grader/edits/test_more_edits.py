@@ -323,3 +323,23 @@ def test_functions_that_right_code_has_more_often_are_tried_for_others(wrong: st
 def test_a_module_that_does_nothing_and_gets_arguments_is_replaced_first() -> None:
     tried = [new for _, new in Edits(TEXT, right=RIGHT).among([19], [9])]
     assert "self.norm = (nn.LayerNorm(size))" in tried[0]
+
+
+def test_what_is_returned_loses_its_first_or_last_column_or_row() -> None:
+    text = "def f(rows):\n    out = rows.clone()\n    return out\n"
+    new = [one.splitlines()[2].strip() for line, one in Edits(text).among([2], [], [3]) if line == 3]
+    assert {"return out[:, 1:]", "return out[:, :-1]", "return out[1:]", "return out[:-1]"} <= set(new)
+
+
+def test_a_move_of_a_likely_line_comes_before_steps_of_right_code() -> None:
+    text = "def f(x, used):\n    pair = x[:, :used] + x\n    used += 1\n    return pair, used\n"
+    tried = [one for _, one in Edits(text, right=RIGHT, lacking={"exp", "tril"}).among([2], [3], [4])]
+    moved = "def f(x, used):\n    used += 1\n    pair = x[:, :used] + x\n    return pair, used\n"
+    assert tried.index(moved) < min(i for i, one in enumerate(tried) if ".exp()" in one or ".tril()" in one)
+
+
+def test_no_operation_works_on_self() -> None:
+    text = "class A:\n    def f(self, x):\n        return self.g(x) + self.size\n"
+    tried = [one for _, one in Edits(text, right=RIGHT, lacking={"exp"}).among([3], [], [])]
+    assert any("x.exp()" in one for one in tried)
+    assert not any("(self.exp())" in one for one in tried)
