@@ -50,6 +50,7 @@ from grader.edits.other_names import other_arguments
 from grader.edits.scopes import Scopes
 from grader.edits.steps import Steps
 
+WRITABLE = (ast.Dict, ast.List, ast.Set)
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
@@ -130,6 +131,7 @@ class Edits:
         lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
+            ([*first, *second, *rest], (self._made_anew, self._handed)),
             (first, changed),
             (first, moved),
             (first, lacking),
@@ -394,6 +396,40 @@ class Edits:
             found = [n.value for n in ast.walk(self._tree) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
+
+    def _handed(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Another name in a call that is made for what it does, as `rows.append(x)`, whose values no record has."""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            call = node.value
+            for i, one in enumerate(call.args):
+                for new in self._renamed(one) if isinstance(one, ast.Name) else ():
+                    if isinstance(new, ast.expr):
+                        yield ast.Expr(
+                            ast.Call(call.func, [*call.args[:i], new, *call.args[i + 1 :]], call.keywords)
+                        )
+
+    def _made_anew(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What is made once, an attribute or a default that can be written to, made anew where it is read."""
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            name = ast.unparse(node)
+            if isinstance(node, ast.Attribute):
+                yield from (value for one, value in self._made_once if one == name)
+            elif function := self._scopes.function(node.lineno):
+                args = function.args
+                pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False)]
+                pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d]
+                yield from (value for one, value in pairs if one.arg == name and isinstance(value, WRITABLE))
+
+    @cached_property
+    def _made_once(self) -> list[tuple[str, ast.expr]]:
+        """Attributes that can be written to, with what they are made of."""
+        return [
+            (ast.unparse(node.targets[0]), node.value)
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and isinstance(node.value, WRITABLE)
+        ]
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""

@@ -30,6 +30,11 @@ class Steps:
         self._lacking = self._fragments.called(lacking)
         self._scopes, self._modules = scopes, modules
         self._near = cache(self._made_near)
+        nodes = list(ast.walk(self._tree))
+        # no values: what is called, and what a statement calls for what it does
+        self._no_values = {id(one.func) for one in nodes if isinstance(one, ast.Call)} | {
+            id(one.value) for one in nodes if isinstance(one, ast.Expr)
+        }
 
     def other(self, node: ast.AST) -> Iterator[ast.AST]:
         """A step of the file, or of right code, in place of one: what a call worked on goes through it."""
@@ -94,6 +99,8 @@ class Steps:
     def _in_a_step(self, node: ast.AST, steps: Fragments) -> Iterator[ast.expr]:
         kinds = (ast.Name, ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.Attribute, ast.List)
         if not isinstance(node, kinds) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return
+        if id(node) in self._no_values:
             return
         names = self._scopes.names(node.lineno)
         if not isinstance(node, ast.Name) or node.id in {*names} - {"self"}:  # which no operation works on

@@ -343,3 +343,34 @@ def test_no_operation_works_on_self() -> None:
     tried = [one for _, one in Edits(text, right=RIGHT, lacking={"exp"}).among([3], [], [])]
     assert any("x.exp()" in one for one in tried)
     assert not any("(self.exp())" in one for one in tried)
+
+
+STATE = """class A:
+    def __init__(self):
+        self.empty = {"k": []}
+
+    def f(self, x, y, cache=None, rows=[]):
+        if cache is None:
+            cache = self.empty
+        cache["k"].append(x)
+        rows.append(y)
+        return cache, rows
+"""
+
+
+def test_what_is_made_once_and_can_be_written_to_is_made_anew() -> None:
+    changed = {(line, one.splitlines()[line - 1].strip()) for line, one in Edits(STATE).among([7], [9], [])}
+    assert (7, "cache = ({'k': []})") in changed
+    assert (9, "([]).append(y)") in changed
+
+
+def test_another_name_is_handed_to_a_call_made_for_what_it_does() -> None:
+    tried = [(line, one.splitlines()[line - 1].strip()) for line, one in Edits(STATE).among([9], [8], [])]
+    assert (8, "cache['k'].append(y)") in tried
+    assert (9, "rows.append(x)") in tried
+
+
+def test_no_operation_works_on_what_is_called_or_on_a_statement() -> None:
+    tried = [one for _, one in Edits(STATE, right=RIGHT, lacking={"exp"}).among([8], [], [])]
+    assert any("(x.exp())" in one for one in tried)
+    assert not any(").exp()" in one or ".append.exp" in one for one in tried)
