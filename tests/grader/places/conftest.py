@@ -1,4 +1,4 @@
-"""Searches have twice the time: what a test is to show does not turn on how busy the machine is."""
+"""Searches have three times the time: what a test is to show does not turn on how busy the machine is."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-HALF = SimpleNamespace(process_time=lambda: time.process_time() / 2, monotonic=time.monotonic)
+THIRD = SimpleNamespace(process_time=lambda: time.process_time() / 3, monotonic=time.monotonic)
 
 
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("grader.places.locate", "grader.places.undoing", "grader.engine.naming"):
-        monkeypatch.setattr(f"{module}.time", HALF)
+        monkeypatch.setattr(f"{module}.time", THIRD)
