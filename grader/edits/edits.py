@@ -397,39 +397,47 @@ class Edits:
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
 
-    def _handed(self, node: ast.AST) -> Iterator[ast.AST]:
+    def _handed(self, node: ast.AST) -> Iterator[Changed]:
         """Another name in a call that is made for what it does, as `rows.append(x)`, whose values no record has."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            call = node.value
-            for i, one in enumerate(call.args):
-                for new in self._renamed(one) if isinstance(one, ast.Name) else ():
-                    if isinstance(new, ast.expr):
-                        yield ast.Expr(
-                            ast.Call(call.func, [*call.args[:i], new, *call.args[i + 1 :]], call.keywords)
-                        )
+            names = [one for one in node.value.args if isinstance(one, ast.Name)]
+            yield from ((one.lineno, self._with(one, new)) for one in names for new in self._renamed(one))
 
     def _made_anew(self, node: ast.AST) -> Iterator[ast.AST]:
         """What is made once, an attribute or a default that can be written to, made anew where it is read."""
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-            name = ast.unparse(node)
-            if isinstance(node, ast.Attribute):
-                yield from (value for one, value in self._made_once if one == name)
-            elif function := self._scopes.function(node.lineno):
-                args = function.args
-                pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False)]
-                pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d]
-                yield from (value for one, value in pairs if one.arg == name and isinstance(value, WRITABLE))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and self._attributes_once:
+            yield from self._attributes_once.get(ast.unparse(node), ())
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self._defaults_once:
+            yield from self._defaults_once.get((self._scopes.function(node.lineno), node.id), ())
 
     @cached_property
-    def _made_once(self) -> list[tuple[str, ast.expr]]:
+    def _attributes_once(self) -> dict[str, list[ast.expr]]:
         """Attributes that can be written to, with what they are made of."""
-        return [
-            (ast.unparse(node.targets[0]), node.value)
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Attribute)
-            and isinstance(node.value, WRITABLE)
-        ]
+        found: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, WRITABLE):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute):
+                        found.setdefault(ast.unparse(target), []).append(node.value)
+        return found
+
+    @cached_property
+    def _defaults_once(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:
+        """Arguments whose default can be written to, by function and name, with the default."""
+        found: dict[tuple[ast.FunctionDef | None, str], list[ast.expr]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.FunctionDef):
+                args = node.args
+                pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False)]
+                pairs += [
+                    (one, default)
+                    for one, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+                    if default
+                ]
+                found |= {
+                    (node, one.arg): [default] for one, default in pairs if isinstance(default, WRITABLE)
+                }
+        return found
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""

@@ -247,10 +247,8 @@ class Locator:
         known = lost or (None if sure else self._as_known(best))
         part = self._in_part(wrong, best)  # last: its records take the place of those that the others look at
         if part is not None and (lost is None or part.proved or lost.place.line in part.lines):
-            second = part.other or (
-                lost.other if lost is not None else best.other if best is not None else None
-            )
-            return replace(part, other=second)
+            beside = lost or best
+            return replace(part, other=part.other or (None if beside is None else beside.other))
         if part is not None and lost is not None:
             return replace(part, other=lost.place.line)
         if known is None:
@@ -500,12 +498,9 @@ class Locator:
         """Whether the file is right in scenarios where it was wrong, with another text."""
         return self._undoing is not None and self._undoing.are_right(text, [one.scenario for one in wrong])
 
-    def is_cured(self, wrong: Sequence[Wrong]) -> bool:
-        """Whether a change that was found for another component makes these right; then their place is forgotten."""
-        if not any(self.cures(text, wrong) for _, text in self._searched.cures):
-            return False
+    def forget(self) -> None:
+        """Look for places again."""
         self._known.clear()
-        return True
 
     def _one(self, wrong: Wrong, *, whole: bool = False) -> Where | None:
         """The place by one wrong result. Args: whole: only if all of its run can be recorded."""

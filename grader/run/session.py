@@ -243,17 +243,18 @@ class Session:
                     self.exercise, self._source, self._unloaded, self._changed, self.seed, deadline
                 )
                 results[0] = results[0].placed(spots, self._lines)
-        finder = self._finder if self._unplaced else None
-        again = finder is not None
-        while again and finder is not None:
+        if not self._unplaced or self._finder is None:
+            return
+        again = True
+        while again:
+            again = False
+            # A record may be forged, or too long, or the worker gone.
             for number, failure in self._unplaced:
-                # A record may be forged, or too long, or the worker gone.
                 with contextlib.suppress(Exception):
                     if results[number].status == "failed":
-                        results[number] = results[number].placed(failure.locate(finder), self._lines)
-            again = False
+                        results[number] = results[number].placed(failure.locate(self._finder), self._lines)
             with contextlib.suppress(Exception):
-                again = finder.forget_unproved()
+                again = self._finder.forget_unproved()
 
     @cached_property
     def _finder(self) -> Finder | None:

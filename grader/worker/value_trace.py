@@ -306,7 +306,7 @@ class Recorder(TorchFunctionMode):
         if plain and not x.is_complex() and size <= MOST_OF_ONE and self._size + size <= MOST_NUMBERS:
             offset, self._size = self._size, self._size + size
             numbers = x.detach().to("cpu", torch.float64, copy=True).reshape(-1)
-            if self._empty.get(storage) == self._moment(x):
+            if storage in self._empty and self._empty[storage] == self._moment(x):
                 numbers.fill_(math.nan)
             self._numbers.append(numbers)
         written = self._written.get(storage, -1) if plain else -1

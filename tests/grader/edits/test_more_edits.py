@@ -366,8 +366,8 @@ def test_what_is_made_once_and_can_be_written_to_is_made_anew() -> None:
 
 def test_another_name_is_handed_to_a_call_made_for_what_it_does() -> None:
     tried = [(line, one.splitlines()[line - 1].strip()) for line, one in Edits(STATE).among([9], [8], [])]
-    assert (8, "cache['k'].append(y)") in tried
-    assert (9, "rows.append(x)") in tried
+    assert (8, 'cache["k"].append((y))') in tried
+    assert (9, "rows.append((x))") in tried
 
 
 def test_no_operation_works_on_what_is_called_or_on_a_statement() -> None:
