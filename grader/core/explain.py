@@ -11,6 +11,7 @@ from grader.core.submission import SubmissionError
 
 _CLASS_OR_DEF = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 _STUB = re.compile(r"(\s*)raise\s+NotImplementedError\s*\(\s*f?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
+_WORD = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile(r"'(\w+)'")
 _NOT_A_MODULE_YET = re.compile(
     r"before Module\.__init__\(\) call|has no attribute '_(?:modules|parameters|buffers|\w+_hooks)'"
@@ -55,6 +56,24 @@ def find_names(source: str) -> list[str]:
     """The functions and classes that a file defines at its left margin, read line by line."""
     lines = map(_CLASS_OR_DEF.match, source.splitlines())
     return [found[2] for found in lines if found is not None and not found[1]]
+
+
+def find_uses(source: str) -> dict[str, set[str]]:
+    """By function and class at the left margin: itself, and all of these that its text mentions, directly or not."""
+    words: dict[str, set[str]] = {}
+    name = ""
+    for line in source.splitlines():
+        found = _CLASS_OR_DEF.match(line)
+        if found is not None and not found[1]:
+            name = found[2]
+        if name:
+            words.setdefault(name, {name}).update(_WORD.findall(line))
+    uses = {one: mentioned & words.keys() for one, mentioned in words.items()}
+    for through in uses:  # Warshall: each is a step on the way once
+        for one, known in uses.items():
+            if through in known:
+                uses[one] = known | uses[through]
+    return uses
 
 
 def place(error: SubmissionError) -> str:

@@ -67,6 +67,7 @@ class Failed(AssertionError):
         mistakes: the known mistakes that explain it, named; empty when none was recognised.
         picture: a picture in text (an influence map, say), or "".
         matrices: what differs, for reports that draw.
+        component: the function or class that is wrong, or "".
     """
 
     def __init__(
@@ -76,10 +77,11 @@ class Failed(AssertionError):
         mistakes: Sequence[Named] = (),
         picture: str = "",
         matrices: Sequence[Matrices] = (),
+        component: str = "",
     ) -> None:
         super().__init__(message)
         self.message, self.mistakes, self.picture = message, tuple(mistakes), picture
-        self.matrices = tuple(matrices)
+        self.matrices, self.component = tuple(matrices), component
 
 
 class Finder(Protocol):

@@ -263,6 +263,7 @@ class Grading:
             mistakes=named,
             picture=picture,
             matrices=matrices_of(*drawn, self.subject.axes),
+            component=scenario.component,
         )
 
     def explained(

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 from grader.catalog import CATEGORIES, Exercise
-from grader.core.explain import find_names, find_stubs, same_failure
+from grader.core.explain import find_names, find_stubs, find_uses, same_failure
 from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.progress import Progress
 from grader.core.results import Result
@@ -81,7 +81,9 @@ class Session:
         self.exercise, self.device, self.seed, self.progress = exercise, device, seed, progress
         self.reference: ModuleType = importlib.import_module(exercise.reference)
         self._source, self._lines = source, Lines(source)
-        self.verdicts = Verdicts(find_stubs(source), find_names(source), self._lines)
+        self.verdicts = Verdicts(
+            find_stubs(source), find_names(source), self._lines, find_uses(source), exercise.components
+        )
         self._open, self._open_changed, self._breach = open_submission, open_changed, breach
         self._submission: Submission | None = None
         self._ends: dict[tuple[object, ...], int] = {}

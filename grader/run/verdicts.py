@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,23 +50,33 @@ _RULES = HiddenTest("rules", "the file keeps to the rules", "behaviour", 0)
 class Verdicts:
     """Verdicts on one submission, test by test, each with the ones before in mind.
 
-    A failure that nobody could name is not judged after another failure: it may well be of the same cause.
+    A failure that nobody could name is not judged after another failure of the same code: it may well be of the same
+    cause.
 
     Args:
         stubs: what the file leaves unwritten.
         names: what it defines.
         lines: its text.
+        uses: by name of a function or class, all those of the file that it is made of.
+        components: the functions and classes that the exercise asks for.
 
     Attributes:
         results: so far.
     """
 
     def __init__(
-        self, stubs: Iterable[Stub] = (), names: Sequence[str] = (), lines: Lines | None = None
+        self,
+        stubs: Iterable[Stub] = (),
+        names: Sequence[str] = (),
+        lines: Lines | None = None,
+        uses: Mapping[str, AbstractSet[str]] | None = None,
+        components: Collection[str] = (),
     ) -> None:
         self.results: list[Result] = []
         self._lines = lines or Lines("")
         self._stubs, self._names = list(stubs), names
+        self._uses, self._components = uses or {}, frozenset(components)
+        self._failed_in: dict[str, str] = {}  # title of a test -> the component that failed
         self._tests: list[HiddenTest] = []
         self._named: dict[str, str] = {}  # id of a mistake -> title of the test that reported it
         self._raised: dict[tuple[object, ...], str] = {}  # cause -> title of the test that reported it
@@ -105,14 +116,26 @@ class Verdicts:
         ids = [mistake.id for mistake in failure.mistakes]
         if ids and all(one in self._named for one in ids):
             return self._add(test, "skipped", f"same cause as '{self._named[ids[0]]}': {ids[0]}")
-        before = next((result.title for result in self.results if result.status == "failed"), None)
-        if not ids and before is not None:
-            return self._add(test, "skipped", f"not judged: first fix '{before}'")
+        before = [] if ids else self._of_same_code(failure.component)
+        if before:
+            return self._add(test, "skipped", f"not judged: first fix '{before[0]}'")
         for one in ids:
             self._named.setdefault(one, test.title)
+        self._failed_in[test.title] = failure.component
         return self._add(
             test, "failed", failure.message, failure.mistakes, failure.picture, matrices=failure.matrices
         )
+
+    def _of_same_code(self, component: str) -> list[str]:
+        """Titles of the tests that failed, without those on code that a component has nothing of."""
+        right = self._components - {component, *self._failed_in.values()}  # as far as is known
+        own = self._uses.get(component, set()) - right
+
+        def may_share(title: str) -> bool:
+            theirs = self._uses.get(self._failed_in.get(title, ""))
+            return not own or theirs is None or not own.isdisjoint(theirs)
+
+        return [one.title for one in self.results if one.status == "failed" and may_share(one.title)]
 
     def _broke(self, test: HiddenTest, error: SubmissionError) -> Result:
         cause = same_failure(error)

@@ -297,7 +297,7 @@ def test_a_save_in_the_middle_of_a_grade_begins_a_new_one(folder: Path) -> None:
         assert len(left(folder)) <= 1
 
 
-def test_a_grade_that_is_interrupted_while_python_starts_says_nothing(
+def test_a_grade_that_is_interrupted_while_python_starts_says_that_at_most(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for delay in (0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1):
@@ -305,7 +305,8 @@ def test_a_grade_that_is_interrupted_while_python_starts_says_nothing(
         time.sleep(delay)
         grade.send_signal(signal.SIGINT)
         assert grade.wait(timeout=60) == 130
-    assert capfd.readouterr() == ("", "")
+        out, err = capfd.readouterr()
+        assert (out, err) in (("", ""), ("", "\nInterrupted.\n"))  # the second: a fast machine had it started
 
 
 ENDS = [

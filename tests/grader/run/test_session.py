@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -456,3 +457,27 @@ def test_an_exception_has_its_line_and_a_stub_has_none(exercise: Exercise) -> No
     assert (results["shape"].where.line, results["shape"].where.why) == (3, "error")
     assert results["mask"].where is None
     assert grade(exercise, {"shape": broke("exception", line=9)}, source=SOURCE)["shape"].where is None
+
+
+def test_a_failure_without_a_name_is_judged_where_the_code_that_failed_before_has_no_part_in_it(
+    exercise: Exercise,
+) -> None:
+    from grader.core.failures import Failed
+
+    both = replace(exercise, components=("First", "Second", "Norm"))
+    acts = {
+        "shape": lambda: Failed("a", component="First"),
+        "numbers": lambda: Failed("b", component="Second"),
+    }
+    text = "class Norm:\n    pass\n\nclass First:\n    n = {}\n\nclass Second:\n    n = {}\n\ndef helper():\n    pass\n"
+    apart = grade(both, acts, source=text.format("Norm", "Norm"))
+    assert [apart[one].status for one in ("shape", "numbers")] == ["failed", "failed"]
+    for shared in (
+        text.format("helper", "helper"),
+        text.format("Norm", "First"),
+        text.format("helper", "First"),
+        "",
+    ):
+        results = grade(both, acts, source=shared)
+        assert [results[one].status for one in ("shape", "numbers")] == ["failed", "skipped"]
+        assert results["numbers"].message == "not judged: first fix 'has the right shape'"
