@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from grader.edits.idle import unused
@@ -181,16 +181,18 @@ class Definitions:
         return self._defaults_at.get(line, {}).get(name)
 
     @cached_property
-    def defaults(self) -> Mapping[str, int]:
+    def _defaults_of_classes(self) -> Mapping[str, list[int]]:
         """Lines with the first values of `self.NAME`: defaults of a constructor's arguments, fields of a class."""
-        found: dict[str, int] = {}
+        found: dict[str, list[int]] = {}
         for part in (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)):
             for node in part.body:
                 if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-                    found |= _defaults(node)
+                    for name, line in _defaults(node).items():
+                        found.setdefault(name, []).append(line)
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    found |= {one.id: node.lineno for one in targets if isinstance(one, ast.Name)}
+                    for target in _targets(node):
+                        if isinstance(target, ast.Name):
+                            found.setdefault(target.id, []).append(node.lineno)
         return found
 
     def argument(self, name: str, besides: int) -> int | None:
@@ -225,17 +227,17 @@ class Definitions:
         return None
 
     @cached_property
-    def attributes(self) -> Mapping[str, int]:
-        """Lines in which `self.NAME` is made in a constructor, other than from the argument of that name."""
-        found: dict[str, int] = {}
+    def attributes(self) -> Mapping[str, list[int]]:
+        """Lines in which `self.NAME` is made in constructors, other than from the argument of that name."""
+        found: dict[str, list[int]] = {}
         for function in ast.walk(self._tree):
             if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
                 continue
             for node in ast.walk(function):
-                if isinstance(node, ast.Assign):
-                    for target in (one for whole in node.targets for one in ast.walk(whole)):
+                if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                    for target in (one for whole in _targets(node) for one in ast.walk(whole)):
                         if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
-                            found.setdefault(target.attr, node.lineno)
+                            found.setdefault(target.attr, []).append(node.lineno)
                 if (
                     isinstance(node, ast.Call)
                     and ast.unparse(node.func) == "self.register_buffer"
@@ -243,11 +245,11 @@ class Definitions:
                 ):
                     name = node.args[0]
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                        found.setdefault(name.value, node.lineno)
+                        found.setdefault(name.value, []).append(node.lineno)
         return found
 
     @cached_property
-    def remade(self) -> Mapping[str, list[int]]:
+    def _remade(self) -> Mapping[str, list[int]]:
         """Lines in which `self.NAME` gets a value in other methods."""
         found: dict[str, list[int]] = {}
         for function in ast.walk(self._tree):
@@ -256,6 +258,37 @@ class Definitions:
                     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                         found.setdefault(node.attr, []).append(node.lineno)
         return found
+
+    def attribute(self, name: str, line: int) -> int | None:
+        """The line in which an attribute that a line reads is made by a constructor, see `attributes`."""
+        return next(iter(self._of_class(self.attributes.get(name, ()), line)), None)
+
+    def first_value(self, name: str, line: int) -> int | None:
+        """The same, else the line of the default, or the field of a class, that gives the attribute its value."""
+        defaults = self._of_class(self._defaults_of_classes.get(name, ()), line)
+        return self.attribute(name, line) or next(iter(defaults), None)
+
+    def remade(self, name: str, line: int) -> Sequence[int]:
+        """Lines in which other methods give a value to an attribute that a line reads."""
+        return self._of_class(self._remade.get(name, ()), line)
+
+    def _of_class(self, found: Sequence[int], line: int) -> Sequence[int]:
+        """Those of several lines that are in the same class as a line; all of them if none is."""
+        own = self._class(line)
+        return [one for one in found if self._class(one) is own] or found
+
+    def _class(self, line: int) -> ast.ClassDef | None:
+        """The innermost class that a line belongs to."""
+        around = (one for one in self._classes if one.lineno <= line <= (one.end_lineno or line))
+        return max(around, key=lambda one: one.lineno, default=None)
+
+    @cached_property
+    def _classes(self) -> list[ast.ClassDef]:
+        return [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> Sequence[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def _defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, int]:

@@ -79,8 +79,7 @@ class Source(Definitions):
         found: list[int | None] = []
         for node in self._reads.get(line, ()):
             if isinstance(node, ast.Attribute):
-                made = self.attributes.get(node.attr, self.defaults.get(node.attr))
-                found += [made, *self.remade.get(node.attr, ())]
+                found += [self.first_value(node.attr, line), *self.remade(node.attr, line)]
             else:
                 function = self._function(line)
                 default = None if function is None else self.default(function.lineno, node.id)
@@ -123,18 +122,15 @@ class Source(Definitions):
         stored = [node for node in ast.walk(self._tree) if getattr(node, "lineno", None) == line]
         names = {one.id for one in stored if isinstance(one, ast.Name) and _is_store(one)}
         attributes = {one.attr for one in stored if isinstance(one, ast.Attribute) and _is_store(one)}
-        attributes |= {name for name, at in self.attributes.items() if at == line}
-        return [
+        attributes |= {name for name, lines in self.attributes.items() if line in lines}
+        nodes = [(at, node) for at, some in self._reads.items() for node in some if at != line]
+        own = [at for at, node in nodes if isinstance(node, ast.Attribute) and node.attr in attributes]
+        local = [
             at
-            for at, nodes in self._reads.items()
-            for node in nodes
-            if at != line
-            if (isinstance(node, ast.Attribute) and node.attr in attributes)
-            or (
-                (isinstance(node, ast.Name) and node.id in names)
-                and self._function(at) is self._function(line)
-            )
+            for at, node in nodes
+            if isinstance(node, ast.Name) and node.id in names and self._function(at) is self._function(line)
         ]
+        return [*self._of_class(own, line), *local]
 
     def callers(self, line: int) -> list[int]:
         """Lines that call a line's function, or, where that is a constructor, its class; none for `forward`."""
@@ -253,7 +249,7 @@ class Source(Definitions):
             and isinstance(node.func, ast.Attribute)
             and any((one.lineno, one.col_offset) == (place.line, place.column) for one in node.args)
         ]
-        return self.attributes.get(calls[0].func.attr) if calls else None  # type: ignore[attr-defined]
+        return self.attribute(calls[0].func.attr, place.line) if calls else None  # type: ignore[attr-defined]
 
     @cached_property
     def on_default_device(self) -> list[int]:

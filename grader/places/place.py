@@ -130,7 +130,7 @@ def other_default(flow: Flow) -> Where | None:
 def foreign(source: Source, names: Sequence[str]) -> Where | None:
     """The line where a part was made whose parameters do not belong to the class. Args: names: of such parameters."""
     for name in names:
-        line = source.attributes.get(name.partition(".")[0])
+        line = next(iter(source.attributes.get(name.partition(".")[0], ())), None)
         if line is not None:
             said = f"`self.{name}` is a parameter that the formula does not have, or of another shape"
             return Where(Place(line, line), "value", value=said, expected="the parameters of the formula")
@@ -286,7 +286,8 @@ def _made_in(flow: Flow, index: int) -> int | None:
     """The line where an attribute, a constant or a list of the expression was made, or a helper that is wrong."""
     event = flow.events[index]
     reads = list(flow.source.reads(event.place))
-    made = [flow.source.attributes.get(node.attr) for node in reads if isinstance(node, ast.Attribute)]
+    attributes = [node.attr for node in reads if isinstance(node, ast.Attribute)]
+    made = [flow.source.attribute(name, event.place.line) for name in attributes]
     names = [node.id for node in reads if isinstance(node, ast.Name)]
     made += [flow.source.constants.get(name) for name in names]
     helpers = [one for one in flow.inputs[index] if flow.events[one].kind == "return"]

@@ -27,18 +27,22 @@ def place_lines(spot: Spot, *, explained: bool = False, most: int = 5) -> list[s
     """
     second = spot.other is not None and (spot.why == "omitted" or (most > 2 and not _in_words(spot)))
     start = len(INDENT) + len(f"line {max(spot.line, spot.other or 0) if second else spot.line}") + 3
-    shown = {spot.line: [*_underlined(spot, start, noted=explained and not second)]}
+    lines = [*_underlined(spot, start, noted=explained and not second)]
+    beside: list[str] = []
     if second and spot.other is not None:
         why = _why(spot)
         room = WIDTH - start - len(why)
         text = _without_comment(spot.other_source.strip(), 0, room)
-        shown[spot.other] = [_labelled(spot.other, _cut(text, room) + why, start)]
-    lines = [line for _, some in sorted(shown.items()) for line in some]
+        beside = [_labelled(spot.other, _cut(text, room) + why, start)]
+    room = most - len(lines) - len(beside)
     said = [] if explained else [*sentences(spot)]
     wrapped = [line for one in said for line in _fitting(one, WIDTH - start)]
-    if len(lines) + len(wrapped) > most:  # what it is and should be comes before what is right so far
-        wrapped = [_cut(one, WIDTH - start) for one in said[max(0, len(lines) + len(said) - most) :]]
-    return [*lines, *(" " * start + line for line in wrapped)][:most]
+    if len(wrapped) > room:  # what it is and should be comes before what is right so far
+        wrapped = [_cut(one, WIDTH - start) for one in said[max(0, len(said) - room) :]]
+    told = [" " * start + line for line in wrapped]
+    if spot.why != "omitted":
+        return [*lines, *told, *beside][:most]
+    return [*(lines + beside if spot.line < (spot.other or 0) else beside + lines), *told][:most]
 
 
 def sentences(spot: Spot) -> Iterator[str]:
