@@ -26,6 +26,19 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
     return _said(shown[0]), _said(shown[1])
 
 
+def in_line(old: str, new: str, line: int) -> str:
+    """The old version of a file with the new text of one line, where that is Python; else the new version."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if len(before) != len(after):
+        return new
+    text = "".join([*before[: line - 1], after[line - 1], *before[line:]])
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return new
+    return text
+
+
 def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
     """The statement of a line that has only another place in its block: how it begins, and where it belongs."""
     pair: tuple[ast.AST, ast.AST] | None = (ast.parse(old), ast.parse(new))

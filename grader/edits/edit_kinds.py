@@ -114,6 +114,12 @@ def method(of: ast.expr, name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(of, name, ast.Load()), list(args), [])
 
 
+def in_each(made: ast.expr, times: ast.expr) -> ast.ListComp:
+    """A list of something, made anew so many times."""
+    each = ast.comprehension(ast.Name("_", ast.Store()), method_free("range", times), [], 0)
+    return ast.ListComp(made, [each])
+
+
 def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
     """Of an operator with two operands: another one, the other order, one operand alone."""
     for other in OPERATORS.get(type(node.op), ()):
@@ -124,8 +130,7 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
     if isinstance(node.op, (ast.Div, ast.Mult)):
         yield ast.BinOp(node.left, node.op, ast.BinOp(node.right, ast.Pow(), ast.Constant(0.5)))
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
-        each = ast.comprehension(ast.Name("_", ast.Store()), method_free("range", node.right), [], 0)
-        yield ast.ListComp(node.left.elts[0], [each])
+        yield in_each(node.left.elts[0], node.right)
     if isinstance(node.op, ast.MatMult):
         for left, right in ((True, False), (False, True)):
             turned = [
@@ -242,8 +247,16 @@ def with_argument(node: ast.AST, value: ast.expr) -> ast.Call:
 
 
 def laid_out(node: ast.Call) -> Iterator[ast.AST]:
-    """A view whose sizes are exchanged, so that another axis is split, or that takes the place of a transposition."""
+    """A view whose sizes are exchanged, so that another axis is split, or that takes the place of a transposition; what
+    lies side by side put in turns, and the other way round."""
     outer = node
+    if called(node.func) == "cat" and node.args:
+        turns = ast.Call(_named_as(node.func, "stack"), node.args[:1], [ast.keyword("dim", constant(-1))])
+        yield method(turns, "flatten", constant(-2))
+    elif called(node.func) in ("flatten", "reshape", "view") and isinstance(node.func, ast.Attribute):
+        stack = node.func.value
+        if isinstance(stack, ast.Call) and called(stack.func) == "stack" and stack.args:
+            yield ast.Call(_named_as(stack.func, "cat"), stack.args[:1], [ast.keyword("dim", constant(-1))])
     if called(node.func) in ("permute", "transpose") and isinstance(node.func, ast.Attribute):
         inner = node.func.value
         if not isinstance(inner, ast.Call):
@@ -260,6 +273,13 @@ def laid_out(node: ast.Call) -> Iterator[ast.AST]:
         else:
             yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
             yield method(viewed, "transpose", constant(1), constant(2))
+
+
+def _named_as(function: ast.expr, name: str) -> ast.expr:
+    """Another function of the same module."""
+    if isinstance(function, ast.Attribute):
+        return ast.Attribute(function.value, name, ast.Load())
+    return ast.Name(name, ast.Load())
 
 
 def one_axis(node: ast.AST) -> Iterator[ast.AST]:

@@ -43,6 +43,7 @@ from grader.edits.edit_kinds import (
 )
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
+from grader.edits.made_once import MadeOnce
 from grader.edits.missing_calls import with_calls
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
@@ -50,7 +51,6 @@ from grader.edits.other_names import other_arguments
 from grader.edits.scopes import Scopes
 from grader.edits.steps import Steps
 
-WRITABLE = (ast.Dict, ast.List, ast.Set)
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 MOST_NAMES = 12
@@ -84,6 +84,7 @@ class Edits:
         self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
         self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
+        self._made_once = MadeOnce(self._tree, self._scopes)
         self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
         self._fairly = False
@@ -131,7 +132,7 @@ class Edits:
         lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
-            ([*first, *second, *rest], (self._made_anew, self._handed)),
+            ([*first, *second, *rest], (self._made_once.anew, self._in_each_round, self._handed)),
             (first, changed),
             (first, moved),
             (first, lacking),
@@ -403,41 +404,17 @@ class Edits:
             names = [one for one in node.value.args if isinstance(one, ast.Name)]
             yield from ((one.lineno, self._with(one, new)) for one in names for new in self._renamed(one))
 
-    def _made_anew(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What is made once, an attribute or a default that can be written to, made anew where it is read."""
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and self._attributes_once:
-            yield from self._attributes_once.get(ast.unparse(node), ())
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self._defaults_once:
-            yield from self._defaults_once.get((self._scopes.function(node.lineno), node.id), ())
-
-    @cached_property
-    def _attributes_once(self) -> dict[str, list[ast.expr]]:
-        """Attributes that can be written to, with what they are made of."""
-        found: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Assign) and isinstance(node.value, WRITABLE):
-                for target in node.targets:
-                    if isinstance(target, ast.Attribute):
-                        found.setdefault(ast.unparse(target), []).append(node.value)
-        return found
-
-    @cached_property
-    def _defaults_once(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:
-        """Arguments whose default can be written to, by function and name, with the default."""
-        found: dict[tuple[ast.FunctionDef | None, str], list[ast.expr]] = {}
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.FunctionDef):
-                args = node.args
-                pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False)]
-                pairs += [
-                    (one, default)
-                    for one, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
-                    if default
-                ]
-                found |= {
-                    (node, one.arg): [default] for one, default in pairs if isinstance(default, WRITABLE)
-                }
-        return found
+    def _in_each_round(self, node: ast.AST) -> Iterator[str]:
+        """What is made before a loop, and used in each round, made there; with the statement that made it, and not."""
+        for new, made in self._made_once.in_each_round(node):
+            text = self._with(node, new)
+            yield text
+            lines = text.splitlines(keepends=True)
+            lines[made.lineno - 1 : made.end_lineno] = [
+                " " * made.col_offset + "pass\n",
+                *["\n"] * ((made.end_lineno or made.lineno) - made.lineno),
+            ]
+            yield "".join(lines)
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""

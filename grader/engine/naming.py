@@ -374,7 +374,7 @@ class Namer:
         wrong, shown = frozenset(self.findings.wrong), [self._shown_by(one) for one in pair.mistakes]
         rest = wrong.difference(*shown)  # another variant shows there
         return [
-            Account(one.named, (own | rest) or wrong, proof)
+            Account(one.named, (own | rest) or wrong, proof, pair.steps)
             for one, own in zip(pair.mistakes, shown, strict=True)
         ]
 
@@ -406,7 +406,7 @@ class Namer:
             )
             unlike |= shown - covered
             covered |= shown
-            found.append(Account(best.mistakes[0].named, frozenset(covered), proof))
+            found.append(Account(best.mistakes[0].named, frozenset(covered), proof, best.steps))
             left -= covered
         return [replace(one, named=with_care(one.named)) for one in found] if unlike else found
 

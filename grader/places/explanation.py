@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
-from grader.edits.changed_part import changed_part, exchanged
+from grader.edits.changed_part import changed_part, exchanged, in_line
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject
 from grader.places.explainer import Explainer, Statement
@@ -64,7 +64,7 @@ class Explanations:
 
     def edited(self, line: int, text: str) -> None:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
-        self._edits[line] = changed_part(self._source, text)
+        self._edits[line] = changed_part(self._source, in_line(self._source, text, line))
         old, new = ([*one.splitlines(), *[""] * line][line - 1] for one in (self._source, text))
         moved = exchanged(self._source, text, line)
         if moved is not None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from grader.core.value_trace import ValueTrace
 from grader.engine.scenario import Observation, Scenario
 from grader.places.flow import Flow
-from grader.places.place import chain, downstream, first_wrong
+from grader.places.place import chain, downstream, first_wrong, turned_by
 from grader.places.wrong import Wrong
 
 MOST_PATCHES = 6
@@ -54,9 +54,18 @@ class Patching:
     def proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
         """Put right values in the place of wrong ones, run it again, and see whether the result is right.
 
-        What is odd about an event's inputs is traced back to what made it, as far as that helps. Where no right value
-        is known for an event, the first one made of it is looked for with which the result is right.
+        What is odd about an event's inputs is traced back to what made it, as far as that helps; a layout that no right
+        run has, to what gave a value this layout. Where no right value is known for an event, the first one made of it
+        is looked for with which the result is right.
         """
+        found = self._proved(flow, wrong, index, exact=exact)
+        turned = found.proved and any(map(flow.is_turned, flow.outputs(found.event)))
+        first = turned_by(flow, found.event) if turned else found.event
+        return (
+            found if first == found.event else replace(found, event=first, since=found.since or found.event)
+        )
+
+    def _proved(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed:
         back = self._traced_back(flow, wrong, index, exact=exact)
         if back is not None:
             return back

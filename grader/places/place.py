@@ -266,14 +266,14 @@ def turned_at(flow: Flow, index: int, values: Sequence[int]) -> int | None:
         if found is None or numbers is None or producer is None:
             continue
         odd = level(numbers) or turned(numbers, found.numbers, flow.right.close)
-        line = flow.events[_origin(flow, producer)].place.line
+        line = flow.events[turned_by(flow, producer)].place.line
         if odd and line != event.place.line:
             return line
     return None
 
 
-def _origin(flow: Flow, index: int) -> int:
-    """The first of the events that gave a value a layout which no right run has."""
+def turned_by(flow: Flow, index: int) -> int:
+    """The first of the events that gave what an event gives a layout which no right run has."""
     for _ in range(MOST_BACK):
         back = [flow.producer(value) for value in flow.events[index].inputs if flow.is_turned(value)]
         if not back or back[0] is None or back[0] >= index:

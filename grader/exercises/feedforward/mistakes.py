@@ -114,9 +114,10 @@ BIASES = (("up", "down"), ("up",), ("down",))
 
 @mistake(
     "bias-missing",
-    "A layer has no bias. Both need one: b1 of size d_ff and b2 of size d_model.",
+    "A layer has no bias among its parameters: it is missing, or a plain tensor, which no optimizer trains. Both "
+    "layers need one: b1 of size d_ff and b2 of size d_model.",
     formula=FORMULA,
-    hint="Count the parameters of each layer.",
+    hint="Count the parameters of each layer. A plain tensor is none: see nn.Parameter.",
     source=PAPER,
 )
 def bias_missing(steps: Steps) -> list[Steps]:

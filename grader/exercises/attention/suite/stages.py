@@ -107,7 +107,7 @@ def _structure(findings: Findings) -> Named | None:
             "projection-missing" if missing else "projection-shape",
             f"{what} Four are needed, for query, key, value and output, each d_model x d_model.",
             formula="Concat(head_1, ..., head_h) W_O, head_i = Attention(Q W_Q, K W_K, V W_V)",
-            hint="List your module's named_parameters() with their shapes.",
+            hint="List your module's named_parameters() with their shapes. `[layer] * n` has the same layer n times.",
         )
     return None
 

@@ -1,0 +1,94 @@
+"""What is made once, made anew where it is read: an attribute, a default that can be written to, a module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from grader.edits.edit_kinds import in_each
+from grader.edits.scopes import Scopes
+
+WRITABLE = (ast.Dict, ast.List, ast.Set)
+ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.For, ast.While)
+
+
+class MadeOnce:
+    """What one file makes once. Args: tree: the file; scopes: of it."""
+
+    def __init__(self, tree: ast.Module, scopes: Scopes) -> None:
+        self._tree, self._scopes = tree, scopes
+
+    def anew(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An attribute or a default made anew in its place."""
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and self._attributes:
+            yield from self._attributes.get(ast.unparse(node), ())
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self._defaults:
+            yield from self._defaults.get((self._scopes.function(node.lineno), node.id), ())
+
+    def in_each_round(self, node: ast.AST) -> Iterator[tuple[ast.expr, ast.Assign]]:
+        """The call that made a local, in place of it or of its copy; and the local's statement."""
+        if isinstance(node, ast.Name) and id(node) in self._in_rounds:
+            yield from ((made.value, made) for made in self._made(node))
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and id(node) in self._in_rounds:
+            yield from ((made.value, made) for made in self._made(node.args[0]))
+        elif (
+            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
+        ):
+            for one in node.left.elts[:1]:
+                yield from ((in_each(made.value, node.right), made) for made in self._made(one))
+
+    def _made(self, node: ast.expr) -> Iterator[ast.Assign]:
+        """The statement, in an earlier line, that gives a local its only value: what a call gives."""
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found = self._locals.get((self._scopes.function(node.lineno), node.id), [])
+            if len(found) == 1 and isinstance(found[0].value, ast.Call) and found[0].lineno < node.lineno:
+                yield found[0]
+
+    @cached_property
+    def _in_rounds(self) -> set[int]:
+        """Names and calls that are evaluated in each round of a loop or a comprehension."""
+        loops = (node for node in ast.walk(self._tree) if isinstance(node, ROUNDS))
+        inside = (one for loop in loops for one in ast.walk(loop))
+        return {id(one) for one in inside if isinstance(one, (ast.Name, ast.Call))}
+
+    @cached_property
+    def _locals(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.Assign]]:
+        """By function and name of a local, the statements that assign it."""
+        found: dict[tuple[ast.FunctionDef | None, str], list[ast.Assign]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        key = self._scopes.function(node.lineno), target.id
+                        found.setdefault(key, []).append(node)
+        return found
+
+    @cached_property
+    def _attributes(self) -> dict[str, list[ast.expr]]:
+        """Attributes that can be written to, with what they are made of."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, WRITABLE):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute):
+                        found.setdefault(ast.unparse(target), []).append(node.value)
+        return found
+
+    @cached_property
+    def _defaults(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:
+        """Arguments whose default can be written to, by function and name, with the default."""
+        found: dict[tuple[ast.FunctionDef | None, str], list[ast.expr]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.FunctionDef):
+                args = node.args
+                pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False)]
+                pairs += [
+                    (one, default)
+                    for one, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+                    if default
+                ]
+                found |= {
+                    (node, one.arg): [default] for one, default in pairs if isinstance(default, WRITABLE)
+                }
+        return found
