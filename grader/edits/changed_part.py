@@ -93,7 +93,7 @@ def _statements(a: ast.AST, b: ast.AST) -> tuple[str, str] | None:
     """The statement of a block that only one of two trees has, or those that have another order there."""
     for name, one in ast.iter_fields(a):
         other = getattr(b, name, None)
-        if name in ("body", "orelse") and isinstance(one, list) and isinstance(other, list):
+        if name in ("body", "orelse", "decorator_list") and isinstance(one, list) and isinstance(other, list):
             some, others = list(map(_dumped, one)), list(map(_dumped, other))
             gone = [x for x, dumped in zip(one, some, strict=True) if dumped not in others]
             come = [x for x, dumped in zip(other, others, strict=True) if dumped not in some]

@@ -44,7 +44,7 @@ from grader.edits.edit_kinds import (
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
 from grader.edits.made_once import MadeOnce
-from grader.edits.missing_calls import with_calls
+from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
@@ -53,6 +53,7 @@ from grader.edits.steps import Steps
 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
+SIZES = ("len", "numel", "size")
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
@@ -110,11 +111,17 @@ class Edits:
         second = [line for line in dict.fromkeys(odd) if line not in first]
         rest = [line for line in dict.fromkeys([*second, *others]) if line not in first]
         conditions = [
-            line for line in rest if any(id(n) in self._conditions for n in self._nodes.get(line, ()))
+            line
+            for line in rest
+            if any(
+                id(n) in self._conditions or isinstance(n, (ast.Break, ast.Continue))
+                for n in self._nodes.get(line, ())
+            )
         ]
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
         soon, late = self._stages(first, conditions, second, rest)
+        yield from with_decorators(self._lines, *self._trees) if others else ()
         yield from self._in_turn(soon)
         yield from with_calls(self._lines, *self._trees) if others else ()
         yield from self._in_turn(late)
@@ -291,8 +298,12 @@ class Edits:
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
             yield from of_call(node)
+            yield from by_one(node) if called(node.func) in SIZES else ()
         elif isinstance(node, ast.Subscript):
             yield from indexed(node)
+            yield from (
+                by_one(node) if isinstance(node.ctx, ast.Load) and called(node.value) == "shape" else ()
+            )
         elif isinstance(node, ast.Slice):
             yield from (
                 ast.Slice(None, node.upper, node.step),

@@ -1,9 +1,10 @@
-"""A file with one statement more: a call that right code makes for what it does, `model.train()`."""
+"""A file with one statement more: a call that right code makes for what it does, `model.train()`; a decorator."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator, Sequence
 
 OWN = "self."
@@ -38,6 +39,29 @@ def with_calls(lines: Sequence[bytes], tree: ast.Module, right: ast.Module) -> I
                     call = _written(step.value, everywhere | _names(function), function)
                     if call is not None and ast.unparse(call.func).removeprefix(OWN) not in called:
                         yield from _placed(call, number / len(steps), function, lines)
+
+
+def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tuple[int, str]]:
+    """Lines in which a function begins, each with the file in which it is decorated with a call, as another one is.
+
+    Args:
+        lines: of the file.
+        trees: of the same, and of right code.
+    """
+    calls = [
+        one
+        for tree in trees
+        for _, function in _functions(tree)
+        for one in function.decorator_list
+        if isinstance(one, ast.Call)
+    ]
+    known = set().union(*map(_names, trees[0].body))
+    for name in dict.fromkeys(map(ast.unparse, calls)):
+        for _, function in _functions(trees[0]) if re.split(r"\W", name)[0] in known else ():
+            if name not in map(ast.unparse, function.decorator_list):
+                at = function.lineno - 1
+                new = f"{' ' * function.col_offset}@{name}\n".encode()
+                yield at + 1, b"".join([*lines[:at], new, *lines[at:]]).decode("utf-8", "replace")
 
 
 def _written(call: ast.Call, known: set[str], function: ast.FunctionDef) -> ast.Call | None:

@@ -321,6 +321,11 @@ class Source(Definitions):
             }
         )
 
+    def jumps(self, line: int) -> int | None:
+        """The line of the condition, if any, on which a line leaves a loop, or a round of it."""
+        jumps = (node.lineno for node in ast.walk(self._tree) if isinstance(node, (ast.Break, ast.Continue)))
+        return next((at for at, _ in self.tests(line)), None) if line in jumps else None
+
     def decided(self, lines: Sequence[int]) -> int | None:
         """The line of a condition that reads nothing, `if True`: in the functions of these lines, or elsewhere."""
         functions = [one for line in lines if (one := self._function(line)) is not None]

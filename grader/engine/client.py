@@ -25,6 +25,9 @@ def likeliest(_component: str, found: Sequence[Any]) -> Any:
     return found[0]
 
 
+STARTS = "matrices of weights that get a gradient at first"
+
+
 class Client:
     """See the module. One a run of a scenario; `close` lets go of what was made.
 
@@ -230,6 +233,16 @@ class Client:
             found = self._read[id(callee)](arrived.parameters)
             answer |= {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
         return answer
+
+    def first_gradients(self, instance: Instance, *args: Any) -> dict[str, Tensor | str]:
+        """Say whether a gradient arrives at any matrix of weights before anything was learned: if not, none ever does.
+
+        Args:
+            args: of the instance's forward, which gives one tensor of the first one's shape.
+        """
+        self.call(instance, *args, grad=(0,), cotangent=torch.ones_like(args[0]))
+        matrices = [x for x in self.gradients.values() if x is not None and x.dim() > 1]
+        return {STARTS: "some" if any(bool(x.any()) for x in matrices) else "none"}
 
     def close(self) -> None:
         """Let go of everything that was made."""

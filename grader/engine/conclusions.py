@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.core.failures import Named
+from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
 
@@ -98,6 +99,7 @@ def conclude(findings: Findings) -> Named | None:
         or first(findings)
         or _dtype(findings)
         or _unread(findings)
+        or _never_learns(findings)
         or _gradients(findings)
         or _trait(findings)
         or _not_finite(findings)
@@ -236,6 +238,18 @@ def _unread(findings: Findings) -> Named | None:
             hint="Store each weight matrix in its own parameter, or stack those of equal shape.",
         )
     return None
+
+
+def _never_learns(findings: Findings) -> Named | None:
+    """Right with any weights but those that it starts with."""
+    if any(findings.got[i].facts.get(STARTS) == findings.right[i].facts.get(STARTS) for i in findings.wrong):
+        return None
+    return Named(
+        "starts-at-zero",
+        "With the weights that the class starts with, no gradient arrives at any of its matrices, so it never learns: "
+        "each is multiplied by zeros.",
+        hint="Which values does __init__ give the weights? Of two layers, at most one may start at zero.",
+    )
 
 
 def _gradients(findings: Findings) -> Named | None:

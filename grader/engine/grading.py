@@ -17,7 +17,7 @@ from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.matrices import matrices_of
 from grader.engine.mistakes import Mistake
-from grader.engine.naming import LOOSE, Account, Findings, Namer
+from grader.engine.naming import BY_CHANCE, LOOSE, Account, Findings, Namer
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject, answer_key, run
@@ -26,7 +26,6 @@ OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is loo
 READING_S = 2.0  # of CPU, to find a better one
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 TELLING = 16  # numbers in which only one way of reading the weights comes out right
-BY_CHANCE = {"train mode", "dropout in train mode"}
 
 Choice = tuple[str, int]  # a component, and in how many ways the weights of one size can be read
 
@@ -346,6 +345,8 @@ class Grading:
         if found:
             return found
         findings.random = self._is_random(findings)
+        if findings.random and (found := namer.at_random()):
+            return found
         return [] if thorough and self._may_be_several(findings) else namer.alone_where_finite()
 
     def _may_be_several(self, findings: Findings) -> bool:

@@ -25,6 +25,7 @@ from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.scenario import Free, Observation, Scenario, observe
 
+BY_CHANCE = frozenset({"train mode", "dropout in train mode"})  # traits of scenarios with random draws
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
 NEAR_S = 1.5  # of CPU, for mistakes that each explain a part, where answers are dear, ...
@@ -108,9 +109,15 @@ class Candidate:
         self.answer(scenario, free)
         return not self._unlike[scenario, free]
 
-    def _run(self, scenario: Scenario, free: Free) -> Observation:
+    def is_random(self, scenario: Scenario, free: Free) -> bool:
+        """Whether it gives something else with another seed of the random generators."""
+        again = self._run(scenario, free, seed=1)
+        return not same(scenario, self.answer(scenario, free), again, loose=LOOSE)
+
+    def _run(self, scenario: Scenario, free: Free, seed: int = 0) -> Observation:
         with torch.random.fork_rng(devices=[]):
-            client = Client(self._code, rounding=scenario.dtype, seed=self._known.seed, free=free or None)
+            seed += self._known.seed
+            client = Client(self._code, rounding=scenario.dtype, seed=seed, free=free or None)
             try:
                 return observe(scenario.ask(client))
             except SubmissionError as error:
@@ -198,6 +205,22 @@ class Namer:
         most = 2 * len(set(finite) & set(self.findings.wrong)) > len(self.findings.wrong)
         return self._single(finite) if most and len(finite) < len(every) else []
 
+    def at_random(self) -> list[Account]:
+        """Return the one mistake that is wrong where the submission is, and random there too; or nothing."""
+        shown = self.findings.wrong[0]
+        scenario, free = self.findings.scenarios[shown], self.findings.right[shown].free
+        for one in self._singles(0):
+            alike = all(self._is_wrong_alike(one, i) for i in self.findings.order())
+            if alike and one.is_random(scenario, free):
+                return [Account(one.mistakes[0].named, frozenset(self.findings.wrong), "")]
+        return []
+
+    def _is_wrong_alike(self, candidate: Candidate, index: int) -> bool:
+        """Whether a candidate gives an answer that is wrong where the submission's is, and right where that is."""
+        answer = self._answer(candidate, index)
+        wrong = not same(self.findings.scenarios[index], self.findings.right[index], answer)
+        return answer.error is None and wrong == (index in self._wrong)
+
     def _on_one_path(self) -> list[Account]:
         """The one mistake that gives the answers wherever a condition is met, if all is right where it is not."""
         wrong = set(self.findings.wrong)
@@ -247,7 +270,7 @@ class Namer:
                 order = self._alike_first(order)
             found = self._first(self._singles(base, first if base else ()), order)
             if found is not None:
-                return [self._whole(found, len(order))]
+                return [self._whole(found, order)]
         return []
 
     def _alike_first(self, order: Sequence[int]) -> Sequence[int]:
@@ -268,7 +291,26 @@ class Namer:
                 yield from self._known.singles(mistake, base)
 
     def _first(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Candidate | None:
-        return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
+        firm = [i for i in order if not self.findings.scenarios[i].traits & BY_CHANCE]
+        if self._wrong.isdisjoint(firm):
+            return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
+        # What is measured of random draws says nothing where values are wrong: then it only has to be wrong as well.
+        drawn = [i for i in order if i not in firm]
+        return next(
+            (
+                c
+                for c in candidates
+                if all(self._matches(c, i) for i in firm)
+                and all(self._matches(c, i) or self._are_both_wrong(c, i) for i in drawn)
+            ),
+            None,
+        )
+
+    def _are_both_wrong(self, candidate: Candidate, index: int) -> bool:
+        scenario, right = self.findings.scenarios[index], self.findings.right[index]
+        answer, got = self._answer(candidate, index), self.findings.got[index]
+        is_broken = answer.error is not None or got.error is not None
+        return not is_broken and index in self._wrong and not same(scenario, right, answer)
 
     def _matches(self, candidate: Candidate, index: int) -> bool:
         """Whether a candidate gives the submission's answer; where that is wrong, the candidate's must be wrong too."""
@@ -294,11 +336,13 @@ class Namer:
     def _answer(self, candidate: Candidate, index: int) -> Observation:
         return candidate.answer(self.findings.scenarios[index], self.findings.right[index].free)
 
-    def _whole(self, found: Candidate, cases: int) -> Account:
-        finite = " without NaN or infinity" if cases < len(self.findings.scenarios) else ""
+    def _whole(self, found: Candidate, order: Sequence[int]) -> Account:
+        cases = sum(self._matches(found, i) for i in order)
+        some = "all" if cases == len(order) else f"{cases} of"
+        finite = " without NaN or infinity" if len(order) < len(self.findings.scenarios) else ""
         proof = (
-            f"A correct implementation with only this mistake gives the same results as your code in all {cases} "
-            f"cases{finite}."
+            f"A correct implementation with only this mistake gives the same results as your code in {some} "
+            f"{len(order)} cases{finite}."
         )
         return Account(found.mistakes[0].named, frozenset(self.findings.wrong), proof, found.steps)
 

@@ -237,6 +237,7 @@ class Locator:
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         proofs += partners(self._text, cures[0].text)
         branch = next((line for line in self.source.decides(proofs[0]) if line in (self._needed or ())), None)
+        branch = branch or self.source.jumps(proofs[0])
         second = between or branch or next((line for line in proofs if line != best.place.line), None)
         second = second or self._gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")

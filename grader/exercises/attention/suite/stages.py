@@ -99,14 +99,15 @@ def _structure(findings: Findings) -> Named | None:
         missing = [word for word, name in projections.items() if got[name] == NONE]
         odd = [f"{word} {got[name]}" for word, name in projections.items() if got[name] != right[name]]
         what = (
-            f"No projection was found for {' and '.join(missing)}."
+            f"The parameters hold no whole projection for {' and '.join(missing)}."
             if missing
             else f"Projections have the wrong shape, {findings.scenarios[i].title}: {', '.join(odd)}."
         )
         return Named(
             "projection-missing" if missing else "projection-shape",
-            f"{what} Four are needed, for query, key, value and output, each d_model x d_model.",
-            formula="Concat(head_1, ..., head_h) W_O, head_i = Attention(Q W_Q, K W_K, V W_V)",
+            f"{what} Four are needed, for query, key, value and output, each d_model x d_model: one matrix, or a part "
+            "of it for each head.",
+            formula="head_i = Attention(Q W_Q, K W_K, V W_V)",
             hint="List your module's named_parameters() with their shapes. `[layer] * n` has the same layer n times.",
         )
     return None

@@ -91,8 +91,15 @@ def _extremes(seed: int) -> list[Scenario]:
 
 
 def _gradients(seed: int) -> list[Scenario]:
+    def fresh(client: Client) -> Answer:
+        draws = Draws(seed + 11)
+        return client.first_gradients(client.make(NAME, 8, 20), draws.normal(2, 3, 8))
+
     ask = _plain(seed + 10, (2, 3, 8), 20, backward=True)
-    return [Scenario("the gradient", NAME, "gradients", ask, traits=frozenset({"the backward pass"}))]
+    return [
+        Scenario("the gradient", NAME, "gradients", ask, traits=frozenset({"the backward pass"})),
+        Scenario("the weights that it starts with", NAME, "gradients", fresh),
+    ]
 
 
 def _modes(seed: int) -> list[Scenario]:

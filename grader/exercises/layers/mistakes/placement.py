@@ -130,17 +130,20 @@ def residual_from_layer_input(steps: Steps) -> list[Steps]:
     def post(s: Steps, call: Call, i: int, name: str, x: Tensor, given: Tensor) -> Tensor:
         return s.norm(call, i, given + _f(s, call, name, x))
 
-    def last(place: Place, usual: Place) -> Place:
-        return lambda s, call, i, name, x, given: (place if name == "feed" else usual)(
+    def only(which: str, place: Place, usual: Place) -> Place:
+        return lambda s, call, i, name, x, given: (place if name == which else usual)(
             s, call, i, name, x, given
         )
 
-    return [
-        replace(steps, pre=pre, post=post),
-        replace(steps, pre=last(pre, steps.pre), post=last(post, steps.post)),
-        replace(steps, pre=last(pre, steps.pre)),
-        replace(steps, post=last(post, steps.post)),
-    ]
+    found = [replace(steps, pre=pre, post=post)]
+    for name in reversed(steps.order[1:]):
+        one_pre, one_post = only(name, pre, steps.pre), only(name, post, steps.post)
+        found += [
+            replace(steps, pre=one_pre, post=one_post),
+            replace(steps, pre=one_pre),
+            replace(steps, post=one_post),
+        ]
+    return found
 
 
 @mistake(
