@@ -11,7 +11,7 @@ FIXED_DEVICE = Named(
     "device-hard-coded",
     "A tensor is created on the CPU whatever the device of the input: torch.arange, torch.zeros and similar functions "
     "use the CPU by default, and a plain tensor attribute stays there. On a GPU that raises an error.",
-    hint="Pass device=x.device when you create a tensor, or register it: as a buffer, or, if it is trained, a parameter.",
+    hint="Pass device=x.device when you create a tensor, or register it as a buffer; what is trained is a parameter.",
     source="mlverse/torch#1473",
 )
 
