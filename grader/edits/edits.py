@@ -7,11 +7,13 @@ dim, a number off by one, a name in place of another, a call too many or too few
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 
+from grader.edits.alike import Alike
 from grader.edits.edit_kinds import (
     COMPARISONS,
     EQUATION,
@@ -86,6 +88,7 @@ class Edits:
         self._left_out = LeftOut(self._trees, self._scopes)
         self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
         self._made_once = MadeOnce(self._tree, self._scopes)
+        self._alike = Alike(self._tree)
         self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
         self._fairly = False
@@ -151,6 +154,7 @@ class Edits:
             ([*first, *second, *rest], (self._left_out.unread,)),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
+            ([*first, *second], (self._in_all_alike,)),
             (first, (self._reduced,)),
             (rest, changed),
             ([*first, *rest], (self._steps.index, one_axis)),
@@ -272,6 +276,19 @@ class Edits:
         start = b"".join(self._lines[:first]) + self._lines[first][: node.col_offset]
         end = self._lines[last][node.end_col_offset :] + b"".join(self._lines[last + 1 :])
         return (start + written.encode() + end).decode("utf-8", "replace")
+
+    def _with_all(self, pairs: Sequence[tuple[ast.expr, ast.AST]]) -> str:
+        """The file with several expressions changed; "" where one is part of another."""
+        last, text = (math.inf, math.inf), b"".join(self._lines)
+        starts = [0, *accumulate(map(len, self._lines))]
+        for node, new in sorted(pairs, key=lambda pair: (-pair[0].lineno, -pair[0].col_offset)):
+            end = node.end_lineno or node.lineno, node.end_col_offset or 0
+            if end > last:
+                return ""
+            last = node.lineno, node.col_offset
+            written = f"({ast.unparse(ast.fix_missing_locations(new))})".encode()
+            text = text[: starts[last[0] - 1] + last[1]] + written + text[starts[end[0] - 1] + end[1] :]
+        return text.decode("utf-8", "replace")
 
     def _changed(self, node: ast.AST) -> Iterator[Changed]:
         yield from ((line, self._with(node, new)) for line, new in reordered(node))
@@ -426,6 +443,19 @@ class Edits:
                 *["\n"] * ((made.end_lineno or made.lineno) - made.lineno),
             ]
             yield "".join(lines)
+
+    def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
+        """An expression and all that are like it changed in the same way."""
+        if not isinstance(node, ast.expr):
+            return
+        more = laid_out(node) if isinstance(node, ast.Call) else ()
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            more = iter([node.value])
+        for new in chain(self._changed(node), more):
+            pairs = [] if isinstance(new, (str, tuple)) else list(self._alike.changed(node, new))
+            text = self._with_all(pairs) if pairs else ""
+            if text:
+                yield text
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from types import BuiltinFunctionType
 
 import torch
@@ -22,6 +23,7 @@ FUNCTIONS = {  # of torch, which change nothing
     if not name.endswith("_") and not name.startswith(("_", "is_", "get_", "set_", "autocast_", "clear_"))
     if module is torch.nn.functional or isinstance(getattr(module, name), BuiltinFunctionType)
 } | set(torch.functional.__all__)
+NEW = re.compile(r"\b(new_)?(zeros|ones|empty|full)(_like)?$|\bclone$")  # calls that make a tensor
 VALUES = (
     *(ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp),
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.ListComp),
@@ -67,9 +69,13 @@ def _only_gives(call: ast.Call) -> bool:
 def unread(
     function: ast.FunctionDef | ast.AsyncFunctionDef,
 ) -> list[tuple[str, ast.Assign | ast.For | ast.expr]]:
-    """Locals that a function gives a value, and never reads; also those of loops, but for a count of rounds."""
+    """Locals that a function gives a value, and never reads; also those of loops, but for a count of rounds.
+
+    A new tensor that is only written to counts as never read.
+    """
     nodes = list(ast.walk(function))
     read = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    read -= _only_written_to(nodes)
     read |= {name for n in nodes if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
     made = [(one.targets[0], one) for one in nodes if isinstance(one, ast.Assign)]
     found: list[tuple[str, ast.Assign | ast.For | ast.expr]] = [
@@ -85,6 +91,28 @@ def unread(
                 (one.id, at) for one in targets if not counted and one.id not in read and one.id[0] != "_"
             ]
     return found
+
+
+def _only_written_to(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names of new tensors of which nothing is done but to write parts of them."""
+    new = {
+        node.targets[0].id
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and NEW.search(ast.unparse(node.value.func))
+    }
+    written = {
+        id(node.value)
+        for node in nodes
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    }
+    return new - {
+        n.id
+        for n in nodes
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in written
+    }
 
 
 def overwritten(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, int]]:

@@ -111,7 +111,7 @@ def _text(lines: Sequence[bytes]) -> str:
 
 
 def partners(old: str, new: str) -> list[int]:
-    """The first and the last line that differ between two files whose lines are the same ones in another order."""
+    """The first and the last line that differ between two files of as many lines; none where it is one line."""
     some, others = old.splitlines(), new.splitlines()
     apart = [i for i, (a, b) in enumerate(zip(some, others, strict=False), 1) if a != b]
-    return [apart[0], apart[-1]] if apart and sorted(some) == sorted(others) else []
+    return [apart[0], apart[-1]] if len(apart) > 1 and len(some) == len(others) else []

@@ -28,6 +28,7 @@ FACTORIES = {
 }
 OF_EQUATIONS = {"einsum", "rearrange", "reduce", "repeat"}
 MOST_STEPS_BACK = 3
+MOST_OF_BLOCK = 8
 MOST_ORIGINS = 16
 
 
@@ -321,6 +322,18 @@ class Source(Definitions):
             }
         )
 
+    def is_block(self, lines: Collection[int]) -> bool:
+        """Whether lines are all of one block of statements that a condition decides on, and there are few."""
+        return len(lines) <= MOST_OF_BLOCK and any(
+            {*range(body[0].lineno, (body[-1].end_lineno or 0) + 1)}
+            >= {*lines}
+            >= {one.lineno for one in body}
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.If)
+            for body in (node.body, node.orelse)
+            if body
+        )
+
     def jumps(self, line: int) -> int | None:
         """The line of the condition, if any, on which a line leaves a loop, or a round of it."""
         jumps = (node.lineno for node in ast.walk(self._tree) if isinstance(node, (ast.Break, ast.Continue)))
@@ -377,6 +390,10 @@ class Source(Definitions):
             for name, node in unread(function):
                 if not ran or node.lineno in ran:
                     end = node.body[0].lineno - 1 if isinstance(node, ast.For) else node.end_lineno or 0
+                    named = (
+                        one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name
+                    )
+                    end = max(end, *(one.lineno for one in named if isinstance(one.ctx, ast.Load)), 0)
                     after = [] if isinstance(node, ast.expr) else [at for at in lines if at > end]
                     return name, node.lineno, next(iter(after), None)
         return None

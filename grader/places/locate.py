@@ -63,7 +63,8 @@ MOST_FORCED = 40
 MOST_LIKELY, MOST_BEFORE = 2, 2  # lines, and those that give each of them its values
 MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
-MOST_RIGHT = 8  # right runs beside the wrong ones
+MOST_RIGHT = 4  # right runs beside the wrong ones, ...
+MOST_ONLY = 12  # ... and lines that run in no right one, where a mistake is likely
 TRACING_S = 1.5  # of CPU for values, ...
 REST_S = 2.5  # ... and for what one change does not make right, beside `EDITING_S`
 AGAIN_S = 1.5  # for lines that did not run in a wrong call
@@ -212,6 +213,11 @@ class Locator:
         if best is not None and best.evidence == "copied":
             lines += self.source.origins(best.place.line)
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
+        if best is None or not (sure or best.evidence):
+            only = self._only_when_wrong(wrong)
+            lines = (
+                [*(one for one in lines if one in only), *only, *lines] if len(only) <= MOST_ONLY else lines
+            )
         most = MOST_SURE if sure else MOST_EDITS
         within: set[int] = set()
         if best is not None and best.evidence == "patched" and best.agreed == len(found):
@@ -323,7 +329,7 @@ class Locator:
         if best is None or (weak and self._explanations.left_out(best.place) is None):
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
-            return lost or only_wrong(self._only_when_wrong(wrong), best)
+            return lost or only_wrong(self.source, self._only_when_wrong(wrong), best)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure

@@ -360,20 +360,23 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     return Where(Place(line, line), "omitted", after, value=said, expected=right)
 
 
-def only_wrong(lines: Sequence[int], best: Where | None) -> Where | None:
-    """A line that runs only where the result is wrong, if there are few; the one that values speak of, if it is one.
+def only_wrong(source: Source, lines: Sequence[int], best: Where | None) -> Where | None:
+    """A line that runs only where the result is wrong, if there are few, or the first and the last one of one block.
 
     Args:
-        best: the place by values, which prove nothing.
+        source: the file.
+        lines: that run only there.
+        best: the place by values, which prove nothing; its line comes first if it is one of a few.
     """
-    if not 0 < len(lines) <= FEW_LINES:
+    if not lines or (len(lines) > FEW_LINES and not source.is_block(lines)):
         return None
-    known = [one for one in (best.lines if best else ()) if one in lines]
+    known = [one for one in (best.lines if best else ()) if one in lines and len(lines) <= FEW_LINES]
     line, *others = dict.fromkeys([*known, *lines])
     said = "this line runs only in cases that come out wrong"
-    return Where(
-        Place(line, line), "value", others[0] if others else None, value=said, expected="another step"
-    )
+    if len(lines) > FEW_LINES:
+        said = f"lines {line} to {others[-1]} run only in cases that come out wrong"
+    other = others[-1] if others else None
+    return Where(Place(line, line), "value", other, value=said, expected="another step")
 
 
 def overwritten(source: Source, ran: Collection[int]) -> Where | None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from grader.sandbox.remote import RemoteSubmission
 
 MAX_SOURCE = 1 << 20  # bytes; the longest honest file is a hundredth of it
+COPY_MEMORY = (
+    2 << 30
+)  # bytes of address space for changed copies: what takes more is not tried, and must not take long
 _GPU_FILES = (
     "nvidia[0-9]*",
     "nvidiactl",
@@ -117,15 +120,23 @@ def _grade(request: Request, progress: Progress, sandbox: Sandbox, started: floa
     )
 
 
-def _submission(sandbox: Sandbox, device: str, request: Request, uses: Uses) -> RemoteSubmission:
-    """The file, loaded in a worker of its own; `uses` is filled with --no-library-attention. Raises SubmissionError."""
+def _submission(
+    sandbox: Sandbox, device: str, request: Request, uses: Uses, memory: int | None = None
+) -> RemoteSubmission:
+    """The file, loaded in a worker of its own. Raises SubmissionError.
+
+    Args:
+        uses: is filled with --no-library-attention.
+        memory: that it may use, in bytes; None for the usual limit.
+    """
+    from grader.sandbox.process import Limits
     from grader.sandbox.remote import RemoteSubmission
 
     return RemoteSubmission(
-        sandbox.worker(device),
+        sandbox.worker(device, None if memory is None else Limits(memory=memory)),
         request.source,
         Path(request.file).name,
-        again=lambda: _submission(sandbox, device, request, uses),
+        again=lambda: _submission(sandbox, device, request, uses, memory=COPY_MEMORY),
         uses=uses if request.strict else None,
     )
 

@@ -9,6 +9,7 @@ import torch
 
 from grader.catalog import get_exercise
 from grader.core.value_trace import Place
+from grader.edits.source_tree import Source
 from grader.engine.local import LocalSubmission
 from grader.places.locate import Locator
 from grader.places.place import Where, only_wrong
@@ -568,9 +569,13 @@ def test_a_line_that_only_wrong_runs_have() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "known", "shown"),
-    [((), None, []), ((4,), None, [4]), ((4, 7), None, [4, 7]), ((4, 7), 7, [7, 4]), ((4, 5, 6), 5, [])],
-)
+    [
+        ((), None, []), ((4,), None, [4]), ((4, 7), None, [4, 7]), ((4, 7), 7, [7, 4]), ((4, 5, 6), 5, []),
+        ((3, 4, 5), 4, [3, 5]), ((3, 4), None, [3, 4]),
+    ],
+)  # fmt: skip
 def test_few_lines_of_wrong_runs(lines: tuple[int, ...], known: int | None, shown: list[int]) -> None:
     best = None if known is None else Where(Place(known, known), "value")
-    found = only_wrong(lines, best)
+    text = "def f(x):\n    if x:\n        a = 1\n        b = 2\n        x = a + b\n    y = x\n    return y\n"
+    found = only_wrong(Source(text), lines, best)
     assert (list(found.lines) if found else []) == shown

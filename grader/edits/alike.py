@@ -1,0 +1,79 @@
+"""The same change in several places that are alike: who gets a step of q wrong often gets it wrong of k and v too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from grader.edits.edit_kinds import PATHS
+
+MOST_ALIKE = 6
+ATOMS = (ast.Name, ast.Constant, ast.Attribute)
+
+
+class Alike:
+    """The expressions of one file that differ only in what they work on. Args: tree: of the file."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+
+    def changed(self, node: ast.expr, new: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
+        """An expression and those alike, each with what the same change makes of it; nothing if none is alike."""
+        parts = {id(one) for one in ast.walk(new)}
+        for key, of in self._keys.get(id(node), ()):
+            group = self._groups[key]
+            if 1 < len(group) <= MOST_ALIKE and (of is None or id(of) in parts):
+                for other, its in group:
+                    yield other, new if other is node else _in_place(new, of, its)
+                return
+
+    @cached_property
+    def _keys(self) -> dict[int, list[tuple[str, ast.expr | None]]]:
+        """By expression: its text without what it works on, which is the second item; the last one of a chain first."""
+        found: dict[int, list[tuple[str, ast.expr | None]]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.expr) and not isinstance(node, ATOMS):
+                of = _worked_on(node)
+                chain = [of]
+                while of is not None and not isinstance(of, ATOMS):
+                    of = _worked_on(of)
+                    chain.append(of)
+                holes = dict.fromkeys([chain[0], *(one for one in chain[::-1] if one is not None)])
+                marked = (_in_place(node, hole, ast.Name("_", ast.Load())) for hole in holes)
+                found[id(node)] = [*zip(map(ast.dump, marked), holes, strict=True)]
+        return found
+
+    @cached_property
+    def _groups(self) -> dict[str, list[tuple[ast.expr, ast.expr | None]]]:
+        """By such a text, the expressions that have it, each with what it works on."""
+        found: dict[str, list[tuple[ast.expr, ast.expr | None]]] = {}
+        for node in (one for one in ast.walk(self._tree) if isinstance(one, ast.expr)):
+            for key, of in self._keys.get(id(node), ()):
+                found.setdefault(key, []).append((node, of))
+        return found
+
+
+def _worked_on(node: ast.expr) -> ast.expr | None:
+    """What a step works on: the object of a method, the first argument, what is indexed, the left operand."""
+    if isinstance(node, ast.Call):
+        of = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if of is not None and getattr(of, "id", "") not in PATHS:
+            return of
+        return node.args[0] if node.args else None
+    if isinstance(node, ast.Subscript):
+        return node.value
+    return node.left if isinstance(node, ast.BinOp) else None
+
+
+def _in_place(node: ast.AST, old: ast.AST | None, new: ast.AST | None) -> ast.AST:
+    """A copy of a tree with one of its parts replaced."""
+
+    def walk(item: object) -> object:
+        if item is old and new is not None:
+            return new
+        if isinstance(item, ast.AST):
+            return type(item)(**{name: walk(value) for name, value in ast.iter_fields(item)})
+        return [*map(walk, item)] if isinstance(item, list) else item
+
+    return walk(node)  # type: ignore[return-value]
