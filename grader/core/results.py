@@ -72,7 +72,8 @@ class Result:
     def placed(self, spots: Spots, lines: Lines) -> Result:
         """The same with those of the places that the file has: by the id of a mistake, "" for the failure as such."""
         found = in_file(spots, lines)
-        mistakes = tuple(replace(m, where=found.get(m.id, m.where)) for m in self.mistakes)
+        alone = found.get("") if len(self.mistakes) == 1 else None
+        mistakes = tuple(replace(m, where=found.get(m.id, m.where or alone)) for m in self.mistakes)
         where = next((m.where for m in mistakes if m.where is not None), None)
         return replace(self, mistakes=mistakes, where=where or found.get("", self.where))
 

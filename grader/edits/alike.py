@@ -28,6 +28,15 @@ class Alike:
                     yield other, new if other is node else _in_place(new, of, its)
                 return
 
+    def calls_of(self, node: ast.Call) -> list[ast.Call]:
+        """The calls of the same function with as many arguments, if they are a few."""
+        text = ast.dump(node.func)
+        calls = (
+            one for one in ast.walk(self._tree) if isinstance(one, ast.Call) and ast.dump(one.func) == text
+        )
+        found = [one for one in calls if len(one.args) == len(node.args)]
+        return found if len(found) <= MOST_ALIKE else []
+
     @cached_property
     def _keys(self) -> dict[int, list[tuple[str, ast.expr | None]]]:
         """By expression: its text without what it works on, which is the second item; the last one of a chain first."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from grader.edits.edit_kinds import defaults_of
 from grader.edits.idle import unused
 
 MOST_BASES = 3
@@ -173,7 +174,8 @@ class Definitions:
         found = {}
         for node in self._functions:
             start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            found[start] = found[node.lineno] = _defaults(node)
+            lines = {name: value.lineno for name, value in defaults_of(node).items()}
+            found[start] = found[node.lineno] = lines
         return found
 
     def default(self, line: int, name: str) -> int | None:
@@ -187,8 +189,8 @@ class Definitions:
         for part in (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)):
             for node in part.body:
                 if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-                    for name, line in _defaults(node).items():
-                        found.setdefault(name, []).append(line)
+                    for name, value in defaults_of(node).items():
+                        found.setdefault(name, []).append(value.lineno)
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                     for target in _targets(node):
                         if isinstance(target, ast.Name):
@@ -289,17 +291,6 @@ class Definitions:
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> Sequence[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
-
-
-def _defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, int]:
-    """Lines of the defaults of a function's arguments."""
-    args = function.args
-    plain = [*args.posonlyargs, *args.args]
-    pairs = [
-        *zip(plain[::-1], args.defaults[::-1], strict=False),
-        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-    ]
-    return {arg.arg: value.lineno for arg, value in pairs if value is not None}
 
 
 def _named(node: ast.AST) -> Iterator[str]:

@@ -50,6 +50,7 @@ FUNCTIONS = (
     ("cat", "stack"),
     ("repeat", "repeat_interleave"),
     ("append", "extend"),
+    ("nlargest", "nsmallest"),
     ("no_grad", "inference_mode"),
 )
 LESS_USED = {  # functions that right code has less often than one of these
@@ -107,6 +108,17 @@ def constant(value: object) -> ast.expr:
 def called(node: ast.expr) -> str:
     """The name of what a call calls, without what it belongs to."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def defaults_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
+    """The arguments of a function that have a default, with it."""
+    args = function.args
+    plain = [*args.posonlyargs, *args.args]
+    pairs = [
+        *zip(plain[::-1], args.defaults[::-1], strict=False),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    return {arg.arg: value for arg, value in pairs if value is not None}
 
 
 def method(of: ast.expr, name: str, *args: ast.expr) -> ast.Call:
@@ -350,14 +362,14 @@ def near(value: object, known: Collection[float] = ()) -> list[Any]:
         by_one: list[Any] = [value - 1, value + 1, -value]
         dims = [one for one in DIMS if one not in (value, *by_one)] if abs(value) < 4 else []
         sizes = (
-            [one for one in known if isinstance(one, int) and one not in DIMS]
+            [int(one) for one in known if one == int(one) and one not in DIMS]
             if abs(value) > max(DIMS)
             else []
         )
         return [*by_one, *dims, *sizes]
     if isinstance(value, float):
         small = EPS if 0 <= value < 0.1 else ()
-        floats = (one for one in known if isinstance(one, float))
+        floats = (float(one) for one in known if isinstance(one, float) or one not in DIMS)
         return [-value, 0.0, 1.0, value / 2, value * 2, *dict.fromkeys([*floats, *small])]
     return []
 

@@ -51,6 +51,7 @@ from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
 from grader.edits.scopes import Scopes
+from grader.edits.slips import Slips
 from grader.edits.steps import Steps
 
 CHANCE = re.compile("drop|rand|bernoulli")
@@ -89,6 +90,7 @@ class Edits:
         self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
         self._made_once = MadeOnce(self._tree, self._scopes)
         self._alike = Alike(self._tree)
+        self._slips = Slips(self._trees, self._scopes, self._made.nn)
         self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
         self._fairly = False
@@ -142,7 +144,10 @@ class Edits:
         lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
-            ([*first, *second, *rest], (self._made_once.anew, self._in_each_round, self._handed)),
+            (
+                [*first, *conditions, *second, *rest],
+                (self._made_once.anew, self._in_each_round, self._handed, self._slips.undone, self._counted),
+            ),
             (first, changed),
             (first, moved),
             (first, lacking),
@@ -335,6 +340,8 @@ class Edits:
                 yield ast.Slice(node.lower, ast.BinOp(node.lower, ast.Add(), ast.Constant(1)), node.step)
         elif isinstance(node, (ast.Tuple, ast.List)):  # also what is unpacked
             yield from (type(node)(items, node.ctx) for items in exchanged(node.elts))
+        elif isinstance(node, ast.Dict):
+            yield from (ast.Dict(node.keys, values) for values in exchanged(node.values))
         else:
             yield from self._other_statements(node)
 
@@ -444,6 +451,14 @@ class Edits:
             ]
             yield "".join(lines)
 
+    def _counted(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        """A count that is kept and never goes on, which does."""
+        for after, new in self._slips.never_advanced(node):
+            at = after.end_lineno or after.lineno
+            text = ast.unparse(ast.fix_missing_locations(new))
+            added = f"{' ' * after.col_offset}{text}\n".encode()
+            yield at, b"".join([*self._lines[:at], added, *self._lines[at:]]).decode("utf-8", "replace")
+
     def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
         """An expression and all that are like it changed in the same way."""
         if not isinstance(node, ast.expr):
@@ -451,6 +466,12 @@ class Edits:
         more = laid_out(node) if isinstance(node, ast.Call) else ()
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             more = iter([node.value])
+        if isinstance(node, ast.Call) and len(node.args) > 1:
+            swapped = [
+                (one, ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords))
+                for one in self._alike.calls_of(node)
+            ]
+            yield from filter(None, [self._with_all(swapped)] if len(swapped) > 1 else [])
         for new in chain(self._changed(node), more):
             pairs = [] if isinstance(new, (str, tuple)) else list(self._alike.changed(node, new))
             text = self._with_all(pairs) if pairs else ""

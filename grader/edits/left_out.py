@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from grader.edits.edit_kinds import PATHS, TRAINING, called
+from grader.edits.edit_kinds import PATHS, TRAINING, called, method
 from grader.edits.idle import overwritten
 from grader.edits.scopes import Scopes
 
@@ -20,6 +21,8 @@ DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 FUNCTIONAL = {"F": "F", "nn": "nn.functional", "torch": "torch.nn.functional"}
 VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
+
+SIZE = re.compile("size|shape", re.IGNORECASE)  # in the name of a local: where a result may lack its layout
 
 T = TypeVar("T", ast.IfExp, ast.Compare)
 
@@ -82,6 +85,8 @@ class LeftOut:
         for name in self._scopes.unread_locals(node.lineno):
             yield from _with(node, ast.Name(name, ast.Load()))
             yield from self._made_of(name, node.lineno)
+            if SIZE.search(name) and isinstance(node, (ast.Name, ast.Call)):
+                yield method(node, "reshape", ast.Name(name, ast.Load()))
         for helper in self._uncalled:
             yield ast.Call(helper, [node], [])
             if isinstance(node, ast.Name):

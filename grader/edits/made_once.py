@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from grader.edits.edit_kinds import in_each
+from grader.edits.edit_kinds import called, defaults_of, in_each
 from grader.edits.scopes import Scopes
 
 WRITABLE = (ast.Dict, ast.List, ast.Set)
@@ -66,10 +66,14 @@ class MadeOnce:
 
     @cached_property
     def _attributes(self) -> dict[str, list[ast.expr]]:
-        """Attributes that can be written to, with what they are made of."""
+        """Attributes that can be written to, with what they are made of; also objects of the file's own classes."""
         found: dict[str, list[ast.expr]] = {}
+        classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        plain = {one.name for one in classes if "Module" not in "".join(map(ast.unparse, one.bases))}
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Assign) and isinstance(node.value, WRITABLE):
+            made = node.value if isinstance(node, ast.Assign) else None
+            own = isinstance(made, ast.Call) and called(made.func) in plain
+            if isinstance(node, ast.Assign) and (own or isinstance(made, WRITABLE)):
                 for target in node.targets:
                     if isinstance(target, ast.Attribute):
                         found.setdefault(ast.unparse(target), []).append(node.value)
@@ -81,14 +85,7 @@ class MadeOnce:
         found: dict[tuple[ast.FunctionDef | None, str], list[ast.expr]] = {}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.FunctionDef):
-                args = node.args
-                pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False)]
-                pairs += [
-                    (one, default)
-                    for one, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
-                    if default
-                ]
-                found |= {
-                    (node, one.arg): [default] for one, default in pairs if isinstance(default, WRITABLE)
-                }
+                for name, default in defaults_of(node).items():
+                    if isinstance(default, WRITABLE):
+                        found[node, name] = [default]
         return found

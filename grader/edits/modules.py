@@ -27,12 +27,12 @@ class Modules:
     def left_out(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield assignments to `self` of a module that does nothing."""
         if (
-            self._nn is not None
+            self.nn is not None
             and isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Attribute)
             and isinstance(node.value, ast.Call)
         ):
-            yield ast.Assign(node.targets, ast.Call(ast.Attribute(self._nn, "Identity", ast.Load()), [], []))
+            yield ast.Assign(node.targets, ast.Call(ast.Attribute(self.nn, "Identity", ast.Load()), [], []))
 
     def in_place_of_nothing(self, node: ast.AST) -> Iterator[ast.AST]:
         """A module that right code has, in place of one that does nothing."""
@@ -62,12 +62,12 @@ class Modules:
 
     def changed(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
         """What `self` gets: a parameter in place of a buffer, a module in place of a list, or of another's module."""
-        if self._nn is not None:
-            yield from registered(node, ast.Attribute(self._nn, "Parameter", ast.Load()))
+        if self.nn is not None:
+            yield from registered(node, ast.Attribute(self.nn, "Parameter", ast.Load()))
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             kind = CONTAINERS.get(type(node.value))
-            if self._nn is not None and kind is not None:
-                made = ast.Call(ast.Attribute(self._nn, kind, ast.Load()), [node.value], [])
+            if self.nn is not None and kind is not None:
+                made = ast.Call(ast.Attribute(self.nn, kind, ast.Load()), [node.value], [])
                 yield ast.Assign(node.targets, made)
             shared = ast.dump(node.value)
             for other in ast.walk(self._trees[0]):
@@ -79,7 +79,7 @@ class Modules:
                     yield ast.Assign(node.targets, other.value)
 
     @cached_property
-    def _nn(self) -> ast.expr | None:
+    def nn(self) -> ast.expr | None:
         """`torch.nn`, as the file calls it; None if it does not."""
         names = {node.id for node in ast.walk(self._trees[0]) if isinstance(node, ast.Name)}
         if "nn" in names:

@@ -275,6 +275,8 @@ class Locator:
             lost = [one for one in (alias, *lines) if one in before and one != best.place.line]
             return replace(best, other=lost[0]) if lost else None
         found = unused(lines[0]) if lines else overwritten(self.source, self._needed or ())
+        if found is None and self._needed and (best is None or not best.evidence):
+            return unread(self.source, self._needed)
         line = None if best is None else best.place.line
         return None if found is None else replace(found, other=None if line == found.place.line else line)
 

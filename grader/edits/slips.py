@@ -1,0 +1,174 @@
+"""What people get wrong when they write code by hand, each with the few changes that would undo it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from grader.edits.edit_kinds import called, defaults_of, in_each
+from grader.edits.scopes import Scopes
+
+MOST_TEXTS = 4
+
+
+class Slips:
+    """Of one file.
+
+    Args:
+        trees: of the file, and of right code.
+        scopes: of the file.
+        nn: `torch.nn`, as the file calls it; None if it does not.
+    """
+
+    def __init__(self, trees: Sequence[ast.Module], scopes: Scopes, nn: ast.expr | None) -> None:
+        self._trees, self._scopes, self._nn = trees, scopes, nn
+
+    def undone(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An expression or a statement without such a slip."""
+        if isinstance(node, ast.Constant):
+            yield from self._argument_fixed(node)
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            yield from _not_copied(node)
+        elif (
+            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
+        ):
+            yield from (
+                in_each(_copy(one), node.right) for one in node.left.elts if isinstance(one, ast.Name)
+            )
+        elif isinstance(node, ast.Call):
+            yield from self._made_once_for_all(node)
+        elif isinstance(node, ast.Return):
+            yield from self._returned_without_state(node)
+        elif isinstance(node, ast.Assign):
+            yield from self._not_unpacked(node)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield from self._text_as_condition(node)
+
+    def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.Name]:
+        """A number, or a text, in place of the argument that has it for a default, here or in another function."""
+        if not isinstance(node.value, bool) and node not in self._defaults:
+            known = self._scopes.names(node.lineno)
+            yield from (
+                ast.Name(name, ast.Load())
+                for name, value in self._named_defaults
+                if name in known and ast.dump(value) == ast.dump(node)
+            )
+
+    def _made_once_for_all(self, node: ast.Call) -> Iterator[ast.AST]:
+        """`clones(make(), n)`: what is made once, for a helper that copies it, made anew each time."""
+        if (
+            len(node.args) == 2
+            and isinstance(node.args[0], ast.Call)
+            and called(node.func) in self._functions
+        ):
+            made = in_each(node.args[0], node.args[1])
+            yield made
+            if self._nn is not None:
+                yield ast.Call(ast.Attribute(self._nn, "ModuleList", ast.Load()), [made], [])
+
+    def _returned_without_state(self, node: ast.Return) -> Iterator[ast.Return]:
+        """Several names that are returned in place of as many attributes that the function has made."""
+        function = self._scopes.function(node.lineno)
+        if isinstance(node.value, ast.Tuple) and function is not None:
+            own = [
+                ast.Attribute(one.value, one.attr, ast.Load())
+                for one in ast.walk(function)
+                if isinstance(one, ast.Attribute)
+                and isinstance(one.ctx, ast.Store)
+                and called(one.value) == "self"
+            ]
+            several = list({one.attr: one for one in own}.values())
+            if len(several) == len(node.value.elts):
+                yield ast.Return(ast.Tuple([*several], ast.Load()))
+
+    def _not_unpacked(self, node: ast.Assign) -> Iterator[ast.Assign]:
+        """One name for what a function of the file gives as a tuple."""
+        if not isinstance(node.targets[0], ast.Name) or not isinstance(node.value, ast.Call):
+            return
+        for i in range(self._functions.get(called(node.value.func), 0)):
+            yield ast.Assign(node.targets, ast.Subscript(node.value, ast.Constant(i), ast.Load()))
+
+    def _text_as_condition(self, node: ast.Name) -> Iterator[ast.Compare]:
+        """A text, which counts as true, in place of whether it is the one or the other."""
+        function = self._scopes.function(node.lineno)
+        default = None if function is None else defaults_of(function).get(node.id)
+        if isinstance(default, ast.Constant) and isinstance(default.value, str):
+            for text in self._texts[:MOST_TEXTS]:
+                yield ast.Compare(node, [ast.Eq()], [ast.Constant(text)])
+
+    def never_advanced(self, node: ast.AST) -> Iterator[tuple[ast.stmt, ast.Assign]]:
+        """Yield `state["pos"] = pos + 1` for `pos = state["pos"]` that nothing counts on, and after which statement."""
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, (ast.Subscript, ast.Attribute))):
+            return
+        function, target = self._scopes.function(node.lineno), node.targets[0]
+        text = ast.unparse(node.value)
+        if function is None or not isinstance(target, ast.Name) or text in self._stored:
+            return
+        counted = ast.BinOp(ast.Name(target.id, ast.Load()), ast.Add(), ast.Constant(1))
+        statement = ast.Assign([ast.parse(text, mode="eval").body], counted)
+        written = [
+            one
+            for one in ast.walk(function)
+            if isinstance(one, ast.Assign)
+            and isinstance(one.targets[0], ast.Subscript)
+            and target.id in map(ast.unparse, ast.walk(one.targets[0].slice))
+        ]
+        yield from ((one, statement) for one in written[-1:])
+
+    @cached_property
+    def _stored(self) -> set[str]:
+        """What is given a value outside of constructors, as text."""
+        kinds = (ast.Subscript, ast.Attribute)
+        nodes = [node for node in ast.walk(self._trees[0]) if isinstance(node, kinds)]
+        stored = [one for one in nodes if isinstance(one.ctx, ast.Store)]
+        functions = {id(one): self._scopes.function(one.lineno) for one in stored}
+        return {ast.unparse(one) for one in stored if getattr(functions[id(one)], "name", "") != "__init__"}
+
+    @cached_property
+    def _named_defaults(self) -> list[tuple[str, ast.expr]]:
+        """The arguments of all functions, of the file and of right code, that have a default, with it."""
+        nodes = (node for tree in self._trees for node in ast.walk(tree))
+        found = [
+            one for node in nodes if isinstance(node, ast.FunctionDef) for one in defaults_of(node).items()
+        ]
+        return list({(name, ast.dump(value)): (name, value) for name, value in found}.values())
+
+    @cached_property
+    def _defaults(self) -> set[ast.expr]:
+        """The defaults themselves."""
+        nodes = (node for node in ast.walk(self._trees[0]) if isinstance(node, ast.FunctionDef))
+        return {value for node in nodes for value in defaults_of(node).values()}
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """What the file and right code compare with."""
+        nodes = (node for tree in self._trees for node in ast.walk(tree))
+        found = [
+            one for node in nodes if isinstance(node, ast.Compare) for one in (node.left, *node.comparators)
+        ]
+        texts = [one.value for one in found if isinstance(one, ast.Constant)]
+        return list(dict.fromkeys(one for one in texts if isinstance(one, str)))
+
+    @cached_property
+    def _functions(self) -> dict[str, int]:
+        """The functions of the file, with the length of the tuple that they return; 0 for anything else."""
+        found: dict[str, int] = {}
+        for node in ast.walk(self._trees[0]):
+            if isinstance(node, ast.FunctionDef):
+                returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+                found[node.name] = max(
+                    (len(one.elts) for one in returned if isinstance(one, ast.Tuple)), default=0
+                )
+        return found
+
+
+def _not_copied(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AST]:
+    """The same thing several times, in place of copies of it."""
+    targets = {name for one in node.generators for name in map(ast.unparse, ast.walk(one.target))}
+    if isinstance(node.elt, ast.Name) and node.elt.id not in targets:
+        yield type(node)(_copy(node.elt), node.generators)
+
+
+def _copy(of: ast.expr) -> ast.expr:
+    return ast.parse(f"__import__('copy').deepcopy({ast.unparse(of)})", mode="eval").body
