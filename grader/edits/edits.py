@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
+from typing import TypeGuard
 
 from grader.edits.alike import Alike
 from grader.edits.edit_kinds import (
@@ -345,7 +346,17 @@ class Edits:
         else:
             yield from self._other_statements(node)
 
-    def _other_constants(self, node: ast.Constant) -> Iterator[ast.AST]:
+    def _with_other_constants(self, node: ast.Call) -> Iterator[ast.Call]:
+        """A call with another number for one of its arguments."""
+        for i, one in enumerate(node.args):
+            for new in self._other_constants(one) if is_number(one) else ():
+                yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
+        for i, word in enumerate(node.keywords):
+            for new in self._other_constants(word.value) if is_number(word.value) else ():
+                words = [*node.keywords[:i], ast.keyword(word.arg, new), *node.keywords[i + 1 :]]
+                yield ast.Call(node.func, node.args, words)
+
+    def _other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
         if value is None:
             if id(node) not in self._told_apart:
@@ -463,7 +474,9 @@ class Edits:
         """An expression and all that are like it changed in the same way."""
         if not isinstance(node, ast.expr):
             return
-        more = laid_out(node) if isinstance(node, ast.Call) else ()
+        more: Iterator[ast.AST] = iter(())
+        if isinstance(node, ast.Call):
+            more = chain(laid_out(node), self._with_other_constants(node))
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             more = iter([node.value])
         if isinstance(node, ast.Call) and len(node.args) > 1:
@@ -613,6 +626,11 @@ def by_turns(several: Sequence[Iterator[tuple[int, str]]]) -> Iterator[tuple[int
                 yield next(one)
             except StopIteration:
                 left.remove(one)
+
+
+def is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
+    """Return whether an expression is a number."""
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def constants(text: str) -> list[float]:

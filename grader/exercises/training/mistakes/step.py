@@ -117,6 +117,25 @@ def loss_divided_wrongly(steps: Steps) -> list[Steps]:
 
 
 @mistake(
+    "mean-of-sentence-means",
+    "The loss is the mean over the sentences of their means. If sentences differ in length, a token of a short "
+    "sentence gets more weight.",
+    formula=LOSS,
+    hint="In a batch of two sentences of 1 and 3 tokens, what weight does each token get?",
+    source="huggingface/transformers, gradient accumulation",
+)
+def mean_of_sentence_means(steps: Steps) -> list[Steps]:
+    def over(dim: int) -> Callable[[Tensor, Tensor], Tensor]:
+        def loss(logits: Tensor, tgt: Tensor) -> Tensor:
+            each = entropy(logits, tgt, ignore_index=PAD, reduction="none").view(tgt.shape)
+            return (each.sum(dim) / (tgt != PAD).sum(dim).clamp(min=1)).mean()
+
+        return loss
+
+    return [replace(steps, loss=over(1)), replace(steps, loss=over(0))]
+
+
+@mistake(
     "logits-reshaped-wrongly",
     "The logits [B, L, V] are viewed as [B, V, L]: view keeps the order of the elements, it does not swap "
     "dimensions.",
