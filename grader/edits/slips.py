@@ -47,7 +47,7 @@ class Slips:
 
     def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.Name]:
         """A number, or a text, in place of the argument that has it for a default, here or in another function."""
-        if not isinstance(node.value, bool) and node not in self._defaults:
+        if node.value is not None and not isinstance(node.value, bool) and node not in self._defaults:
             known = self._scopes.names(node.lineno)
             yield from (
                 ast.Name(name, ast.Load())
@@ -93,7 +93,8 @@ class Slips:
         """A text, which counts as true, in place of whether it is the one or the other."""
         function = self._scopes.function(node.lineno)
         default = None if function is None else defaults_of(function).get(node.id)
-        if isinstance(default, ast.Constant) and isinstance(default.value, str):
+        is_text = isinstance(default, ast.Constant) and isinstance(default.value, str)
+        if is_text and node not in self._compared:
             for text in self._texts[:MOST_TEXTS]:
                 yield ast.Compare(node, [ast.Eq()], [ast.Constant(text)])
 
@@ -139,6 +140,12 @@ class Slips:
         """The defaults themselves."""
         nodes = (node for node in ast.walk(self._trees[0]) if isinstance(node, ast.FunctionDef))
         return {value for node in nodes for value in defaults_of(node).values()}
+
+    @cached_property
+    def _compared(self) -> set[ast.expr]:
+        """What the file compares with something."""
+        found = (node for node in ast.walk(self._trees[0]) if isinstance(node, ast.Compare))
+        return {one for node in found for one in (node.left, *node.comparators)}
 
     @cached_property
     def _texts(self) -> list[str]:

@@ -72,6 +72,11 @@ def kind_of(error: SubmissionError) -> tuple[str, str, bool]:
     return error.kind, error.type_name, error.type_name == "RuntimeError" and about_shapes
 
 
+def template(message: str) -> str:
+    """The message of an error without its numbers and names."""
+    return re.sub(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\d+", "_", message)
+
+
 def same(scenario: Scenario, right: Observation, got: Observation, *, loose: float = 1.0) -> bool:
     """Return whether two answers agree, up to rounding (times `loose`); two errors of one kind agree, see `kind_of`."""
     if right.error is not None or got.error is not None:

@@ -20,7 +20,7 @@ from grader.core.failures import Named, with_care
 from grader.core.submission import SubmissionError
 from grader.engine.bases import Bases
 from grader.engine.client import Client
-from grader.engine.contrast import picture_of, same
+from grader.engine.contrast import picture_of, same, template
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.scenario import Free, Observation, Scenario, observe
@@ -291,20 +291,34 @@ class Namer:
                 yield from self._known.singles(mistake, base)
 
     def _first(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Candidate | None:
+        return next(filter(self._raises_alike, self._matching(candidates, order)), None)
+
+    def _raises_alike(self, candidate: Candidate) -> bool:
+        """Where the submission does nothing but raise, whether most messages are the candidate's, but for numbers.
+
+        Errors of one type have many causes.
+        """
+        errors = [(i, self.findings.got[i].error) for i in self.findings.wrong]
+        raised = [(i, error) for i, error in errors if error is not None]
+        alike = sum(
+            answer is not None and template(answer.message) == template(error.message)
+            for i, error in raised
+            for answer in [self._answer(candidate, i).error]
+        )
+        return len(raised) < len(errors) or 2 * alike >= len(raised)
+
+    def _matching(self, candidates: Iterable[Candidate], order: Sequence[int]) -> Iterator[Candidate]:
         firm = [i for i in order if not self.findings.scenarios[i].traits & BY_CHANCE]
         if self._wrong.isdisjoint(firm):
-            return next((c for c in candidates if all(self._matches(c, i) for i in order)), None)
+            yield from (c for c in candidates if all(self._matches(c, i) for i in order))
+            return
         # What is measured of random draws says nothing where values are wrong: then it only has to be wrong as well.
         drawn = [i for i in order if i not in firm]
-        return next(
-            (
-                c
-                for c in candidates
-                if all(self._matches(c, i) for i in firm)
-                and all(self._matches(c, i) or self._are_both_wrong(c, i) for i in drawn)
-            ),
-            None,
-        )
+        for one in candidates:
+            if all(self._matches(one, i) for i in firm) and all(
+                self._matches(one, i) or self._are_both_wrong(one, i) for i in drawn
+            ):
+                yield one
 
     def _are_both_wrong(self, candidate: Candidate, index: int) -> bool:
         scenario, right = self.findings.scenarios[index], self.findings.right[index]
