@@ -10,6 +10,38 @@ from grader.edits.edit_kinds import called, defaults_of, in_each
 from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
+REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
+GIVING = {  # methods that people forget to call
+    *(
+        "bool",
+        "clone",
+        "contiguous",
+        "cpu",
+        "detach",
+        "double",
+        "exp",
+        "float",
+        "int",
+        "item",
+        "keys",
+        "items",
+    ),
+    *(
+        "long",
+        "log",
+        "max",
+        "mean",
+        "min",
+        "numel",
+        "parameters",
+        "relu",
+        "sqrt",
+        "square",
+        "sum",
+        "tolist",
+        "values",
+    ),
+}
 
 
 class Slips:
@@ -38,6 +70,13 @@ class Slips:
             )
         elif isinstance(node, ast.Call):
             yield from self._made_once_for_all(node)
+            yield from self._not_spread(node)
+            if called(node.func) in REGISTERING and len(node.args) == 1:
+                name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
+                yield ast.Call(node.func, [name, *node.args], node.keywords)
+        elif isinstance(node, ast.Attribute):
+            if isinstance(node.ctx, ast.Load) and node.attr in GIVING and node not in self._callees:
+                yield ast.Call(node, [], [])
         elif isinstance(node, ast.Return):
             yield from self._returned_without_state(node)
         elif isinstance(node, ast.Assign):
@@ -83,11 +122,30 @@ class Slips:
                 yield ast.Return(ast.Tuple([*several], ast.Load()))
 
     def _not_unpacked(self, node: ast.Assign) -> Iterator[ast.Assign]:
-        """One name for what a function of the file gives as a tuple."""
-        if not isinstance(node.targets[0], ast.Name) or not isinstance(node.value, ast.Call):
+        """One name for what a function gives as a tuple, or two for one value; a class in place of an object."""
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
+            yield ast.Assign(target.elts[:1], node.value)
+        elif isinstance(node.value, ast.Name) and node.value.id in self._classes:
+            yield ast.Assign(node.targets, ast.Call(node.value, [], []))
+        elif isinstance(target, ast.Name) and isinstance(node.value, ast.Call):
+            for i in range(self._functions.get(called(node.value.func), 0)):
+                yield ast.Assign(node.targets, ast.Subscript(node.value, ast.Constant(i), ast.Load()))
+
+    def _not_spread(self, node: ast.Call) -> Iterator[ast.Call]:
+        """`*args` and `**kwargs` that are handed on without their stars."""
+        function = self._scopes.function(node.lineno)
+        if function is None:
             return
-        for i in range(self._functions.get(called(node.value.func), 0)):
-            yield ast.Assign(node.targets, ast.Subscript(node.value, ast.Constant(i), ast.Load()))
+        rest, words = (
+            one.arg if one is not None else "" for one in (function.args.vararg, function.args.kwarg)
+        )
+        names = [getattr(one, "id", None) for one in node.args]
+        if {*names} & {rest, words}:
+            some = [(one, name) for one, name in zip(node.args, names, strict=True) if name != words]
+            args = [ast.Starred(one, ast.Load()) if name == rest else one for one, name in some]
+            more = [ast.keyword(None, ast.Name(words, ast.Load()))] if words in names else []
+            yield ast.Call(node.func, args, [*node.keywords, *more])
 
     def _text_as_condition(self, node: ast.Name) -> Iterator[ast.Compare]:
         """A text, which counts as true, in place of whether it is the one or the other."""
@@ -125,6 +183,17 @@ class Slips:
         stored = [one for one in nodes if isinstance(one.ctx, ast.Store)]
         functions = {id(one): self._scopes.function(one.lineno) for one in stored}
         return {ast.unparse(one) for one in stored if getattr(functions[id(one)], "name", "") != "__init__"}
+
+    @cached_property
+    def _callees(self) -> set[ast.expr]:
+        """What the file calls, or takes an attribute of."""
+        nodes = list(ast.walk(self._trees[0]))
+        calls = {node.func for node in nodes if isinstance(node, ast.Call)}
+        return calls | {node.value for node in nodes if isinstance(node, ast.Attribute)}
+
+    @cached_property
+    def _classes(self) -> set[str]:
+        return {node.name for node in ast.walk(self._trees[0]) if isinstance(node, ast.ClassDef)}
 
     @cached_property
     def _named_defaults(self) -> list[tuple[str, ast.expr]]:
@@ -171,10 +240,11 @@ class Slips:
 
 
 def _not_copied(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AST]:
-    """The same thing several times, in place of copies of it."""
+    """The same thing several times, in place of copies of it, or of what it makes."""
     targets = {name for one in node.generators for name in map(ast.unparse, ast.walk(one.target))}
     if isinstance(node.elt, ast.Name) and node.elt.id not in targets:
         yield type(node)(_copy(node.elt), node.generators)
+        yield type(node)(ast.Call(node.elt, [], []), node.generators)
 
 
 def _copy(of: ast.expr) -> ast.expr:

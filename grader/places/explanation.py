@@ -81,7 +81,8 @@ class Explanations:
             statements = near[0] if near else []
         value, expected = in_common(statements)
         likely = value == expected or any(some and some[0].likely for some in statements)
-        if (likely or not expected) and found.place.line in self._edits:
+        changed = likely or not expected or found.why == "error"  # what was done says more than the value
+        if changed and found.place.line in self._edits:
             old, new = short_pair(*self._edits[found.place.line])
             here = f"`{old}`" if old else "a step is missing here"
             there = f"`{new}`" if new else f"without `{old}`" if old else ""

@@ -142,10 +142,15 @@ class Locator:
         return sorted(found, key=self._rank)
 
     def _rank(self, wrong: Wrong) -> tuple[bool, bool, int]:
-        """Values before gradients and facts; large ones first: in small ones much is the same by accident."""
+        """Values before gradients and facts; large ones first: in small ones much is the same by accident.
+
+        Errors come last, in their order: the first one is what a report shows.
+        """
         right = self._key.right(wrong.scenario, wrong.got.free)
         values = [n for n in wrong.names if n in right.values and not n.startswith("gradient")]
-        size = max((x.numel() for x in right.values.values()), default=0)
+        size = (
+            0 if wrong.got.error is not None else max((x.numel() for x in right.values.values()), default=0)
+        )
         return (
             not values and wrong.got.error is None,
             wrong.scenario.dtype == torch.bfloat16,

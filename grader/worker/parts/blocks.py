@@ -146,6 +146,10 @@ class Maker(Part):
             self._made += 1
             return self._layers[self._made - 1]
 
+        make_layer.__module__, make_layer.__qualname__ = (
+            "",
+            "make_layer",
+        )  # as messages of torch should say it
         return make_layer
 
     def recorded(self) -> list[dict[str, Tensor]]:
