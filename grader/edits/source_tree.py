@@ -9,7 +9,7 @@ from functools import cached_property
 
 from grader.core.value_trace import Place
 from grader.edits.definitions import Definitions
-from grader.edits.edit_kinds import EQUATION, called
+from grader.edits.edit_kinds import EQUATION, called, defaults_of
 from grader.edits.idle import conditions, idle, overwritten, unread
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
@@ -254,7 +254,7 @@ class Source(Definitions):
 
     @cached_property
     def on_default_device(self) -> list[int]:
-        """Lines in which tensors are made on torch's default device, and not moved at once."""
+        """Lines in which tensors are made on torch's default device, and not moved at once, here or in a helper."""
         moved = {
             id(node.value)
             for node in ast.walk(self._tree)
@@ -270,7 +270,25 @@ class Source(Definitions):
             and ast.unparse(node.func.value) == "torch"
             and not any(word.arg == "device" for word in node.keywords)
         }
-        return sorted(made)
+        return sorted(made | self._without_device)
+
+    @cached_property
+    def _without_device(self) -> set[int]:
+        """Lines that call a function of the file without the device that it takes."""
+        takes = {
+            node.name: [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.FunctionDef) and "device" in defaults_of(node)
+        }
+        calls = (
+            node for node in ast.walk(self._tree) if isinstance(node, ast.Call) and called(node.func) in takes
+        )
+        return {
+            one.lineno
+            for one in calls
+            if "device" not in {word.arg for word in one.keywords}
+            and "device" not in takes[called(one.func)][: len(one.args)]
+        }
 
     def made_on_default_device(self, line: int) -> int | None:
         """The line in which something that a line reads was made on torch's default device: there, or before."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import math
 
 import pytest
 
-from grader.catalog import get_exercise
+from grader.catalog import get_exercise, get_exercises
 from grader.core.failures import Named
 from grader.engine.grading import Grading
 from grader.engine.local import LocalSubmission
@@ -169,3 +170,23 @@ def test_projections_without_plain_names_are_read_by_what_comes_out_right() -> N
     _, accounts = Grading(submission, subject, 3).explained("MultiHeadAttention", math.inf)
     named = [account.named.id for account in accounts]
     assert named in (["key-through-query-projection"], ["query-through-key-projection"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", list(get_exercises()))
+@pytest.mark.parametrize("error", ["TypeError", "ValueError", "IndexError", "RuntimeError", "AttributeError"])
+def test_an_error_of_one_s_own_is_called_no_known_mistake(exercise: str, error: str) -> None:
+    """Many errors have one type: the message must be the same, too."""
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    subject = importlib.import_module(f"{get_exercise(exercise).package}.suite.scenarios").SUBJECT
+    for function in ast.walk(ast.parse(text)):
+        if not isinstance(function, ast.FunctionDef) or function.name.startswith("__"):
+            continue
+        lines = text.splitlines()
+        at = function.body[ast.get_docstring(function) is not None]
+        lines.insert(at.lineno - 1, f"{' ' * at.col_offset}raise {error}('a step of my own')")
+        submission = LocalSubmission.from_source("\n".join(lines), filename=f"{exercise}.py")
+        grading = Grading(submission, subject, 3)
+        for component in get_exercise(exercise).components:
+            _, accounts = grading.explained(component, math.inf)
+            assert [account.named.id for account in accounts] == [], f"{function.name} of {component}"
