@@ -78,8 +78,17 @@ class Projections:
         return {name: p.view(shape) for (name, shape), p in zip(self.shapes.items(), parts, strict=True)}
 
     def unreached(self, gradients: Numbers) -> list[str]:
-        """Weights and biases at which no gradient arrived."""
-        return [name for name in self.index if all(gradients.get(home) is None for home in self.homes(name))]
+        """Weights and biases at which no gradient arrived; of packed weights, those whose part of it is 0.
+
+        A key's bias has no effect, and so a gradient that is about 0.
+        """
+        found = self.read(gradients)
+        return [
+            name
+            for name in self.index
+            if all(gradients.get(home) is None for home in self.homes(name))
+            or (name != "k.bias" and not bool(found[name].any()))
+        ]
 
 
 def projections(parameters: Mapping[str, ParameterInfo], width: int, heads: int) -> list[Projections]:
