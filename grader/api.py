@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from grader.engine.readings import Wanted, own_parameters
     from grader.engine.scenario import LAYER_SLACK, Answer, Observation, Scenario
     from grader.engine.subject import Subject, run
+    from grader.engine.wording import counted
     from grader.sandbox.remote import RemoteInstance
     from grader.training.proxy import RemoteModule
     from grader.training.spotcheck import SpotChecked
@@ -113,6 +114,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),
     "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Observation"),
+    "grader.engine.wording": ("counted",),
     "grader.sandbox.remote": ("RemoteInstance",),
     "grader.training.wrapped_part": ("wrapped_part",),
     "grader.training.proxy": ("RemoteModule",),

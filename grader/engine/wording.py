@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -73,6 +75,12 @@ def _excerpt(x: Tensor, digits: int = 4) -> str:
     return " ".join(shown) + _more(rows, ROWS)
 
 
+def counted(names: Iterable[str]) -> str:
+    """Names in order, each once, with how often it comes: "k (3 times), q"; "none" if there are none."""
+    found = Counter(sorted(names))
+    return ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in found.items()) or "none"
+
+
 def _more(x: Tensor, shown: int = COLUMNS) -> str:
     return " ..." if x.size(0) > shown else ""
 
@@ -80,4 +88,4 @@ def _more(x: Tensor, shown: int = COLUMNS) -> str:
 def _number(x: Tensor, digits: int = 4) -> str:
     if x.dtype == torch.bool:
         return str(bool(x))
-    return f"{float(x):.{digits}g}"
+    return f"{float(x) + 0.0:.{digits}g}"  # no -0

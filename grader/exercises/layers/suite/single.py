@@ -18,6 +18,7 @@ from grader.api import (
     ParameterInfo,
     Scenario,
     alike,
+    counted,
     own_parameters,
     parameter_facts,
 )
@@ -114,7 +115,7 @@ def judges_facts(client: Client, parameters: Mapping[str, ParameterInfo], weight
     given = [client.cast(value) for named in weights.values() for value in named.values()]
     kept = sum(any(torch.equal(value, one) for one in given) for value in judges.values())
     return {
-        "parameters of the parts": ", ".join(sorted(n.partition("judge_")[2] for n in judges)) or "none",
+        "parameters of the parts": counted(n.partition("judge_")[2] for n in judges),
         "of these with the parts' own weights": str(kept),
     }
 

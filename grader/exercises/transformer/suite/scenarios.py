@@ -24,6 +24,7 @@ from grader.api import (
     Subject,
     Submission,
     alike,
+    counted,
     grading_of,
     own_parameters,
 )
@@ -226,20 +227,20 @@ class Put:
         _, model, _, _ = self.begin(client)
         everything, given = model.parameters(), drawn(Draws(self.seed), self.size)
         loaded = [client.cast(value) for weights in given.values() for value in weights.values()]
-        changed = sorted(
+        changed = [
             n.rpartition("judge_")[2]
             for n, info in everything.items()
             if "judge_" in n and not any(torch.equal(info.value, value) for value in loaded)
-        )
-        judges = sorted(n.rpartition("judge_")[2] for n in everything if "judge_" in n)
+        ]
+        judges = [n.rpartition("judge_")[2] for n in everything if "judge_" in n]
         own = [
             one
             for one in own_parameters(everything).values()
             if tuple(one.value.shape) != (self.size.tgt_vocab,)
         ]
         return {
-            "parameters of the parts": ", ".join(judges),
-            "parameters that __init__ gave new values": ", ".join(changed) or "none",
+            "parameters of the parts": counted(judges),
+            "parameters that __init__ gave new values": counted(changed),
             "own numbers, without a bias": str(sum(one.value.numel() for one in own)),
             "of these trained": str(sum(one.value.numel() for one in own if one.requires_grad)),
         }
