@@ -105,7 +105,7 @@ def _scenario(request: Request, submission: RemoteSubmission, text: str, compone
     submission.first_calls = getattr(importlib.import_module(exercise.reference), "FIRST_CALLS", {})
     locator = Locator(submission, text, exercise.subject(), request.seed)
     scenario, where, wrong = _chosen(locator, (component,) if component else exercise.components)
-    trace, names = locator.named(scenario)
+    trace, names = locator.records.named(scenario)
     call = f"{scenario.component}, {scenario.title}"
     return Listing(text, call, notes(trace, names), where, checked=True, wrong=wrong)
 

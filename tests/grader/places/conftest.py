@@ -12,5 +12,10 @@ THIRD = SimpleNamespace(process_time=lambda: time.process_time() / 3, monotonic=
 
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("grader.places.locate", "grader.places.undoing", "grader.engine.naming"):
+    for module in (
+        "grader.places.locate",
+        "grader.places.records",
+        "grader.places.undoing",
+        "grader.engine.naming",
+    ):
         monkeypatch.setattr(f"{module}.time", THIRD)

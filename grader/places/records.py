@@ -1,0 +1,295 @@
+"""What the record of a failed scenario says, beside right runs: where its values go wrong."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.core.value_trace import Recordable, ValueTrace
+from grader.edits.source_tree import Source
+from grader.engine.contrast import differing, only_dtypes, same
+from grader.engine.grading import Grading
+from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
+from grader.engine.subject import AnswerKey, Subject
+from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
+from grader.places.explanation import Explanations
+from grader.places.flow import Flow
+from grader.places.patching import Patching
+from grader.places.place import (
+    Where,
+    applied,
+    at_the_end,
+    completed,
+    converted,
+    cut_off,
+    drawn,
+    first_wrong,
+    never_dropped,
+    other_default,
+    turned_first,
+    where,
+    written,
+)
+from grader.places.raised import behind, cause, endless, exception, not_raised, raised
+from grader.places.right_values import right_values_of
+from grader.places.wrong import Wrong
+from grader.worker.value_trace import EMPTY
+
+MOST_RIGHT = 4  # right runs beside the wrong ones
+TRACING_S = 1.5  # of CPU for values
+NARROW = 3  # lines with wrong lists and numbers
+MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
+SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
+
+
+class Records:
+    """Runs failed scenarios of one submission again with a record.
+
+    Args:
+        submission: the file under test.
+        source: its text.
+        subject: the exercise.
+        key: its right answers.
+        grading: of the submission.
+        deadline: of `time.monotonic`.
+        explanations: get what is seen of each place.
+
+    Attributes:
+        odd: lines with something that is not right.
+        ran: all lines that ran, with the conditions for it.
+        behind: lines behind an exception, or in helpers whose values a wrong line reads.
+        returns: by line, the lines where functions that it called returned.
+        needed: lines that ran in every wrong run that was recorded; None if none was.
+        flows: the wrong runs beside right ones, with whether they were in doubles.
+        end: seconds of CPU of this process at which no more is recorded.
+    """
+
+    def __init__(
+        self,
+        submission: Recordable,
+        source: Source,
+        subject: Subject,
+        key: AnswerKey,
+        grading: Grading,
+        deadline: float,
+        explanations: Explanations,
+    ) -> None:
+        self.submission, self.source, self.subject = submission, source, subject
+        self._key, self._grading, self._deadline = key, grading, deadline
+        self._explanations = explanations
+        self._patching = Patching(
+            lambda scenario, exact, patches: self.recorded(scenario, exact=exact, patches=patches),
+            lambda scenario, got: same(scenario, self._key.right(scenario, got.free), got),
+            self.late,
+        )
+        self.odd: list[int] = []
+        self.ran: list[int] = []
+        self.behind: list[int] = []
+        self.returns: dict[int, list[int]] = {}
+        self.needed: set[int] | None = None
+        self.flows: list[tuple[Flow, Wrong, bool]] = []
+        self.end = math.inf
+
+    def one(self, wrong: Wrong, *, whole: bool = False) -> Where | None:
+        """The place by one wrong result. Args: whole: only if all of its run can be recorded."""
+        exact = wrong.scenario.dtype != torch.bfloat16
+        for in_doubles in (True, False) if exact else (False,):
+            trace, again = self.recorded(wrong.scenario, exact=in_doubles)
+            if whole and not trace.ran:  # a loop over hundreds of positions
+                return None
+            line = wrong.got.error.line if wrong.got.error is not None else None
+            if trace.ran and line in (None, *trace.ran):  # a call that makes parameters is not recorded
+                ran = {*trace.ran, *self.source.backward}
+                ran |= {one for line in trace.ran for one in self.source.made(line)}
+                self.needed = ran & (self.needed or ran)
+            if set(differing(wrong.scenario, self._key.right(wrong.scenario, again.free), again)) & set(
+                wrong.names
+            ):
+                flow = self._flow(trace, wrong, exact=in_doubles)
+                self._patching.proof = None
+                self.flows.append((flow, wrong, in_doubles))
+                found = self._look(flow, replace(wrong, got=again), exact=in_doubles)
+                self._explanations.proof = self._patching.proof
+                if found is not None:
+                    self._explanations.add(flow, found, wrong.scenario, wrong.got.free, exact=in_doubles)
+                return found
+        return None
+
+    def suspected(self, wrong: Sequence[Wrong]) -> list[int]:
+        """The most likely lines, by one wrong result."""
+        self.forget()
+        found = self.one(wrong[0])
+        return [] if found is None else [*found.lines, *found.called_from, *self.behind]
+
+    def only_when_wrong(self, wrong: Sequence[Wrong]) -> list[int]:
+        """Lines that ran in each wrong run that was recorded, and in none that is right: a condition leads there."""
+        runs = [flow.trace.ran for flow, _, _ in self.flows]
+        left = set(runs[0]).intersection(*runs[1:]) if runs else set()
+        component = wrong[0].scenario.component
+        right = {
+            one.group: one
+            for one in scenarios_of(self._key.scenarios, component)
+            if self._grading.is_right(one)
+        }
+        for one in list(right.values())[:MOST_RIGHT]:
+            if left:
+                left -= {*self.recorded(one, exact=False)[0].ran}
+        return sorted(left) if right else []
+
+    def gave_wrong(self, line: int) -> int | None:
+        """The `return` of a function that a line calls, where what it gave is not right."""
+        returned = [one for at in self.source.span(line) for one in self.returns.get(at, ())]
+        return next((one for one in returned if one in self.odd and one != line), None)
+
+    def nothing_gets(self) -> list[int]:
+        """Lines whose values nothing gets, and that ran, as far as that is known: outside functions, all did."""
+        ran = self.needed
+        return [
+            line for line in self.source.unused if not ran or line in ran or not self.source.in_function(line)
+        ]
+
+    def lacking(self) -> set[str]:
+        """Operations that the right runs beside the last records have, and these have not."""
+        known = [
+            set(flow.right.calls) - {plain_name(event.name) for event in flow.events if event.kind == "call"}
+            for flow, _, _ in self.flows
+        ]
+        lacking = set[str]().union(*known)
+        return lacking | {name for name, plain in OTHER_NAMES.items() if plain in lacking}
+
+    def named(self, scenario: Scenario) -> tuple[ValueTrace, RightValues]:
+        """Run a scenario with a record; give that, and the right values with their names. Raises SubmissionError."""
+        trace, got = self.recorded(scenario, exact=False)
+        return trace, self.right_values(scenario, got.free, exact=False)[1]
+
+    def right_values(self, scenario: Scenario, free: Free, *, exact: bool) -> tuple[RightValues, ...]:
+        """The values in a scenario: of the exercise's solution, of its reference, and of both together."""
+        return right_values_of(self.subject, self._grading.seed, scenario, free, exact)
+
+    def recorded(
+        self, scenario: Scenario, *, exact: bool, patches: Mapping[int, Tensor] | None = None
+    ) -> tuple[ValueTrace, Observation]:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError("looking for the place takes too long")
+        # Copies: the code may change them in place.
+        self.submission.record(patches and {number: x.clone() for number, x in patches.items()})
+        try:
+            got = self._grading.ask(scenario, exact=exact)
+        finally:
+            trace = self.submission.recorded()
+        return trace, got
+
+    def _flow(self, trace: ValueTrace, wrong: Wrong, *, exact: bool) -> Flow:
+        """The run beside the right one that is most like it: two right ways of doing it are not mixed."""
+        solved, reference, both = self.right_values(wrong.scenario, wrong.got.free, exact=exact)
+        first = Flow(trace, self.source, solved)
+        single = [first, first.beside(reference)]
+        best = max(single, key=lambda flow: (first_wrong(flow) or -1, len(flow.vindicated)))
+        mixed = first.beside(both)
+        return mixed if len(mixed.vindicated) > MIXED * len(best.vindicated) else best
+
+    def _look(self, flow: Flow, wrong: Wrong, *, exact: bool) -> Where | None:
+        error = wrong.got.error
+        if error is not None and error.line and error.type_name == "RecursionError":
+            return endless(self.source, error.line)
+        ran = [event.place.line for event in flow.events if event.kind != "given"]
+        odd = [flow.events[i].place.line for i in range(len(flow.events)) if flow.is_right(i) is False]
+        callers = [
+            line for i, event in enumerate(flow.events) for line in event.callers if flow.is_right(i) is False
+        ]
+        for event in (one for one in flow.events if one.kind == "return" and one.callers):
+            self.returns.setdefault(event.callers[0], []).append(event.place.line)
+        tests = [line for one in ran for line, _ in self.source.tests(one)]
+        made = [self.source.made(line) for line in dict.fromkeys([*odd, *ran])]
+        self.odd += [*odd, *callers, *(one for some in made for one in some)]
+        self.ran += [*tests, *reversed(ran)]
+        if all(name.startswith("gradient") for name in wrong.names):
+            index = cut_off(flow)
+            if index is not None:
+                return where(flow, index, "gradient")
+        if list(wrong.names) == ["changed in place"]:
+            index = written(flow)
+            return None if index is None else where(flow, index, "in place")
+        if only_dtypes(wrong.names, self._key.right(wrong.scenario, wrong.got.free), wrong.got):
+            return converted(flow)
+        default = other_default(flow)
+        if default is not None:
+            return default
+        dropped = never_dropped(flow)
+        if dropped is not None:
+            return dropped
+        known = self._key.right(wrong.scenario, wrong.got.free).values
+        random = drawn(flow, facts=not any(name in known for name in wrong.names))
+        if random is not None:
+            draw = where(flow, random, "value")
+            other = applied(flow, random) or next(iter(draw.called_from), draw.other)
+            return replace(draw, other=other, evidence="alike")
+        index, found = first_wrong(flow), None
+        if index is not None:
+            found = self._where(flow, wrong, index, "value", exact=exact)
+            if found.evidence in SURE or error is None or not error.line:
+                return completed(flow, found, error.line if error is not None else None)
+        if error is not None and error.line:
+            self.behind += behind(flow, error.line)
+            at = exception(flow, error.line)
+            failed = None if at is None else flow.failed(at)
+            found = None if failed is None else self._where(flow, wrong, failed, "error", exact=exact)
+            if at is None or found is None or not found.evidence:
+                return raised(flow, error.line, error.message)
+            if found.proved:
+                return found
+            other = cause(flow, at, error.message) or found.other
+            return replace(found, other=other or next(iter(flow.source.assigned(found.place.line)), None))
+        right = self._key.right(wrong.scenario, wrong.got.free).error
+        if right is not None and error is None:
+            return not_raised(self.source, right.type_name)
+        index = turned_first(flow)
+        if index is not None:
+            return self._where(flow, wrong, index, "value", exact=exact)
+        return at_the_end(flow)
+
+    def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
+        blamed = self._patching.proved(flow, wrong, index, exact=exact)
+        frame = flow.events[blamed.event].frame
+        made = [flow.events[one] for one in flow.inputs[blamed.event]]
+        self.behind += [one.place.line for one in made if one.kind == "call" and one.frame != frame]
+        seen = index if blamed.since is None else blamed.since
+        found = where(flow, blamed.event, why, seen=seen)
+        line = flow.events[seen].place.line
+        if blamed.since is not None and line != found.place.line:
+            found = replace(found, other=line)
+        other = flow.counterpart(blamed.event)
+        alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
+        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        if blamed.proved and flow.is_copy(blamed.event):
+            evidence = "copied"
+            if made:  # what is copied is wrong too
+                found = replace(
+                    found, other=next((e.place.line for e in made if e.place.line != line), found.other)
+                )
+        if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
+            lines = {
+                flow.events[i].place.line
+                for i in flow.reaching - flow.vindicated
+                if flow.is_right(i) is False
+            }
+            evidence = "narrow" if len(lines) <= NARROW else ""
+        if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
+            evidence = "narrow"
+        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
+
+    def forget(self) -> None:
+        """What earlier records said, before others."""
+        for lines in (self.odd, self.behind, self.ran, self.flows):
+            lines.clear()
+        self.returns.clear()
+        self.needed = None
+        self.end = time.process_time() + TRACING_S
+
+    def late(self) -> bool:
+        return time.process_time() > self.end or time.monotonic() > self._deadline
