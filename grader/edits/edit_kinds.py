@@ -509,8 +509,8 @@ def indexed(node: ast.Subscript) -> Iterator[ast.Subscript]:
 
 
 def without_an_end(node: ast.AST) -> Iterator[ast.AST]:
-    """What is returned by its name, without the first or the last of its rows, or of its columns."""
-    if isinstance(node, ast.Return) and isinstance(node.value, ast.Name):
+    """What is returned, without the first or the last of its rows, or of its columns."""
+    if isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Subscript, ast.Call)):
         every, one = ast.Slice(), ast.Constant(1)
         for end in (ast.Slice(one), ast.Slice(None, ast.UnaryOp(ast.USub(), one))):
             for index in (ast.Tuple([every, end], ast.Load()), end):

@@ -294,12 +294,12 @@ class Namer:
         return next(filter(self._raises_alike, self._matching(candidates, order)), None)
 
     def _raises_alike(self, candidate: Candidate) -> bool:
-        """Where the submission does nothing but raise, whether most messages are the candidate's, but for numbers.
+        """Where the submission raises, and nothing should, whether most messages are the candidate's but for numbers.
 
         Errors of one type have many causes.
         """
         errors = [(i, self.findings.got[i].error) for i in self.findings.wrong]
-        raised = [(i, error) for i, error in errors if error is not None]
+        raised = [(i, e) for i, e in errors if e is not None and self.findings.right[i].error is None]
         alike = sum(
             answer is not None and template(answer.message) == template(error.message)
             for i, error in raised
