@@ -1,0 +1,158 @@
+"""Slips of people: each is undone by one of the changes that are tried early."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+
+import pytest
+
+from grader.catalog import get_exercises
+from grader.edits.edits import Edits
+from grader.edits.idle import unread
+from grader.edits.source_tree import Source
+from tests import solution_file
+from tests.grader.right import right_files
+
+MANY = 1500  # changes of a file that are looked at; of some files, all
+EVERY = 8
+EARLY = 1000  # changes of a short file
+HEAD = "import torch, copy\nfrom torch import nn\n"
+CASES = {
+    "one module for copies of it": (
+        "def clones(part, n):\n    return nn.ModuleList([part for _ in range(n)])\n",
+        "[part for _ in range(n)]", "[__import__('copy').deepcopy(part) for _ in range(n)]",
+    ),
+    "a list of one module": (
+        "def clones(part, n):\n    return nn.ModuleList([part] * n)\n",
+        "[part] * n", "[__import__('copy').deepcopy(part) for _ in range(n)]",
+    ),
+    "made before the loop": (
+        "def stack(make, n):\n    one = make()\n    return [copy.deepcopy(one) for _ in range(n)]\n",
+        "[copy.deepcopy(one) for", "[make() for",
+    ),
+    "made once for a helper": (
+        "def clones(part, n):\n    return nn.ModuleList([part] * n)\n\n"
+        "def stack(make, n):\n    return clones(make(), n)\n",
+        "clones(make(), n)\n", "nn.ModuleList([make() for _ in range(n)])\n",
+    ),
+    "not called in a list": (
+        "def stack(make, n):\n    return [make for _ in range(n)]\n", "[make for", "[make() for",
+    ),
+    "a class for an object": (
+        "class State:\n    pass\n\ndef f():\n    state = State\n    return state\n", "= State\n", "= State()\n",
+    ),
+    "a method that is not called": ("def f(x):\n    return x.bool\n", "x.bool", "x.bool()"),
+    "a tuple that is not unpacked": (
+        "def pair(x):\n    return x, x\n\ndef f(x):\n    y = pair(x)\n    return y\n",
+        "y = pair(x)", "y = pair(x)[0]",
+    ),
+    "unpacked and no tuple": ("def f(g, x):\n    x, _ = g(x)\n    return x\n", "x, _ = g(x)", "x = g(x)"),
+    "no stars": (
+        "def f(g, x, *args, **kwargs):\n    return g(x, args, kwargs)\n", "g(x, args, kwargs)", "g(x, *args, **kwargs)",
+    ),
+    "a buffer without a name": (
+        "class M(nn.Module):\n    def __init__(self, table):\n        super().__init__()\n"
+        "        self.register_buffer(table)\n",
+        "(table)\n", "('table', table)\n",
+    ),
+    "a default written out": (
+        "def f(x, pad=0):\n    return g(x, pad)\n\ndef g(x, pad):\n    return x != 0\n", "x != 0", "x != pad",
+    ),
+    "a text as a condition": (
+        "def f(x, norm='post'):\n    if norm == 'pre':\n        x = x + 1\n    return g(x, norm)\n",
+        "g(x, norm)", "g(x, norm == 'pre')",
+    ),
+    "state that is not returned": (
+        "class C:\n    def add(self, k, v):\n        self.k = self.k + k\n        self.v = self.v + v\n"
+        "        return k, v\n",
+        "return k, v", "return self.k, self.v",
+    ),
+    "an object of the file kept in the module": (
+        "class C:\n    pass\n\nclass M(nn.Module):\n    def __init__(self):\n        self.c = C()\n\n"
+        "    def forward(self):\n        c = self.c\n        return c\n",
+        "c = self.c\n", "c = C()\n",
+    ),
+    "q, k and v alike": (
+        "def f(q, k):\n    q = q.view(2, 3).transpose(0, 1)\n    k = k.view(2, 3).transpose(0, 1)\n    return q @ k\n",
+        ".view(2, 3)", ".view(3, 2)",
+    ),
+    "values of a table": ("KINDS = {'pre': A, 'post': B}\n", "{'pre': A, 'post': B}", "{'pre': B, 'post': A}"),
+    "a returned expression with an end": (
+        "def f(x):\n    return max(x)[0]\n", "max(x)[0]", "max(x)[0][1:]",
+    ),
+    "an array": (
+        "import numpy as np\n\ndef f(n):\n    return np.arange(n)\n",
+        "np.arange(n)", "torch.as_tensor(np.arange(n))",
+    ),
+    "one of the list less": ("def f(x):\n    n = len(x)\n    return n\n", "len(x)", "len(x) - 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_a_slip_is_undone_early(case: str) -> None:
+    text, old, new = CASES[case]
+    text = HEAD + text
+    wanted = ast.dump(ast.parse(text.replace(old, new)))
+    lines = range(1, len(text.splitlines()) + 1)
+    tried = [new for _, (_, new) in zip(range(EARLY), Edits(text).among(lines, [], lines), strict=False)]
+    assert wanted in [ast.dump(ast.parse(one)) for one in tried if _is_python(one)]
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def test_what_is_made_before_the_loop_is_made_nowhere_else() -> None:
+    text = "def stack(make, n):\n    one = make()\n    return [one for _ in range(n)]\n"
+    tried = [new for _, new in Edits(text).among([3], [])]
+    assert any("    pass\n" in one and "make() for" in one.replace("(make())", "make()") for one in tried)
+
+
+def test_a_decorator_that_another_function_has() -> None:
+    text = "import torch\n\n@torch.no_grad()\ndef f(x):\n    return x\n\ndef g(x):\n    return x\n"
+    line, first = next(iter(Edits(text).among([8], [], [1, 5, 8])))
+    assert (line, first) == (7, text.replace("def g", "@torch.no_grad()\ndef g"))
+
+
+def test_a_count_that_never_goes_on() -> None:
+    text = "def step(cache, x):\n    at = cache['at']\n    cache['k'][:, at] = x\n    return cache\n"
+    tried = {new for _, new in Edits(text).among([4], [], [2, 3])}
+    assert text.replace("= x\n", "= x\n    cache['at'] = at + 1\n") in tried
+
+
+def test_a_new_tensor_that_is_only_written_to_is_never_read() -> None:
+    text = "def f(x):\n    new = x.new_zeros(3)\n    new[0] = 1\n    view = x[0]\n    view[0] = 1\n    return x\n"
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert [name for name, _ in unread(function)] == ["new"]
+
+
+def test_an_attribute_is_that_of_its_own_class() -> None:
+    text = (
+        "class A:\n    def __init__(self):\n        self.x: int = 1\n\n    def f(self):\n        return self.x\n\n"
+        "class B:\n    def __init__(self):\n        self.x = 2\n\n    def f(self):\n        return self.x\n"
+    )
+    source = Source(text)
+    assert [source.attribute("x", line) for line in (6, 13)] == [3, 10]
+    assert [source.readers(line) for line in (3, 10)] == [[6], [13]]
+
+
+def test_the_condition_on_which_a_loop_is_left() -> None:
+    source = Source("def f(x):\n    for a in x:\n        if a:\n            break\n        x = a\n")
+    assert [source.jumps(line) for line in (4, 5)] == [3, None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", list(get_exercises()))
+def test_no_change_of_any_right_file_raises(exercise: str) -> None:
+    """What raises while changes are made loses the line."""
+    right = solution_file(exercise).read_text(encoding="utf-8")
+    for number, text in enumerate(right_files(exercise).values()):
+        lines = range(1, len(text.splitlines()) + 1)
+        changes = Edits(text, right=right).among([], [], lines)
+        assert sum(1 for _ in itertools.islice(changes, MANY if number % EVERY else None)) > 0
