@@ -125,24 +125,30 @@ class Flow:
         return found[::-1] if found or producer is None else [producer]
 
     @cached_property
-    def _by_numbers(self) -> dict[tuple[Any, ...], int]:
-        found: dict[tuple[Any, ...], int] = {}
+    def _by_numbers(self) -> dict[tuple[Any, ...], list[int]]:
+        found: dict[tuple[Any, ...], list[int]] = {}
         for value, index in self._producers.items():
             numbers = self.trace.values[value].numbers
             if numbers is not None and not level(numbers):
-                found[_key(numbers)] = index
+                found.setdefault(_key(numbers), []).append(index)
         return found
 
-    def _same_numbers(self, value: int) -> int | None:
+    def _same_numbers(self, value: int, before: int | None = None) -> int | None:
         """The event that made what came back in other memory: a buffer after `.to(dtype)`, a part's result."""
         numbers = self.trace.values[value].numbers
-        return None if numbers is None else self._by_numbers.get(_key(numbers))
+        known = [] if numbers is None else self._by_numbers.get(_key(numbers), [])
+        return next((one for one in reversed(known) if before is None or one < before), None)
+
+    def _came_from(self, value: int, index: int) -> int | None:
+        """The event before another that made a value which goes into that; also where it gives the value back."""
+        found = self.producer(value)
+        return self._same_numbers(value, index) if found is not None and found >= index else found
 
     def _inputs(self, index: int) -> list[int]:
         event = self.events[index]
         if event.kind == "given":
             return []
-        found = [self.producer(value) for value in event.inputs]
+        found = [self._came_from(value, index) for value in event.inputs]
         if event.kind != "call":
             items = [*event.names.values(), *event.result]
             found += [self.producer(ref.value) for item in items for ref in refs(item)]
