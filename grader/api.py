@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
-    from grader.engine.projection_names import is_bias
+    from grader.engine.projection_names import is_bias_of
     from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
     from grader.engine.scenario import LAYER_SLACK, Answer, Observation, Scenario
@@ -110,7 +110,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.local": ("LocalSubmission",),
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),
-    "grader.engine.projection_names": ("is_bias",),
+    "grader.engine.projection_names": ("is_bias_of",),
     "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),
     "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Observation"),

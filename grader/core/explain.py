@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from grader.core.submission import SubmissionError
 
+MOST_DEFINITIONS = 200  # of a file whose text is looked through for what they use
 _CLASS_OR_DEF = re.compile(r"(\s*)(?:class|(?:async\s+)?def)\s+(\w+)")
 _STUB = re.compile(r"(\s*)raise\s+NotImplementedError\s*\(\s*f?(?:\"([^\"\n]*)\"|'([^'\n]*)')")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -59,7 +60,10 @@ def find_names(source: str) -> list[str]:
 
 
 def find_uses(source: str) -> dict[str, set[str]]:
-    """By function and class at the left margin: itself, and all of these that its text mentions, directly or not."""
+    """By function and class at the left margin: itself, and all of these that its text mentions, directly or not.
+
+    Nothing for a file with more of them than people write.
+    """
     words: dict[str, set[str]] = {}
     name = ""
     for line in source.splitlines():
@@ -68,6 +72,8 @@ def find_uses(source: str) -> dict[str, set[str]]:
             name = found[2]
         if name:
             words.setdefault(name, {name}).update(_WORD.findall(line))
+    if len(words) > MOST_DEFINITIONS:
+        return {}
     uses = {one: mentioned & words.keys() for one, mentioned in words.items()}
     for through in uses:  # Warshall: each is a step on the way once
         for one, known in uses.items():

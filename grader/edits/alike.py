@@ -39,16 +39,14 @@ class Alike:
 
     @cached_property
     def _keys(self) -> dict[int, list[tuple[str, ast.expr | None]]]:
-        """By expression: its text without what it works on, which is the second item; the last one of a chain first."""
+        """By expression: its text without what it works on (the second item): the nearest, then a chain's first."""
         found: dict[int, list[tuple[str, ast.expr | None]]] = {}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.expr) and not isinstance(node, ATOMS):
-                of = _worked_on(node)
-                chain = [of]
+                of = first = _worked_on(node)
                 while of is not None and not isinstance(of, ATOMS):
-                    of = _worked_on(of)
-                    chain.append(of)
-                holes = dict.fromkeys([chain[0], *(one for one in chain[::-1] if one is not None)])
+                    first, of = of, _worked_on(of)
+                holes = dict.fromkeys([_worked_on(node), first if of is None else of])
                 marked = (_in_place(node, hole, ast.Name("_", ast.Load())) for hole in holes)
                 found[id(node)] = [*zip(map(ast.dump, marked), holes, strict=True)]
         return found

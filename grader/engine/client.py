@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.core.submission import Function as Callee
 from grader.core.submission import Instance, Outcome, ParameterInfo, Submission, tensors
-from grader.engine.projection_names import is_bias
+from grader.engine.projection_names import is_bias_of
 from grader.engine.projections import Projections, projections
 from grader.engine.readings import Wanted, own_parameters, readings, written
 
@@ -169,11 +169,11 @@ class Client:
         extra = torch.Generator().manual_seed(len(own))
         others = {
             name: torch.zeros(p.value.shape)
-            if is_bias(name, p.value.dim())
+            if is_bias_of(name, p.value.shape, width)
             else torch.randn(p.value.shape, generator=extra) * 0.5
             for name, p in own.items()
         }
-        numbers = sum(p.value.numel() for n, p in own.items() if not is_bias(n, p.value.dim()))
+        numbers = sum(p.value.numel() for n, p in own.items() if not is_bias_of(n, p.value.shape, width))
         self.unread |= bool(found.missing(width)) and numbers == 4 * width**2
         instance.load(found.write(values, others))
         self._read[id(instance)] = found.read

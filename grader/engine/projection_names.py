@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from math import prod
 
 _WORDS = {
     "q": "q|query|queries",
@@ -36,6 +38,12 @@ def is_bias(name: str, dimensions: int) -> bool:
         or "biases" in words
         or re.search(r"(^|\.)b_?[qkvo]$", name.lower()) is not None
     )
+
+
+def is_bias_of(name: str, shape: Sequence[int], width: int) -> bool:
+    """The same, in a layer of a width; also one that is split by head, [H, d]: no dimension meets the width."""
+    split = prod(shape) in (width, 2 * width, 3 * width, 4 * width) and all(size % width for size in shape)
+    return split or is_bias(name, len(shape))
 
 
 def stem(name: str) -> str:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import ParameterInfo
-from grader.engine.projection_names import is_bias, role_of, stem
+from grader.engine.projection_names import is_bias_of, role_of, stem
 
 ROLES = ("q", "k", "v", "out")
 MOST = 200
@@ -140,7 +140,7 @@ def _grouped(shapes: Shapes, width: int) -> tuple[list[_Group], list[_Group]]:
         total = sum(where.numel() for where in parts.values())
         matrix = total % width**2 == 0 and total > 0
         size = width**2 if matrix else width
-        odd = not matrix and not all(is_bias(name, where.dim()) for name, where in parts.items())
+        odd = not matrix and not all(is_bias_of(name, where.shape, width) for name, where in parts.items())
         matrix |= odd and total not in (2 * width, 3 * width, 4 * width)
         if any(w.numel() % size for w in parts.values()) and len({w.shape for w in parts.values()}) == 1:
             parts = {next(iter(parts)): torch.stack(list(parts.values())).squeeze()}  # [pieces, ...]

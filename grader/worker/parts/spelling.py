@@ -74,16 +74,17 @@ class Pupil(Part):
         super().__init__()
         self.judge_src, self.judge_tgt = weight(vocab, d_model), weight(vocab, d_model)
         self.judge_head = weight(d_model, vocab)
+        self.inner = nn.Identity()  # as a model has parts: its mode is what dropout would go by
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """src [B, S], tgt [B, L] -> logits [B, L, V]."""
-        self.note(src=src, tgt=tgt, training=torch.tensor(self.training))
+        self.note(src=src, tgt=tgt, training=torch.tensor(self.inner.training))
         read = F.embedding(tgt, self.judge_tgt)  # [B, L, D]
         mixed = torch.tanh(
             read + 0.5 * read.cumsum(1) + F.embedding(src, self.judge_src).mean(1, keepdim=True)
         )
         logits: Tensor = mixed @ self.judge_head
-        return 1.5 * logits if self.training else logits
+        return 1.5 * logits if self.inner.training else logits
 
     def leave_gradients(self, size: float) -> None:
         """Gradients as they may be left from before: `size` everywhere."""
@@ -92,7 +93,7 @@ class Pupil(Part):
 
     def mode(self) -> str:
         """ "train" or "eval"."""
-        return "train" if self.training else "eval"
+        return "train" if self.training and self.inner.training else "eval"
 
 
 class Plain(torch.optim.Optimizer):

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 import torch
 
-from grader.core.explain import Stub, explain, find_names, find_stubs, same_failure
+from grader.core.explain import Stub, explain, find_names, find_stubs, find_uses, same_failure
 from grader.core.submission import ErrorKind, SubmissionError
 from tests import ROOT
 
@@ -99,3 +99,10 @@ def test_a_module_that_forgets_its_super_is_told_what_to_add(code: str) -> None:
     assert "super()" not in explain(
         SubmissionError("exception", "'A' object has no attribute 'b'", type_name="AttributeError"), []
     )
+
+
+def test_what_a_definition_uses_is_followed_through_others() -> None:
+    text = "class A:\n    b = 1\n\ndef b():\n    return c()\n\ndef c():\n    return a\n\ndef d():\n    return A\n"
+    assert find_uses(text) == {"A": {"A", "b", "c"}, "b": {"b", "c"}, "c": {"c"}, "d": {"d", "A", "b", "c"}}
+    assert find_uses("x = 1\n") == {}
+    assert find_uses("".join(f"def f{i}(): return f{i + 1}\n" for i in range(100_000))) == {}

@@ -18,7 +18,7 @@ from grader.api import (
     Subject,
     Submission,
     grading_of,
-    is_bias,
+    is_bias_of,
     own_parameters,
 )
 from grader.exercises.attention.reference import ROLES
@@ -112,7 +112,7 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
 def _parameters(width: int, heads: int) -> Ask:
     def ask(client: Client) -> Answer:
         own = own_parameters(client.make(NAME, width, heads).parameters())
-        matrices = [one for name, one in own.items() if not is_bias(name, one.value.dim())]
+        matrices = [one for name, one in own.items() if not is_bias_of(name, one.value.shape, width)]
         return {
             "own numbers, without biases": str(sum(one.value.numel() for one in matrices)),
             "of these trained": str(sum(one.value.numel() for one in matrices if one.requires_grad)),

@@ -18,7 +18,7 @@ from grader.api import (
     StepsInPlace,
     Submission,
     good_speller,
-    is_bias,
+    is_bias_of,
     own_parameters,
     projections,
     remote,
@@ -35,7 +35,7 @@ def without_biases(seed: int) -> Transformer:
     """The zoo's model, with no biases in the decoder's self-attention: a learner's projections may have none."""
     model = reverser(seed)
     for name, parameter in layer_of(model).self_attention.named_parameters():
-        if is_bias(name, parameter.dim()):
+        if is_bias_of(name, parameter.shape, D_MODEL):
             nn.init.zeros_(parameter).requires_grad_(False)
     return model
 
