@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeVar
 
 from grader.edits.edit_kinds import PATHS, TRAINING, called, method
@@ -37,6 +37,7 @@ class LeftOut:
 
     def __init__(self, trees: Sequence[ast.Module], scopes: Scopes) -> None:
         self._trees, self._scopes = trees, scopes
+        self._overwritten = cache(overwritten)
         self._options: dict[str, dict[str, ast.keyword]] = {}  # of what is called, as text
         for node in (node for tree in trees for node in ast.walk(tree)):
             if isinstance(node, ast.Call):
@@ -113,7 +114,7 @@ class LeftOut:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
             function = self._scopes.function(node.lineno)
-            if function is not None and (target.id, node.lineno) in overwritten(function):
+            if function is not None and (target.id, node.lineno) in self._overwritten(function):
                 name = ast.Name(target.id, ast.Load())
                 given = ast.Compare(name, [ast.Is()], [ast.Constant(None)])
                 yield ast.Assign(node.targets, ast.IfExp(given, node.value, name))

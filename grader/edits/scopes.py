@@ -20,6 +20,7 @@ class Scopes:
         self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
         self.unread_locals, self.unread_parts = cache(self._unread_locals), cache(self._unread_parts)
         self.unread_attributes = cache(self._unread_attributes)
+        self.made_in = cache(self._made_in)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
 
     @cached_property
@@ -43,14 +44,16 @@ class Scopes:
         functions = self._around(line, (ast.FunctionDef,))
         if not functions:
             return []
-        made = [
-            (node.lineno, node.id)
-            for node in ast.walk(functions[0])
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno <= line
-        ]
-        args = [node.arg for node in ast.walk(functions[0]) if isinstance(node, ast.arg)]
-        names = list(dict.fromkeys(name for _, name in sorted(made, reverse=True)))
+        made, args = self.made_in(functions[0])
+        names = list(dict.fromkeys(name for at, name in made if at <= line))
         return list(dict.fromkeys([*names[:NEAREST], *args, *names]))
+
+    def _made_in(self, function: ast.FunctionDef) -> tuple[list[tuple[int, str]], list[str]]:
+        """The locals of a function with the lines where they are assigned, the last one first; and its arguments."""
+        nodes = list(ast.walk(function))
+        stored = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        made = sorted(((node.lineno, node.id) for node in stored), reverse=True)
+        return made, [node.arg for node in nodes if isinstance(node, ast.arg)]
 
     def _given(self, line: int) -> list[str]:
         """The arguments of the function around a line, those that it never reads first."""
@@ -104,17 +107,17 @@ class Scopes:
     def _unread_attributes(self, line: int) -> list[ast.expr]:
         """Return the attributes that the class around a line gives `self`, and that the file never reads."""
         classes = self._around(line, (ast.ClassDef,))
-        read = {
-            n.attr
-            for n in ast.walk(self._tree)
-            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
-        }
         return [
             ast.Attribute(node.value, node.attr, ast.Load())
             for node in (ast.walk(classes[0]) if classes else ())
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-            if called(node.value) == "self" and node.attr not in read
+            if called(node.value) == "self" and node.attr not in self._read_attributes
         ]
+
+    @cached_property
+    def _read_attributes(self) -> set[str]:
+        nodes = (node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute))
+        return {node.attr for node in nodes if isinstance(node.ctx, ast.Load)}
 
     @cached_property
     def fields(self) -> dict[str, list[str]]:
