@@ -59,6 +59,9 @@ class LeftOut:
             for name in (*self._scopes.unread_locals(node.lineno), *self._scopes.unread_parts(node.lineno)):
                 more = ast.Tuple([*index, ast.Name(name, ast.Load())], ast.Load())
                 yield ast.Subscript(node.value, more, node.ctx)
+        if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Tuple):
+            for name in self._scopes.unread_locals(node.lineno):
+                yield ast.Return(ast.Tuple([node.value, ast.Name(name, ast.Load())], ast.Load()))
         if not isinstance(node, VALUES) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return
         if isinstance(getattr(node, "value", 0), str):

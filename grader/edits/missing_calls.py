@@ -42,7 +42,7 @@ def with_calls(lines: Sequence[bytes], tree: ast.Module, right: ast.Module) -> I
 
 
 def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tuple[int, str]]:
-    """Lines in which a function begins, each with the file in which it is decorated with a call, as another one is.
+    """Lines where a function begins, the last one first, each with the file where a call decorates it as another one.
 
     Args:
         lines: of the file.
@@ -57,7 +57,7 @@ def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tupl
     ]
     known = set().union(*map(_names, trees[0].body))
     for name in dict.fromkeys(map(ast.unparse, calls)):
-        for _, function in _functions(trees[0]) if re.split(r"\W", name)[0] in known else ():
+        for _, function in reversed(_functions(trees[0])) if re.split(r"\W", name)[0] in known else ():
             if name not in map(ast.unparse, function.decorator_list):
                 at = function.lineno - 1
                 new = f"{' ' * function.col_offset}@{name}\n".encode()
