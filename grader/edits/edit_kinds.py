@@ -258,9 +258,11 @@ def with_argument(node: ast.AST, value: ast.expr) -> ast.Call:
     return ast.Call(node.func, [value, *node.args[1:]], node.keywords)
 
 
-def laid_out(node: ast.Call) -> Iterator[ast.AST]:
+def laid_out(node: ast.AST) -> Iterator[ast.AST]:
     """A view whose sizes are exchanged, so that another axis is split, or that takes the place of a transposition; what
     lies side by side put in turns, and the other way round."""
+    if not isinstance(node, ast.Call):
+        return
     outer = node
     if called(node.func) == "cat" and node.args:
         turns = ast.Call(_named_as(node.func, "stack"), node.args[:1], [ast.keyword("dim", constant(-1))])

@@ -152,7 +152,7 @@ class Edits:
             (first, changed),
             (first, moved),
             (first, lacking),
-            ([*first, *second, *rest], (without_an_end,)),
+            ([*first, *second, *rest], (without_an_end, laid_out)),
             (conditions, changed),
             (second, changed),
             (second, lacking),
@@ -514,9 +514,7 @@ class Edits:
             yield from bounded(node, self._scopes.names(node.lineno)[:MOST_NAMES])
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
             yield from (ast.Assign([one], node.value) for one in node.targets)
-        if isinstance(node, ast.Call):
-            yield from laid_out(node)
-        elif isinstance(node, (ast.Expr, ast.Assign)):
+        if isinstance(node, (ast.Expr, ast.Assign)):
             yield from self._made.changed(node)
         if isinstance(node, ast.Assign):
             yield from self._with_more(node)
