@@ -156,7 +156,10 @@ class Edits:
             (conditions, changed),
             (second, changed),
             (second, lacking),
-            ([*first, *second, *rest], (self._made.left_out, self._made.in_place_of_nothing)),
+            (
+                [*first, *second, *rest],
+                (self._made.left_out, self._made.in_place_of_nothing, self._made.changed),
+            ),
             ([*first, *second, *rest], (self._left_out.unread,)),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
@@ -514,8 +517,6 @@ class Edits:
             yield from bounded(node, self._scopes.names(node.lineno)[:MOST_NAMES])
         if isinstance(node, ast.Assign) and len(node.targets) > 1:
             yield from (ast.Assign([one], node.value) for one in node.targets)
-        if isinstance(node, (ast.Expr, ast.Assign)):
-            yield from self._made.changed(node)
         if isinstance(node, ast.Assign):
             yield from self._with_more(node)
         elif isinstance(node, ast.Return) and node.value is not None:

@@ -60,8 +60,10 @@ class Modules:
         ]
         return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
 
-    def changed(self, node: ast.Expr | ast.Assign) -> Iterator[ast.AST]:
+    def changed(self, node: ast.AST) -> Iterator[ast.AST]:
         """What `self` gets: a parameter in place of a buffer, a module in place of a list, or of another's module."""
+        if not isinstance(node, (ast.Expr, ast.Assign)):
+            return
         if self.nn is not None:
             yield from registered(node, ast.Attribute(self.nn, "Parameter", ast.Load()))
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
