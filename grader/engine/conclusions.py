@@ -89,7 +89,7 @@ def first(findings: Findings) -> Named | None:
 def conclude(findings: Findings) -> Named | None:
     """A name for what went wrong, by what can be measured; None if nothing can be said but expected and got."""
     if findings.random:
-        return Named(
+        return _unregistered(findings) or Named(
             "random-result",
             "Two equal calls return different results, although nothing should be random.",
             hint="Is there dropout in eval mode, uninitialized memory, or state from an earlier call?",
@@ -103,6 +103,24 @@ def conclude(findings: Findings) -> Named | None:
         or _gradients(findings)
         or _trait(findings)
         or _not_finite(findings)
+    )
+
+
+def _unregistered(findings: Findings) -> Named | None:
+    """Fewer numbers of its own than right code has, and other results each time it is made: weights are elsewhere."""
+    own = [
+        (text, findings.got[i].facts.get(name, ""))
+        for i in findings.wrong
+        for name, text in findings.right[i].facts.items()
+        if name.startswith("own ")
+    ]
+    if not any(a.isdecimal() and b.isdecimal() and int(b) < int(a) for a, b in own):
+        return None
+    return Named(
+        "parameters-not-registered",
+        "The class computes with numbers that are not among its parameters: no optimizer trains them, and each new "
+        "object has others. They are plain tensors, buffers, or stored in a plain list or dict.",
+        hint="Use nn.Parameter, nn.ModuleList, nn.ParameterList, or plain attributes of the module.",
     )
 
 

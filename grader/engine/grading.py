@@ -249,8 +249,8 @@ class Grading:
             return got.error
         message, picture = contrast(scenario, names, self.right(scenario), got)
         drawn = (scenario, self.right(scenario), got)
-        if explained is not None and not any(a.proof for a in blamed):
-            found = explained[0]
+        found = None if explained is None or any(a.proof for a in blamed) else explained[0]
+        if found is not None and not found.random:  # whose picture would be another one each time
             shown = next(filter(found.map_of, found.wrong), None)
             if shown is not None:
                 picture = found.map_of(shown)
