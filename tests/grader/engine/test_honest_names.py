@@ -190,3 +190,66 @@ def test_an_error_of_one_s_own_is_called_no_known_mistake(exercise: str, error: 
         for component in get_exercise(exercise).components:
             _, accounts = grading.explained(component, math.inf)
             assert [account.named.id for account in accounts] == [], f"{function.name} of {component}"
+
+
+UP, DOWN = "self.up = nn.Linear(d_model, d_ff)", "self.down = nn.Linear(d_ff, d_model)"
+MADE = f"{UP}\n        {DOWN}"
+HIDDEN, DROPPED = (
+    "self.dropout(self.up(x).relu())",
+    "nn.functional.dropout(self.up(x).relu(), self.dropout.p)",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    {
+        "parameters-not-registered": (
+            (UP, "self.parts = [nn.Linear(d_model, d_ff)]"), ("self.up(", "self.parts[0]("),
+        ),
+        "starts-at-zero": ((MADE, f"{MADE}\n        [nn.init.zeros_(one) for one in self.parameters()]"),),
+        "dropout-in-eval": ((HIDDEN, DROPPED),),
+    }.items(),
+)  # fmt: skip
+def test_weights_elsewhere_weights_of_zero_and_dropout_for_ever(
+    name: str, changes: tuple[tuple[str, str], ...]
+) -> None:
+    assert name in [one.id for one in names("feedforward", "FeedForward", *changes)]
+
+
+def test_one_layer_may_start_at_zero() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    text = text.replace(DOWN, f"{DOWN}\n        nn.init.zeros_(self.down.weight)")
+    subject = importlib.import_module("grader.exercises.feedforward.suite.scenarios").SUBJECT
+    submission = LocalSubmission.from_source(text, filename="feedforward.py")
+    assert not Grading(submission, subject, 3).explained("FeedForward", math.inf)[0].wrong
+
+
+def test_only_the_model_itself_in_train_mode_is_not_enough() -> None:
+    found = names("training", "train_step", ("model.train()", "model.training = True"))
+    assert [one.id for one in found] == ["train-mode-missing"]
+
+
+def test_one_projection_of_a_packed_matrix_that_is_never_used() -> None:
+    packed = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("no")
+        self.num_heads, self.dropout = num_heads, nn.Dropout(dropout)
+        self.c_attn, self.c_proj = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        wq, wk, wv = self.c_attn.weight.chunk(3)
+        bq, bk, bv = self.c_attn.bias.chunk(3)
+        pairs = ((query, wq, bq), (key, wk, bk), (value, wk, bk))
+        q, k, v = ((x @ w.T + b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x, w, b in pairs)
+        _, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.c_proj((self.dropout(weights) @ v).transpose(1, 2).flatten(2))
+"""
+    text = solution_file("attention").read_text(encoding="utf-8")
+    text = text[: text.index("class MultiHeadAttention")] + packed
+    subject = importlib.import_module("grader.exercises.attention.suite.scenarios").SUBJECT
+    submission = LocalSubmission.from_source(text, filename="attention.py")
+    _, accounts = Grading(submission, subject, 3).explained("MultiHeadAttention", math.inf)
+    assert [account.named.id for account in accounts] == ["value-through-key-projection"]
