@@ -237,7 +237,9 @@ def test_code_that_has_to_be_stopped_is_a_failed_grade(
     written: Any, monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
     worker = Sandbox.worker
-    monkeypatch.setattr(Sandbox, "worker", lambda box, device: worker(box, device, Limits(request_s=2)))
+    monkeypatch.setattr(
+        Sandbox, "worker", lambda box, device, _=None: worker(box, device, Limits(request_s=2))
+    )
     function = "def scaled_dot_product_attention(query, key, value, mask=None):\n"
     code, found = as_json(written(text.format(function=function)), "--quick")
     assert code == 1
