@@ -183,19 +183,8 @@ class Locator:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
             if best.why == "in place" or best.evidence == "dtype":
                 return best
-        lines = [line for one in found for line in (*one.lines, *one.called_from)]
-        if best is not None and best.why == "error":
-            lines += self.records.behind[:MOST_BEHIND]
-        if best is not None and best.why == "gradient":
-            lines = [*self.source.decorators([best.place.line, *best.called_from]), *lines]
-        if best is not None and best.evidence == "copied":
-            lines += self.source.origins(best.place.line)
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
-        if best is None or not (sure or best.evidence):
-            only = self.records.only_when_wrong(wrong)
-            lines = (
-                [*(one for one in lines if one in only), *only, *lines] if len(only) <= MOST_ONLY else lines
-            )
+        lines = self._suspects(wrong, found, best, sure=sure)
         most = MOST_SURE if sure else MOST_EDITS
         within: set[int] = set()
         if best is not None and best.evidence == "patched" and best.agreed == len(found):
@@ -227,6 +216,24 @@ class Locator:
         second = between or branch or next((line for line in proofs if line != best.place.line), None)
         second = second or self.records.gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _suspects(
+        self, wrong: Sequence[Wrong], found: Sequence[Where], best: Where | None, *, sure: bool
+    ) -> list[int]:
+        """The lines where a change is most likely, those first. Args: found: places by one wrong result each."""
+        lines = [line for one in found for line in (*one.lines, *one.called_from)]
+        if best is not None and best.why == "error":
+            lines += self.records.behind[:MOST_BEHIND]
+        if best is not None and best.why == "gradient":
+            lines = [*self.source.decorators([best.place.line, *best.called_from]), *lines]
+        if best is not None and best.evidence == "copied":
+            lines += self.source.origins(best.place.line)
+        if best is None or not (sure or best.evidence):
+            only = self.records.only_when_wrong(wrong)
+            lines = (
+                [*(one for one in lines if one in only), *only, *lines] if len(only) <= MOST_ONLY else lines
+            )
+        return lines
 
     def _unresolved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of one line makes all wrong results right. Args: see `_unproved`."""

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from grader.sandbox.remote import RemoteSubmission
 
 MAX_SOURCE = 1 << 20  # bytes; the longest honest file is a hundredth of it
-COPY_MEMORY = (
-    2 << 30
-)  # bytes of address space for changed copies: what takes more is not tried, and must not take long
+COPY_MEMORY = 2 << 30  # bytes of address space for changed copies: one that takes more must not take long
 _GPU_FILES = (
     "nvidia[0-9]*",
     "nvidiactl",
