@@ -7,12 +7,10 @@ dim, a number off by one, a name in place of another, a call too many or too few
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
-from typing import TypeGuard
+from itertools import chain
 
 from grader.edits.alike import Alike
 from grader.edits.edit_kinds import (
@@ -44,6 +42,7 @@ from grader.edits.edit_kinds import (
     unwrapped,
     without_an_end,
 )
+from grader.edits.file_text import FileText
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
 from grader.edits.made_once import MadeOnce
@@ -52,6 +51,7 @@ from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
 from grader.edits.scopes import Scopes
+from grader.edits.several import Several
 from grader.edits.slips import Slips
 from grader.edits.steps import Steps
 
@@ -80,18 +80,18 @@ class Edits:
     def __init__(
         self, text: str, ran: Collection[int] = (), right: str = "", lacking: Collection[str] = ()
     ) -> None:
-        self._lines = text.encode().splitlines(keepends=True)
+        self._file = FileText(text)
         self._tree = ast.parse(text)
         self._scopes = Scopes(self._tree)
         self._ran, self._known = frozenset(ran), constants(right)
-        self._moves = Moves(self._lines, self._tree)
+        self._moves = Moves(self._file.lines, self._tree)
         self._trees = [self._tree, ast.parse(right)]
         self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
         self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
-        self._made_once = MadeOnce(self._tree, self._scopes)
-        self._alike = Alike(self._tree)
         self._slips = Slips(self._trees, self._scopes, self._made.nn)
+        self._made_once = MadeOnce(self._tree, self._scopes)
+        self._several = Several(self._file, Alike(self._tree), self._made_once, self._slips)
         self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
         self._fairly = False
@@ -127,9 +127,9 @@ class Edits:
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
         soon, late = self._stages(first, conditions, second, rest)
-        yield from with_decorators(self._lines, *self._trees) if others else ()
+        yield from with_decorators(self._file.lines, *self._trees) if others else ()
         yield from self._in_turn(soon)
-        yield from with_calls(self._lines, *self._trees) if others else ()
+        yield from with_calls(self._file.lines, *self._trees) if others else ()
         yield from self._in_turn(late)
 
     def _stages(
@@ -147,7 +147,13 @@ class Edits:
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
             (
                 [*first, *conditions, *second, *rest],
-                (self._made_once.anew, self._in_each_round, self._handed, self._slips.undone, self._counted),
+                (
+                    self._made_once.anew,
+                    self._several.in_each_round,
+                    self._handed,
+                    self._slips.undone,
+                    self._several.counted,
+                ),
             ),
             (first, changed),
             (first, moved),
@@ -201,7 +207,7 @@ class Edits:
         for node in self._nodes.get(line, ()):
             for new in change(node):
                 at, text = new if isinstance(new, tuple) else (line, new)
-                text = self._with(node, text) if isinstance(text, ast.AST) else text
+                text = self._file.with_one(node, text) if isinstance(text, ast.AST) else text
                 if text not in self._tried_already:
                     self._tried_already.add(text)
                     yield at, text
@@ -219,9 +225,11 @@ class Edits:
                 for name in self._scopes.names(line)[:MOST_NAMES]:
                     for kind in (ast.IsNot, ast.Is):
                         new.append(ast.Compare(ast.Name(name, ast.Load()), [kind()], [ast.Constant(None)]))
-                yield from ((line, self._with(node, one)) for one in new)
+                yield from ((line, self._file.with_one(node, one)) for one in new)
         for line, nodes in self._nodes.items():
-            yield from ((line, self._with(node, one)) for node in nodes for one in self._made.left_out(node))
+            yield from (
+                (line, self._file.with_one(node, one)) for node in nodes for one in self._made.left_out(node)
+            )
 
     @cached_property
     def _conditions(self) -> set[int]:
@@ -276,31 +284,8 @@ class Edits:
             return True
         return any(line in self._ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
-    def _with(self, node: ast.AST, new: ast.AST) -> str:
-        assert isinstance(node, (ast.expr, ast.stmt))
-        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
-        written = ast.unparse(ast.fix_missing_locations(new))
-        if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
-            written = f"({written})"
-        start = b"".join(self._lines[:first]) + self._lines[first][: node.col_offset]
-        end = self._lines[last][node.end_col_offset :] + b"".join(self._lines[last + 1 :])
-        return (start + written.encode() + end).decode("utf-8", "replace")
-
-    def _with_all(self, pairs: Sequence[tuple[ast.expr, ast.AST]]) -> str:
-        """The file with several expressions changed; "" where one is part of another."""
-        last, text = (math.inf, math.inf), b"".join(self._lines)
-        starts = [0, *accumulate(map(len, self._lines))]
-        for node, new in sorted(pairs, key=lambda pair: (-pair[0].lineno, -pair[0].col_offset)):
-            end = node.end_lineno or node.lineno, node.end_col_offset or 0
-            if end > last:
-                return ""
-            last = node.lineno, node.col_offset
-            written = f"({ast.unparse(ast.fix_missing_locations(new))})".encode()
-            text = text[: starts[last[0] - 1] + last[1]] + written + text[starts[end[0] - 1] + end[1] :]
-        return text.decode("utf-8", "replace")
-
     def _changed(self, node: ast.AST) -> Iterator[Changed]:
-        yield from ((line, self._with(node, new)) for line, new in reordered(node))
+        yield from ((line, self._file.with_one(node, new)) for line, new in reordered(node))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kinds in COMPARISONS:
                 if type(node.ops[0]) in kinds:
@@ -348,16 +333,6 @@ class Edits:
             yield from (ast.Dict(node.keys, values) for values in exchanged(node.values))
         else:
             yield from self._other_statements(node)
-
-    def _with_other_constants(self, node: ast.Call) -> Iterator[ast.Call]:
-        """A call with another number for one of its arguments."""
-        for i, one in enumerate(node.args):
-            for new in self._other_constants(one) if is_number(one) else ():
-                yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
-        for i, word in enumerate(node.keywords):
-            for new in self._other_constants(word.value) if is_number(word.value) else ():
-                words = [*node.keywords[:i], ast.keyword(word.arg, new), *node.keywords[i + 1 :]]
-                yield ast.Call(node.func, node.args, words)
 
     def _other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
@@ -451,48 +426,14 @@ class Edits:
         """Another name in a call that is made for what it does, as `rows.append(x)`, whose values no record has."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             names = [one for one in node.value.args if isinstance(one, ast.Name)]
-            yield from ((one.lineno, self._with(one, new)) for one in names for new in self._renamed(one))
-
-    def _in_each_round(self, node: ast.AST) -> Iterator[str]:
-        """What is made before a loop, and used in each round, made there; with the statement that made it, and not."""
-        for new, made in self._made_once.in_each_round(node):
-            text = self._with(node, new)
-            yield text
-            lines = text.splitlines(keepends=True)
-            lines[made.lineno - 1 : made.end_lineno] = [
-                " " * made.col_offset + "pass\n",
-                *["\n"] * ((made.end_lineno or made.lineno) - made.lineno),
-            ]
-            yield "".join(lines)
-
-    def _counted(self, node: ast.AST) -> Iterator[tuple[int, str]]:
-        """A count that is kept and never goes on, which does."""
-        for after, new in self._slips.never_advanced(node):
-            at = after.end_lineno or after.lineno
-            text = ast.unparse(ast.fix_missing_locations(new))
-            added = f"{' ' * after.col_offset}{text}\n".encode()
-            yield at, b"".join([*self._lines[:at], added, *self._lines[at:]]).decode("utf-8", "replace")
+            yield from (
+                (one.lineno, self._file.with_one(one, new)) for one in names for new in self._renamed(one)
+            )
 
     def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
-        """An expression and all that are like it changed in the same way."""
-        if not isinstance(node, ast.expr):
-            return
-        more: Iterator[ast.AST] = iter(())
-        if isinstance(node, ast.Call):
-            more = chain(laid_out(node), self._with_other_constants(node))
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            more = iter([node.value])
-        if isinstance(node, ast.Call) and len(node.args) > 1:
-            swapped = [
-                (one, ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords))
-                for one in self._alike.calls_of(node)
-            ]
-            yield from filter(None, [self._with_all(swapped)] if len(swapped) > 1 else [])
-        for new in chain(self._changed(node), more):
-            pairs = [] if isinstance(new, (str, tuple)) else list(self._alike.changed(node, new))
-            text = self._with_all(pairs) if pairs else ""
-            if text:
-                yield text
+        if isinstance(node, ast.expr):
+            changes = (new for new in self._changed(node) if isinstance(new, ast.AST))
+            yield from self._several.in_all_alike(node, changes, self._other_constants)
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""
@@ -625,11 +566,6 @@ def by_turns(several: Sequence[Iterator[tuple[int, str]]]) -> Iterator[tuple[int
                 yield next(one)
             except StopIteration:
                 left.remove(one)
-
-
-def is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
-    """Return whether an expression is a number."""
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def constants(text: str) -> list[float]:

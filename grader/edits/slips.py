@@ -11,37 +11,11 @@ from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
-GIVING = {  # methods that people forget to call
-    *(
-        "bool",
-        "clone",
-        "contiguous",
-        "cpu",
-        "detach",
-        "double",
-        "exp",
-        "float",
-        "int",
-        "item",
-        "keys",
-        "items",
-    ),
-    *(
-        "long",
-        "log",
-        "max",
-        "mean",
-        "min",
-        "numel",
-        "parameters",
-        "relu",
-        "sqrt",
-        "square",
-        "sum",
-        "tolist",
-        "values",
-    ),
-}
+FORGOTTEN = (  # methods that people forget to call
+    "bool clone contiguous cpu detach double exp float int item keys items long log max mean min numel parameters "
+    "relu sqrt square sum tolist values"
+)
+GIVING = frozenset(FORGOTTEN.split())
 
 
 class Slips:

@@ -1,0 +1,45 @@
+"""The text of a file, with some of its expressions or statements replaced."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+
+
+class FileText:
+    """Args: text: of a file, which is Python."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.encode().splitlines(keepends=True)
+
+    def with_one(self, node: ast.AST, new: ast.AST) -> str:
+        """The file with an expression or a statement replaced."""
+        assert isinstance(node, (ast.expr, ast.stmt))
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        written = ast.unparse(ast.fix_missing_locations(new))
+        if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
+            written = f"({written})"
+        start = b"".join(self.lines[:first]) + self.lines[first][: node.col_offset]
+        end = self.lines[last][node.end_col_offset :] + b"".join(self.lines[last + 1 :])
+        return (start + written.encode() + end).decode("utf-8", "replace")
+
+    def with_all(self, pairs: Sequence[tuple[ast.expr, ast.AST]]) -> str:
+        """The file with several expressions replaced; "" where one is part of another."""
+        last, text = (math.inf, math.inf), b"".join(self.lines)
+        starts = [0, *accumulate(map(len, self.lines))]
+        for node, new in sorted(pairs, key=lambda pair: (-pair[0].lineno, -pair[0].col_offset)):
+            end = node.end_lineno or node.lineno, node.end_col_offset or 0
+            if end > last:
+                return ""
+            last = node.lineno, node.col_offset
+            written = f"({ast.unparse(ast.fix_missing_locations(new))})".encode()
+            text = text[: starts[last[0] - 1] + last[1]] + written + text[starts[end[0] - 1] + end[1] :]
+        return text.decode("utf-8", "replace")
+
+    def with_after(self, statement: ast.stmt, new: ast.stmt) -> str:
+        """The file with another statement after one."""
+        at = statement.end_lineno or statement.lineno
+        added = " " * statement.col_offset + ast.unparse(ast.fix_missing_locations(new)) + "\n"
+        return b"".join([*self.lines[:at], added.encode(), *self.lines[at:]]).decode("utf-8", "replace")

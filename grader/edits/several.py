@@ -1,0 +1,92 @@
+"""Changes of more than one place of a file at once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TypeGuard
+
+from grader.edits.alike import Alike
+from grader.edits.edit_kinds import laid_out
+from grader.edits.file_text import FileText
+from grader.edits.made_once import MadeOnce
+from grader.edits.slips import Slips
+
+
+class Several:
+    """Of one file.
+
+    Args:
+        file: its text.
+        alike: expressions of it that are like each other.
+        made_once: what it makes once.
+        slips: what people get wrong in it.
+    """
+
+    def __init__(self, file: FileText, alike: Alike, made_once: MadeOnce, slips: Slips) -> None:
+        self._file, self._alike, self._made_once, self._slips = file, alike, made_once, slips
+
+    def in_each_round(self, node: ast.AST) -> Iterator[str]:
+        """What is made before a loop, and used in each round, made there; with the statement that made it, and not."""
+        for new, made in self._made_once.in_each_round(node):
+            text = self._file.with_one(node, new)
+            yield text
+            lines = text.splitlines(keepends=True)
+            lines[made.lineno - 1 : made.end_lineno] = [
+                " " * made.col_offset + "pass\n",
+                *["\n"] * ((made.end_lineno or made.lineno) - made.lineno),
+            ]
+            yield "".join(lines)
+
+    def counted(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        """A count that is kept and never goes on, which does."""
+        for after, new in self._slips.never_advanced(node):
+            yield after.end_lineno or after.lineno, self._file.with_after(after, new)
+
+    def in_all_alike(
+        self,
+        node: ast.expr,
+        changes: Iterator[ast.AST],
+        constants: Callable[[ast.Constant], Iterator[ast.expr]],
+    ) -> Iterator[str]:
+        """An expression and all that are like it changed in the same way.
+
+        Args:
+            changes: of the expression.
+            constants: others in place of one.
+        """
+        more: Iterator[ast.AST] = iter(())
+        if isinstance(node, ast.Call):
+            more = chain(laid_out(node), with_other_constants(node, constants))
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            more = iter([node.value])
+        if isinstance(node, ast.Call) and len(node.args) > 1:
+            swapped = [
+                (one, ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords))
+                for one in self._alike.calls_of(node)
+            ]
+            yield from filter(None, [self._file.with_all(swapped)] if len(swapped) > 1 else [])
+        for new in chain(changes, more):
+            pairs = list(self._alike.changed(node, new))
+            text = self._file.with_all(pairs) if pairs else ""
+            if text:
+                yield text
+
+
+def with_other_constants(
+    node: ast.Call, constants: Callable[[ast.Constant], Iterator[ast.expr]]
+) -> Iterator[ast.Call]:
+    """A call with another number for one of its arguments."""
+    for i, one in enumerate(node.args):
+        for new in constants(one) if is_number(one) else ():
+            yield ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
+    for i, word in enumerate(node.keywords):
+        for new in constants(word.value) if is_number(word.value) else ():
+            words = [*node.keywords[:i], ast.keyword(word.arg, new), *node.keywords[i + 1 :]]
+            yield ast.Call(node.func, node.args, words)
+
+
+def is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
+    """Return whether an expression is a number."""
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
