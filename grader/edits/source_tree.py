@@ -429,6 +429,20 @@ class Source(Definitions):
         spans = [(one.lineno, one.end_lineno or 0) for one in functions if one.name == "backward"]
         return {line for first, last in spans for line in range(first, last + 1)}
 
+    @cached_property
+    def differentiated(self) -> list[tuple[str, range, int]]:
+        """Classes with a `backward` of their own: name, lines of `forward`, the `return` of `backward`."""
+        found = []
+        for node in (one for one in ast.walk(self._tree) if isinstance(one, ast.ClassDef)):
+            own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+            if "forward" in own and "backward" in own:
+                first, last = own["forward"].lineno, own["forward"].end_lineno or 0
+                returns = [one.lineno for one in ast.walk(own["backward"]) if isinstance(one, ast.Return)]
+                found.append(
+                    (node.name, range(first, last + 1), max(returns, default=own["backward"].lineno))
+                )
+        return found
+
     def last_line(self, line: int) -> int | None:
         """The last statement of the function that a line belongs to."""
         function = self._function(line)

@@ -229,6 +229,8 @@ class Namer:
             for candidate in self._singles(base):
                 if not all(self._matches(candidate, i) for i in self.findings.wrong):
                     continue
+                if not self._raises_alike(candidate):
+                    continue
                 for words, those in paths:
                     if all(self._matches(candidate, i) for i in those - wrong):
                         named = candidate.mistakes[0].named

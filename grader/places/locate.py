@@ -189,6 +189,11 @@ class Locator:
         within: set[int] = set()
         if best is not None and best.evidence == "patched" and best.agreed == len(found):
             within = self.source.functions([*lines, *self.source.origins(best.place.line)])
+        elif best is not None and best.place.line in self.source.backward:
+            lines += sorted(self.source.backward)
+            helpers = [at for line in self.source.backward for at in self.source.helpers(line)]
+            within = self.source.functions([*self.source.backward, *helpers])
+            within = within.union(*(lines for _, lines, _ in self.source.differentiated))
         cures = self._undone(wrong, lines, most, within=within)
         undoing, again = self._undoing, self.records.needed and not within
         if not cures and again and undoing is not None and undoing.exhausted and not undoing.partly:

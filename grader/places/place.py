@@ -138,10 +138,12 @@ def foreign(source: Source, names: Sequence[str]) -> Where | None:
 
 
 def cut_off(flow: Flow) -> int | None:
-    """The first event that a gradient does not come through."""
+    """The first event that a gradient does not come through, outside of a `forward` with its own `backward`."""
     values = flow.trace.values
     for index, event in enumerate(flow.events):
         if event.kind != "call" or not any(values[v].requires_grad for v in event.inputs):
+            continue
+        if any(event.place.line in lines for _, lines, _ in flow.source.differentiated):
             continue
         outputs = [values[v] for v in flow.outputs(index)]
         if event.result or any(
@@ -149,6 +151,27 @@ def cut_off(flow: Flow) -> int | None:
         ):
             return index
     return None
+
+
+def own_backward(flow: Flow, message: str = "") -> Where | None:
+    """The `return` of a `backward` of the file's own whose `forward` ran.
+
+    Args:
+        message: of an error; if there is one, it has to name the class.
+    """
+    ran = {event.place.line for event in flow.events}
+    found = [
+        (name, line)
+        for name, lines, line in flow.source.differentiated
+        if ran & {*lines} and (not message or f"{name}Backward" in message)
+    ]
+    if not found:
+        return None
+    (name, line), *others = found
+    said = f"the gradient that `{name}.backward` returns"
+    expected = f"the derivative of `{name}.forward`"
+    other = others[0][1] if others else next(iter(flow.source.assigned(line)), None)
+    return Where(Place(line, line), "gradient", other, value=said, expected=expected, evidence="narrow")
 
 
 def written(flow: Flow) -> int | None:

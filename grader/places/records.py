@@ -31,6 +31,7 @@ from grader.places.place import (
     first_wrong,
     never_dropped,
     other_default,
+    own_backward,
     turned_first,
     where,
     written,
@@ -212,6 +213,12 @@ class Records:
             index = cut_off(flow)
             if index is not None:
                 return where(flow, index, "gradient")
+            own = own_backward(flow)
+            if own is not None:
+                return own
+        own = None if error is None else own_backward(flow, error.message)
+        if own is not None:
+            return own
         if list(wrong.names) == ["changed in place"]:
             index = written(flow)
             return None if index is None else where(flow, index, "in place")

@@ -13,11 +13,12 @@ from grader.core.failures import Named
 from grader.engine.grading import Grading
 from grader.engine.local import LocalSubmission
 from tests import solution_file
+from tests.grader.right import right_files
 
 
-def names(exercise: str, component: str, *changes: tuple[str, str]) -> list[Named]:
-    """What one component of a solution with changes is named."""
-    text = solution_file(exercise).read_text(encoding="utf-8")
+def names(exercise: str, component: str, *changes: tuple[str, str], base: str = "solution") -> list[Named]:
+    """What one component of a right file with changes is named."""
+    text = right_files(exercise)[base]
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -253,3 +254,8 @@ class MultiHeadAttention(nn.Module):
     submission = LocalSubmission.from_source(text, filename="attention.py")
     _, accounts = Grading(submission, subject, 3).explained("MultiHeadAttention", math.inf)
     assert [account.named.id for account in accounts] == ["value-through-key-projection"]
+
+
+def test_an_error_on_one_path_alone_is_called_no_known_mistake() -> None:
+    change = ("if size == 1 and", "if size == 2 and")
+    assert not names("attention", "MultiHeadAttention", change, base="hand_written_backward")

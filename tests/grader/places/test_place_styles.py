@@ -81,6 +81,10 @@ from tests.grader.right import right_files
             "self.dropout1 = nn.Dropout(dropout)",
             "self.dropout1 = nn.Dropout(layer_norm_eps)",
         ),
+        # a backward pass of one's own: where no record has its values, and where torch refuses what it returns
+        ("feedforward", "handwritten_autograd_function", "db1 = dpre.sum(0)", "db1 = dpre.mean(0)"),
+        ("norm", "handwritten_autograd_function", " - g.mean(-1, keepdim=True)", ""),
+        ("attention", "hand_written_backward", "if size == 1 and", "if size == 2 and"),
         # what an index is out of
         ("training", "numpy_minded", "tgt = np.zeros((n, width + 1)", "tgt = np.zeros((n, width)"),
     ],
