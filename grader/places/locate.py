@@ -431,9 +431,11 @@ class Locator:
             others = self._undone(rest, self.records.suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
         agreed = best is not None and one.line in best.lines
         everything = not rest and len(one.cured) > 1  # if only at the expense of others
-        if not (others or agreed or everything or (one.harmless and len(one.cured) > len(rest))):
+        mostly = one.harmless and len(one.cured) > len(rest)
+        if not (others or agreed or everything or mostly):
             return None
-        self._explanations.edited(one.line, one.text)
+        if others or everything or mostly:  # else the change says where, and not what
+            self._explanations.edited(one.line, one.text)
         self.cure = others[0].text if others else None
         if best is not None and best.place.line in [each.line for each in others]:  # whose values are known
             second = one.line if one.line != best.place.line else None

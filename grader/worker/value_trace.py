@@ -413,6 +413,8 @@ def _plain(value: Any, number: Callable[[Tensor], int]) -> Any:
             return {"v": number(item)}
         if item is None or type(item) is bool or type(item) is float:
             return item
+        if isinstance(item, float):  # as NumPy's
+            return float(item)
         if type(item) is int and abs(item) < 2**53:
             return item
         if type(item) is str:
