@@ -45,6 +45,7 @@ from grader.edits.edit_kinds import (
 from grader.edits.file_text import FileText
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
+from grader.edits.loops import Loops
 from grader.edits.made_once import MadeOnce
 from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
@@ -91,6 +92,7 @@ class Edits:
         self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
         self._slips = Slips(self._trees, self._scopes, self._made.nn)
         self._made_once = MadeOnce(self._tree, self._scopes)
+        self._loops = Loops(self._tree, self._scopes)
         self._several = Several(self._file, Alike(self._tree), self._made_once, self._slips)
         self._keywords = Keywords(self._tree, self._known)
         self._tried_already: set[str] = set()
@@ -153,6 +155,8 @@ class Edits:
                     self._handed,
                     self._slips.undone,
                     self._several.counted,
+                    self._loops.kept,
+                    self._carried_on,
                 ),
             ),
             (first, changed),
@@ -434,6 +438,11 @@ class Edits:
         if isinstance(node, ast.expr):
             changes = (new for new in self._changed(node) if isinstance(new, ast.AST))
             yield from self._several.in_all_alike(node, changes, self._other_constants)
+
+    def _carried_on(self, node: ast.AST) -> Iterator[str]:
+        """A `continue` after a statement that is made for other rounds."""
+        for statement in self._loops.carried_on(node):
+            yield self._file.with_text(node, f"{ast.unparse(statement)}; continue")
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""

@@ -16,11 +16,15 @@ class FileText:
 
     def with_one(self, node: ast.AST, new: ast.AST) -> str:
         """The file with an expression or a statement replaced."""
-        assert isinstance(node, (ast.expr, ast.stmt))
-        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         written = ast.unparse(ast.fix_missing_locations(new))
         if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
             written = f"({written})"
+        return self.with_text(node, written)
+
+    def with_text(self, node: ast.AST, written: str) -> str:
+        """The file with another text in place of an expression or a statement."""
+        assert isinstance(node, (ast.expr, ast.stmt))
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         start = b"".join(self.lines[:first]) + self.lines[first][: node.col_offset]
         end = self.lines[last][node.end_col_offset :] + b"".join(self.lines[last + 1 :])
         return (start + written.encode() + end).decode("utf-8", "replace")

@@ -60,15 +60,17 @@ class Slips:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._text_as_condition(node)
 
-    def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.Name]:
-        """A number, or a text, in place of the argument that has it for a default, here or in another function."""
+    def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.expr]:
+        """A number, or a text, in place of the argument that has it for a default, here or in another function, or of
+        the attribute of the same name."""
         if node.value is not None and not isinstance(node.value, bool) and node not in self._defaults:
-            known = self._scopes.names(node.lineno)
-            yield from (
-                ast.Name(name, ast.Load())
-                for name, value in self._named_defaults
-                if name in known and ast.dump(value) == ast.dump(node)
-            )
+            known, own = self._scopes.names(node.lineno), self._scopes.attributes(node.lineno)
+            for name, value in self._named_defaults:
+                if ast.dump(value) == ast.dump(node):
+                    if name in known:
+                        yield ast.Name(name, ast.Load())
+                    if name in own and "self" in known:
+                        yield ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
 
     def _made_once_for_all(self, node: ast.Call) -> Iterator[ast.AST]:
         """`clones(make(), n)`: what is made once, for a helper that copies it, made anew each time."""

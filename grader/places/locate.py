@@ -227,6 +227,8 @@ class Locator:
     ) -> list[int]:
         """The lines where a change is most likely, those first. Args: found: places by one wrong result each."""
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
+        errors = [one.got.error for one in wrong]  # where only some of the results are errors, too
+        lines += dict.fromkeys(one.line for one in errors if one is not None and one.line)
         if best is not None and best.why == "error":
             lines += self.records.behind[:MOST_BEHIND]
         if best is not None and best.why == "gradient":

@@ -85,6 +85,39 @@ CASES = {
         "import numpy as np\n\ndef f(n):\n    return np.arange(n)\n",
         "np.arange(n)", "torch.as_tensor(np.arange(n))",
     ),
+    "a flag of one round alone": (
+        "def f(x, n):\n    ended = x == 1\n    for _ in range(n):\n        x = g(x)\n        ended = x == 2\n"
+        "    return ended\n",
+        "ended = x == 2", "ended = ended | (x == 2)",
+    ),
+    "state that keeps its order": (
+        "def f(ids, sums):\n    ids, sums = g(ids)\n    while True:\n        order = h(sums)\n"
+        "        sums = sums.gather(1, order)\n        ids = k(ids)\n",
+        "k(ids)", "k(__import__('torch').take_along_dim(ids, order[..., None], 1))",
+    ),
+    "flat state that keeps its order": (
+        "def f(ids, sums):\n    ids, sums = g(ids)\n    while True:\n        order = h(sums)\n"
+        "        sums = sums[order]\n        ids = k(ids)\n",
+        "k(ids)", "k(ids[order])",
+    ),
+    "a sum of one term": (
+        "class H:\n    ids: list\n    total: float\n\ndef f(old, i, p):\n    return H(old.ids + [i], p)\n\n"
+        "def best(old):\n    return old.total\n",
+        "[i], p)", "[i], old.total + p)",
+    ),
+    "a replaced sum": (
+        "def f(old, p):\n    return replace(old, total=p)\n", "total=p", "total=old.total + p",
+    ),
+    "skipped and lost": (
+        "def f(hypotheses, kept):\n    for one in hypotheses:\n        if one.done:\n            continue\n"
+        "        kept.append(g(one))\n",
+        "            continue\n", "            kept.append(one)\n            continue\n",
+    ),
+    "an attribute's default written out": (
+        "class M(nn.Module):\n    def __init__(self, pad=0):\n        super().__init__()\n        self.pad = pad\n\n"
+        "    def forward(self, x):\n        return x != 0\n",
+        "x != 0", "x != self.pad",
+    ),
     "one of the list less": ("def f(x):\n    n = len(x)\n    return n\n", "len(x)", "len(x) - 1"),
 }  # fmt: skip
 

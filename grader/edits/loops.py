@@ -1,0 +1,181 @@
+"""What a loop keeps from one round to the next, where a round forgets some of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from grader.edits.edit_kinds import called
+from grader.edits.scopes import Scopes
+
+MOST_FORMS = 3  # in which one loop puts its state in another order
+REORDERING = ("gather", "index_select", "take_along_dim")
+REPLACING = ("replace", "_replace")
+
+
+class Loops:
+    """Of one file. Args: tree: the file; scopes: of it."""
+
+    def __init__(self, tree: ast.Module, scopes: Scopes) -> None:
+        self._tree, self._scopes = tree, scopes
+
+    def kept(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What a round gives the next one, with what was there before it."""
+        if isinstance(node, ast.Assign) and id(node) in self._overwritten:
+            name = ast.Name(ast.unparse(node.targets[0]), ast.Load())
+            for op in (ast.BitOr, ast.BitAnd, ast.Add):
+                yield ast.Assign(node.targets, ast.BinOp(name, op(), node.value))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield from self._reordered(node)
+        elif isinstance(node, ast.Call):
+            yield from self._summed(node)
+
+    def carried_on(self, node: ast.AST) -> Iterator[ast.Expr]:
+        """For a `continue`: what a round does for what it skips, as it does it for the others (`kept.append(one)`)."""
+        loop = self._loops.get(id(node)) if isinstance(node, ast.Continue) else None
+        if not isinstance(loop, ast.For):
+            return
+        for name in _names(loop.target):
+            for to in self._filled(loop):
+                appended = ast.Attribute(ast.Name(to, ast.Load()), "append", ast.Load())
+                yield ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
+
+    def _reordered(self, node: ast.Name) -> Iterator[ast.AST]:
+        """State that keeps its order, in the new order that the loop gives other state."""
+        loop = self._loops.get(id(node))
+        if loop is None or node.id not in self._state(loop):
+            return
+        for form, of in self._forms(loop):
+            if of != node.id:
+                yield _renamed(form, of, node.id)
+                indices = [
+                    one for one in ast.walk(form) if isinstance(one, ast.Name) and one.id not in (of, "torch")
+                ]
+                for index in indices[:1] if called(getattr(form, "func", form)) == "gather" else ():
+                    text = f"__import__('torch').take_along_dim({node.id}, {index.id}[..., None], 1)"
+                    yield ast.parse(text, mode="eval").body
+
+    def _forms(self, loop: ast.AST) -> list[tuple[ast.expr, str]]:
+        """The expressions by which a loop puts state in another order, each with the name of that state."""
+        state = self._state(loop)
+        found: dict[str, tuple[ast.expr, str]] = {}
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Call) and called(node.func) in REORDERING:
+                of: ast.AST = node.func.value if isinstance(node.func, ast.Attribute) else node
+                if getattr(of, "id", "torch") == "torch":
+                    of = node.args[0] if node.args else node
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                of = node.value
+                if not _names(node.slice) or any(isinstance(one, ast.Slice) for one in ast.walk(node.slice)):
+                    continue
+            else:
+                continue
+            if isinstance(of, ast.Name) and of.id in state:
+                found.setdefault(ast.unparse(_renamed(node, of.id, "_")), (node, of.id))
+        return list(found.values())[:MOST_FORMS]
+
+    def _summed(self, node: ast.Call) -> Iterator[ast.Call]:
+        """A field of a new object with that of the old one before it: `replace(old, total=old.total + more)`."""
+        if called(node.func) in REPLACING:
+            of = node.func.value if isinstance(node.func, ast.Attribute) else None
+            olds = [of] if isinstance(of, ast.Name) and node.func.attr == "_replace" else node.args[:1]  # type: ignore[attr-defined]
+            fields: list[tuple[str | None, int | None, ast.expr]] = [
+                (word.arg, None, word.value) for word in node.keywords
+            ]
+        elif called(node.func) in self._fields:
+            names = [one for one in self._scopes.names(node.lineno) if one in self._scopes.fields]
+            olds = [ast.Name(name, ast.Load()) for name in names if name != "self"]
+            its = self._fields[called(node.func)]
+            fields = [(name, i, one) for i, (name, one) in enumerate(zip(its, node.args, strict=False))] + [
+                (word.arg, None, word.value) for word in node.keywords
+            ]
+        else:
+            return
+        for old in olds:
+            for name, i, value in fields:
+                if name and not isinstance(value, ast.Constant) and name not in _attributes(value):
+                    total = ast.BinOp(ast.Attribute(old, name, ast.Load()), ast.Add(), value)
+                    args = [total if n == i else one for n, one in enumerate(node.args)]
+                    words = [
+                        ast.keyword(word.arg, total if i is None and word.arg == name else word.value)
+                        for word in node.keywords
+                    ]
+                    yield ast.Call(node.func, args, words)
+
+    @cached_property
+    def _loops(self) -> dict[int, ast.For | ast.While]:
+        """By id of a node, the innermost loop whose rounds it is in."""
+        found: dict[int, ast.For | ast.While] = {}
+        for loop in ast.walk(self._tree):  # outer ones first
+            if isinstance(loop, (ast.For, ast.While)):
+                found.update((id(inner), loop) for part in loop.body for inner in ast.walk(part))
+        return found
+
+    @cached_property
+    def _overwritten(self) -> set[int]:
+        """Assignments in loops to what was made before the loop, and is not read for it."""
+        found = set[int]()
+        for node in ast.walk(self._tree):
+            loop = self._loops.get(id(node))
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and loop is not None:
+                before = self._made_before(loop)
+                if target.id in before and target.id not in _names(node.value):
+                    found.add(id(node))
+        return found
+
+    def _made_before(self, loop: ast.AST) -> set[str]:
+        function = self._scopes.function(loop.lineno)  # type: ignore[attr-defined]
+        made = [] if function is None else self._scopes.made_in(function)[0]
+        return {name for line, name in made if line < loop.lineno}  # type: ignore[attr-defined]
+
+    def _state(self, loop: ast.AST) -> set[str]:
+        """Locals that are made before a loop and get other values in it."""
+        stored = {
+            one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+        return stored & self._made_before(loop)
+
+    @staticmethod
+    def _filled(loop: ast.AST) -> list[str]:
+        """Lists that a loop adds to."""
+        calls = (node.func for node in ast.walk(loop) if isinstance(node, ast.Call))
+        lists = (
+            one.value
+            for one in calls
+            if isinstance(one, ast.Attribute) and one.attr in ("append", "extend", "add")
+        )
+        return list(dict.fromkeys(one.id for one in lists if isinstance(one, ast.Name)))
+
+    @cached_property
+    def _fields(self) -> dict[str, list[str]]:
+        """The fields of classes that only declare some, in their order."""
+        found: dict[str, list[str]] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.ClassDef):
+                fields = [one.target for one in node.body if isinstance(one, ast.AnnAssign)]
+                names = [one.id for one in fields if isinstance(one, ast.Name)]
+                if names:
+                    found[node.name] = names
+        return found
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+
+
+def _attributes(node: ast.AST) -> set[str]:
+    return {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+
+
+def _renamed(node: ast.expr, old: str, new: str) -> ast.expr:
+    """A copy of an expression with another name in place of one."""
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.Name:
+            return ast.Name(new, name.ctx) if name.id == old else name
+
+    copied = ast.parse(ast.unparse(node), mode="eval").body
+    renamed: ast.expr = Renamed().visit(copied)
+    return renamed
