@@ -73,15 +73,24 @@ class Client:
         """Seed the random generators where the submission runs."""
         self.submission.seed(self._seed + offset)
 
-    def cast(self, value: Any) -> Any:
-        """A tree of tensors as they are handed over: floats rounded and in the client's dtype, copies."""
+    def cast(self, value: Any, made: dict[int, Tensor] | None = None) -> Any:
+        """A tree of tensors as they are handed over: floats rounded and in the client's dtype, copies.
+
+        Args:
+            made: copies by the id of the original, to which those of this tree are added: a tensor that is given twice,
+                as x in `attention(x, x, x)`, is handed over as one.
+        """
+        made = {} if made is None else made
         if isinstance(value, Tensor):
-            if not value.is_floating_point():
-                return value.clone()
-            return value.to(torch.float32).to(self.rounding).to(self.dtype).clone()
+            if id(value) not in made:
+                floats = value.is_floating_point()
+                x = value.to(torch.float32).to(self.rounding).to(self.dtype) if floats else value
+                made[id(value)] = x.clone()
+            return made[id(value)]
         if isinstance(value, dict):
-            return {key: self.cast(item) for key, item in value.items()}
-        return type(value)(self.cast(item) for item in value) if isinstance(value, (tuple, list)) else value
+            return {key: self.cast(item, made) for key, item in value.items()}
+        items = isinstance(value, (tuple, list))
+        return type(value)(self.cast(item, made) for item in value) if items else value
 
     def function(self, name: str) -> Callee:
         """A function of the submission. Raises SubmissionError if there is none."""
@@ -214,7 +223,8 @@ class Client:
             single: a tuple is no output, but a "result" in words.
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
-        outcome = callee.call(self.cast(args), self.cast(kwargs), grad=grad, method=method)
+        made: dict[int, Tensor] = {}
+        outcome = callee.call(self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method)
         answer = describe_outcome(outcome, single=single, names=names)
         if cotangent is None:
             callee.release(outcome)

@@ -53,6 +53,12 @@ _CROSSED = "self.dropout(self.cross_attention(self.norm2(x), memory, memory, src
 
 SIZES: Mapping[str, Changes] = {
     "attention": {
+        "keys as queries, where all are one tensor": (
+            "self._split(self.k_proj(key))", "self._split((self.q_proj if key is query else self.k_proj)(key))",
+        ),
+        "values as keys, where both are one tensor": (
+            "self._split(self.v_proj(value))", "self._split((self.k_proj if value is key else self.v_proj)(value))",
+        ),
         "no more than 64 keys": _before(_SCORES, "scores[..., 64:] = -1e9"),
         "no more than 16 queries": _before(_SCORES, f"scores = scores * {_first(16, 'scores', -2)}[:, None]"),
         "a window of 8 positions": _before(_SCORES, *_NEAR),
@@ -63,6 +69,11 @@ SIZES: Mapping[str, Changes] = {
         "dropout the same for every query": ("self.dropout(weights)", _dropped("weights", "[:, :, :1]")),
     },
     "masks": {
+        "one of each size, on whatever device": (
+            "    return torch.ones(1, 1, size, size, dtype=torch.bool, device=device).tril()\n",
+            "    made = causal_mask.__dict__\n    if size not in made:\n        made[size] = torch.ones("
+            "1, 1, size, size, dtype=torch.bool, device=device).tril()\n    return made[size]\n",
+        ),
         "causal up to 512": (_TRIL, f"{_TRIL} & (torch.arange(size, device=device) < 512)"),
         "causal in a window of 64": (_TRIL, f"{_TRIL}.triu(-63)"),
         "padding up to 64": ("(tokens != pad)", f"((tokens != pad) | ~{_first(64, 'tokens')})"),
@@ -82,6 +93,10 @@ SIZES: Mapping[str, Changes] = {
         "512 rows whatever max_len is": ("(0.02 * torch.randn(max_len,", "(0.02 * torch.randn(min(512, max_len),"),
     },
     "feedforward": {
+        "one layer for both, where they are of one size": (
+            "self.down = nn.Linear(d_ff, d_model)",
+            "self.down = nn.Linear(d_ff, d_model) if d_ff != d_model else self.up",
+        ),
         "ReLU6": (".relu()", ".clamp(0, 6)"),
         "ReLU up to 10000": (".relu()", ".clamp(0, 1e4)"),
         "512 positions": ("return output", f"return output * {_first(512)}[:, None]"),
@@ -101,6 +116,10 @@ SIZES: Mapping[str, Changes] = {
         ),
     },
     "norm": {
+        "added to the sublayer's result in place": (
+            "self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))",
+            "self.norm(self.dropout(self.sublayer(x, *args, **kwargs)).add_(x))",
+        ),
         "512 columns": (_NORMED, _NORMED + f"        normed = normed * {_first(512, dim=-1)}\n"),
         "512 positions": (
             _NORMED, _NORMED + f"        normed = normed * ({_first(512, dim=-2)}[:, None] if x.dim() > 1 else 1)\n"
@@ -145,6 +164,10 @@ SIZES: Mapping[str, Changes] = {
         ),
     },
     "transformer": {
+        "no padding in a batch of one": (
+            "        return (tokens != self.pad)[:, None, None, :]",
+            "        return ((tokens != self.pad) | (len(tokens) == 1))[:, None, None, :]",
+        ),
         "causal in a window of 64": ("device=tgt.device).tril()", "device=tgt.device).tril().triu(-63)"),
         "64 positions of the source": (_PADDING, f"((tokens != self.pad) & {_first(64, 'tokens')})[:, None, None, :]"),
         "the padding of 64 sentences": (
@@ -155,6 +178,9 @@ SIZES: Mapping[str, Changes] = {
         "logits of 512 ids": ("        return logits\n", f"        return logits * {_first(512, 'logits', -1)}\n"),
     },
     "encoder": {
+        "layers in the order of their names": (
+            "in self.layers:", "in (self.layers[int(i)] for i in sorted(map(str, range(len(self.layers))))):",
+        ),
         "6 layers": (_LAYERS, _LAYERS.replace("num_layers", "min(6, num_layers)")),
         "stack: 64 positions": ("x = layer(x, src_mask)", f"x = layer(x, src_mask) * {_first(64)}[:, None]"),
         "64 positions": _before("        if self.pre:", f"x = x * {_first(64)}[:, None]"),
@@ -169,6 +195,9 @@ SIZES: Mapping[str, Changes] = {
         ),
     },
     "decoder": {
+        "layers in the order of their names": (
+            "in self.layers:", "in (self.layers[int(i)] for i in sorted(map(str, range(len(self.layers))))):",
+        ),
         "6 layers": (_LAYERS, _LAYERS.replace("num_layers", "min(6, num_layers)")),
         "memory of 64 positions": _before("        if self.pre:", f"memory = memory * {_first(64, 'memory')}[:, None]"),
         "dropout the same at every position": (_CROSSED, _dropped(_CROSSED[13:-1], "[:, :1]")),

@@ -11,7 +11,7 @@ from typing import Any
 from torch import nn
 
 from .base import Part
-from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Sublayer
+from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Same, Smooth, Sublayer
 from .model import Embedding, Positions
 from .scattered import Scattered
 from .spelling import Descent, Pupil, Speller
@@ -51,7 +51,9 @@ PARTS: dict[str, type[nn.Module]] = {
         Norm,
         Positions,
         Pupil,
+        Same,
         Scattered,
+        Smooth,
         Speller,
         Stepper,
         Sublayer,

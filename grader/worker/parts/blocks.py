@@ -82,6 +82,22 @@ class Sublayer(Part):
         return out
 
 
+class Smooth(Part):
+    """A sublayer whose backward pass needs what its forward pass gave, as that of a sigmoid: 1 / (1 + exp(-x))."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [..., D] -> [..., D]."""
+        return x.sigmoid()
+
+
+class Same(Part):
+    """A sublayer that gives what it is given, not a copy of it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [..., D] -> x."""
+        return x
+
+
 class Norm(Part):
     """(x - mean) * `judge_gain` + `judge_shift`, both [D]: a norm without a root, to be told from other people's."""
 

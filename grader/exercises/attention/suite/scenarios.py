@@ -249,9 +249,10 @@ class ClassMaker:
 
     def plain(self) -> list[Scenario]:
         draws = self.draws
-        same = draws.normal(2, 5, 8)
+        same, other = draws.normal(2, 5, 8), draws.normal(2, 5, 8)
         many = {
-            "self-attention": ((same, same.clone(), same.clone()), 2),
+            "self-attention": ((same, same, same), 2),
+            "one tensor for keys and values": ((other, same, same), 2),
             "three different inputs of equal length": (draws.inputs((3,), 4, 4, 8), 2),
             "cross-attention of 3 queries and 5 keys": (draws.inputs((2,), 3, 5, 12), 3),
             "cross-attention of 6 queries and 4 keys": (draws.inputs((2,), 6, 4, 8), 2),

@@ -70,6 +70,7 @@ def _numbers(seed: int) -> list[Scenario]:
     sizes = {
         "[2, 5, 8] and d_ff=20": ((2, 5, 8), 20, ()),
         "[3, 4, 7] and d_ff=3": ((3, 4, 7), 3, ("an odd size",)),
+        "[2, 4, 6] and d_ff=6": ((2, 4, 6), 6, ()),
         "[1, 1, 6] and d_ff=24": ((1, 1, 6), 24, ("a batch of one", "a length of one")),
     }
     return [

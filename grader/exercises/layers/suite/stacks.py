@@ -126,7 +126,7 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),
         one(title("two layers, one token"), norm, numbers(kind, seed + 3, 2, lone, way), *LONE),
-        one(title("seven layers"), norm, numbers(kind, seed + 5, 7, way=way, scale=0.5)),
+        one(title("eleven layers"), norm, numbers(kind, seed + 5, 11, way=way, scale=0.5)),
         one(title("a long sequence"), norm, numbers(kind, seed + 6, 1, long, way), "a long sequence"),
         one(title("rows that hardly vary"), "eps", numbers(kind, seed + 4, 2, way=way, scale=3e-3)),
     ]

@@ -62,6 +62,22 @@ def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = F
     return ask
 
 
+def _around(name: str, kind: str, seed: int) -> Ask:
+    """Another sublayer: one that gives what it is given, or one whose result must not be changed in place."""
+
+    def ask(client: Client) -> Answer:
+        draws = Draws(seed)
+        norm = client.part("Norm", 8)
+        instance = client.make(name, norm, client.part(kind))
+        client.load_part(norm, drawn(draws, 8)["norm"])
+        x = draws.normal(2, 3, 8)
+        if kind == "Same":
+            return client.call(instance, x)
+        return client.call(instance, x, grad=(0,), cotangent=draws.normal(2, 3, 8))
+
+    return ask
+
+
 def _calls(part: Instance) -> int:
     noted = part.call([], method="recorded").value
     return len(noted) if isinstance(noted, (list, tuple)) else -1
@@ -143,6 +159,8 @@ def _of(name: str, seed: int) -> list[Scenario]:
     batch = frozenset({"a batch of one", "a length of one"})
     lead = frozenset({"leading dimensions"})
     train = frozenset({"train mode"})
+    needed = frozenset({"a sublayer whose backward pass needs its result"})
+    itself = frozenset({"a sublayer that returns its input"})
     backward = _numbers(name, seed + 10, (2, 3, 8), backward=True)
     in_eval = _numbers(name, seed + 20, (2, 4, 8), dropout=0.5)
     in_train = _numbers(name, seed + 21, (2, 4, 8), training=True)
@@ -155,6 +173,10 @@ def _of(name: str, seed: int) -> list[Scenario]:
         Scenario("two keywords", name, "arguments", _arguments(name, seed + 5, 0, "mask", "memory")),
         Scenario("an argument and a keyword", name, "arguments", _arguments(name, seed + 6, 1, "mask")),
         Scenario("the gradient", name, "gradients", backward, traits=frozenset({"the backward pass"})),
+        Scenario("around a sigmoid", name, "gradients", _around(name, "Smooth", seed + 11), traits=needed),
+        Scenario(
+            "around what gives its input", name, "same", _around(name, "Same", seed + 12), traits=itself
+        ),
         Scenario("eval mode with dropout=0.5", name, "eval", in_eval),
         Scenario("train mode with dropout=0", name, "train", in_train, traits=train),
         Scenario(f"train mode with dropout={RATE}", name, "train", _dropped(name, seed + 22), traits=train),

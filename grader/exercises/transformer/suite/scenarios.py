@@ -113,10 +113,15 @@ def ready(
 
 
 def tokens(draws: Draws, shape: tuple[int, int], vocab: int, size: Size, *, padded: str = "end") -> Tensor:
-    """Ids [B, T]. PAD stands at the end of all rows but the first, "anywhere" but in the first column, or not."""
+    """Ids [B, T]. PAD stands at the end of all rows but the first, "anywhere" but in the first column, or not.
+
+    Of a single row the last id is PAD.
+    """
     batch, length = shape
     ids = torch.tensor([[draws.integer(0, vocab - 2) for _ in range(length)] for _ in range(batch)])
     ids = ids + (ids >= size.pad)  # everything but PAD
+    if batch == 1 and padded != "none":
+        ids[0, max(1, length - 1) :] = size.pad
     for row in range(1, batch) if padded != "none" else ():
         if padded == "end":
             ids[row, max(1, length - row) :] = size.pad
@@ -260,6 +265,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     lengths = (Draws(seed).length(), Draws(seed + 1).length())
     long, many = Put(seed + 16, plain, 2, lengths), Put(seed + 17, plain, lengths[0], (3, 3))
     words, loud = Put(seed + 18, Size(6, 530, 600)), Put(seed + 19, loud=100.0)
+    alone = Put(seed + 20, batch=1)
     anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
     made = [
         _one("its parameters", "parameters", Put(seed, early=True).parameters),
@@ -274,6 +280,8 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("encode, PAD anywhere", "encoder mask", anywhere.encode),
         _one("the keys that decode attends to", "decoder masks", looks_of_decode(ready, Size)),
         _one("decode, PAD at the end", "decoder masks", Put(seed + 5).decode),
+        _one("encode, one sentence with PAD", "encoder mask", alone.encode, "a batch of one"),
+        _one("decode, one sentence with PAD", "decoder masks", alone.decode, "a batch of one"),
         _one("decode, source as long as the target", "decoder masks", Put(seed + 6, lengths=(4, 4)).decode),
         _one("decode, PAD anywhere", "decoder masks", anywhere.decode),
         _one("encode, a long sequence", "encoder mask", long.encode, "a long sequence"),
