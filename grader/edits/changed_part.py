@@ -61,9 +61,20 @@ def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def size_of_change(old: str, new: str) -> int:
     """Return how many tokens a change of a file replaces; of parentheses, only those of calls count."""
+    return sum(_tokens_changed(old, new))
+
+
+def only_removes(old: str, new: str) -> bool:
+    """Return whether a change of a file takes something away, and puts nothing in its place."""
+    gone, come = _tokens_changed(old, new)
+    return gone > 0 and come == 0
+
+
+def _tokens_changed(old: str, new: str) -> tuple[int, int]:
     some, others = (re.findall(r"\w+|(?<=[\w)\]])\(|[^\s()]", part) for part in changed_part(old, new))
-    same = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
-    return len(some) + len(others) - 2 * sum(block.size for block in same)
+    blocks = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
+    same = sum(block.size for block in blocks)
+    return len(some) - same, len(others) - same
 
 
 def _named(statement: ast.stmt) -> str:

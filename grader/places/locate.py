@@ -16,6 +16,7 @@ import torch
 from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable
+from grader.edits.changed_part import only_removes
 from grader.edits.edits import Edits
 from grader.edits.moved import partners
 from grader.edits.source_tree import Source
@@ -203,6 +204,8 @@ class Locator:
             return self._unresolved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
+        if best is not None:
+            best = self._shortened(best, cures)
         for cure in cures:
             self._explanations.edited(cure.line, cure.text)
         self._searched.cures = [(cure.line, cure.text) for cure in cures]
@@ -221,6 +224,19 @@ class Locator:
         second = between or branch or next((line for line in proofs if line != best.place.line), None)
         second = second or self.records.gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
+
+    def _shortened(self, best: Where, cures: list[Cure]) -> Where | None:
+        """The place, or None where it is better shown at another line: what is there can be left out altogether.
+
+        Args:
+            cures: the change that leaves it out becomes the first.
+        """
+        here = [one for one in cures if one.line == best.place.line]
+        shorter = [one for one in cures if one not in here and only_removes(self._text, one.text)]
+        if not here or not shorter or only_removes(self._text, here[0].text):
+            return best
+        cures.sort(key=lambda one: one is not shorter[0])
+        return None
 
     def _suspects(
         self, wrong: Sequence[Wrong], found: Sequence[Where], best: Where | None, *, sure: bool
