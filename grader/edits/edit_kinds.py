@@ -517,3 +517,15 @@ def without_an_end(node: ast.AST) -> Iterator[ast.AST]:
         for end in (ast.Slice(one), ast.Slice(None, ast.UnaryOp(ast.USub(), one))):
             for index in (ast.Tuple([every, end], ast.Load()), end):
                 yield ast.Return(ast.Subscript(node.value, index, ast.Load()))
+
+
+def renamed(node: ast.expr, old: str, new: str) -> ast.expr:
+    """A copy of an expression with another name in place of one."""
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.Name:
+            return ast.Name(new, name.ctx) if name.id == old else name
+
+    copied = ast.parse(ast.unparse(node), mode="eval").body
+    found: ast.expr = Renamed().visit(copied)
+    return found

@@ -59,6 +59,8 @@ from grader.edits.steps import Steps
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 SIZES = ("len", "numel", "size")
+LARGE = 1e4  # a number that may stand for infinity
+INFINITY = ast.parse("float('inf')", mode="eval").body
 MOST_NAMES = 12
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
@@ -238,8 +240,10 @@ class Edits:
     @cached_property
     def _conditions(self) -> set[int]:
         nodes = list(ast.walk(self._tree))
-        tests = {id(node.test) for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))}
-        return tests | {id(one) for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs}
+        tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))]
+        tests += [one for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs]
+        several = [one for one in tests if isinstance(one, ast.BoolOp)]
+        return {id(one) for one in (*tests, *(part for one in several for part in one.values))}
 
     @cached_property
     def _told_apart(self) -> set[int]:
@@ -289,6 +293,8 @@ class Edits:
         return any(line in self._ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def _changed(self, node: ast.AST) -> Iterator[Changed]:
+        if id(node) in self._conditions and isinstance(node, ast.expr):
+            yield ast.UnaryOp(ast.Not(), node)
         yield from ((line, self._file.with_one(node, new)) for line, new in reordered(node))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kinds in COMPARISONS:
@@ -327,6 +333,7 @@ class Edits:
                 ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1))),
                 ast.Slice(None, None),
             )
+            yield from _other_end(node)
             if node.lower is None and isinstance(node.upper, ast.BinOp):  # [: i + 1] for [i : i + 1]
                 yield ast.Slice(node.upper.left, node.upper, node.step)
             elif node.upper is None and node.lower is not None:
@@ -350,6 +357,8 @@ class Edits:
             yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
         else:
             yield from (ast.Constant(one) for one in near(value, self._known))
+            if isinstance(value, (int, float)) and value >= LARGE:
+                yield INFINITY
             if isinstance(value, bool) and "self" in self._scopes.names(node.lineno):
                 yield TRAINING
 
@@ -384,7 +393,6 @@ class Edits:
         if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._values:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
-            yield ast.UnaryOp(ast.Not(), node)
             function = self._scopes.function(node.lineno)
             text = "" if function is None else ast.unparse(function)
             if "self" in text and CHANCE.search(text):  # which train mode may decide
@@ -427,12 +435,15 @@ class Edits:
             yield from map(ast.Constant, sorted(others)[:4])
 
     def _handed(self, node: ast.AST) -> Iterator[Changed]:
-        """Another name in a call that is made for what it does, as `rows.append(x)`, whose values no record has."""
+        """Another name in a call that is made for what it does, as `rows.append(x)`, whose values no record has; an
+        argument that is handed on to what has one of this name."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             names = [one for one in node.value.args if isinstance(one, ast.Name)]
             yield from (
                 (one.lineno, self._file.with_one(one, new)) for one in names for new in self._renamed(one)
             )
+        if isinstance(node, ast.Call):
+            yield from self._keywords.handed_on(node, self._scopes.given(node.lineno))
 
     def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.expr):
@@ -587,6 +598,14 @@ def constants(text: str) -> list[float]:
         and not isinstance(node.value, bool)
     }
     return sorted(found, key=lambda one: isinstance(one, int))
+
+
+def _other_end(node: ast.Slice) -> Iterator[ast.Slice]:
+    """As many from the beginning as there were from the end, and the other way round."""
+    if isinstance(node.lower, ast.UnaryOp) and node.upper is None:
+        yield ast.Slice(None, node.lower.operand, node.step)
+    elif node.lower is None and node.upper is not None:
+        yield ast.Slice(ast.UnaryOp(ast.USub(), node.upper), None, node.step)
 
 
 def _own(name: ast.Name) -> ast.Attribute:

@@ -27,6 +27,24 @@ class Keywords:
         self._known = known
         self._modules = dict(_imported(tree))
         self._own = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        self._classes: dict[int, str] = {}  # by id of a call of `cls` or of `super().__init__`: whose it is
+        self._fields: dict[
+            str, list[str]
+        ] = {}  # of classes that declare some: those that have a default, ...
+        self._all_fields: dict[str, list[str]] = {}  # ... and all of them
+        for node in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
+            declared = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+            fields = [(one.target.id, one.value) for one in declared if isinstance(one.target, ast.Name)]
+            self._all_fields[node.name] = [name for name, _ in fields]
+            self._fields[node.name] = [name for name, default in fields if default is not None]
+            for one in node.body:
+                if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                    self._own[node.name] = one
+            for call in (one for one in ast.walk(node) if isinstance(one, ast.Call)):
+                if called(call.func) == "cls":
+                    self._classes[id(call)] = node.name
+                elif ast.unparse(call.func) == "super().__init__" and node.bases:
+                    self._classes[id(call)] = called(node.bases[0])
 
     def more(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
         """A call with one keyword argument more. Args: names: of values, the most likely ones first."""
@@ -36,11 +54,41 @@ class Keywords:
                 for value in self._values(name, default, names):
                     yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
 
+    def handed_on(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
+        """A call of what the file has with a value that has the name of an argument, and is not handed on; with its
+        values in the order of the arguments of these names."""
+        order = self._arguments(node)
+        given_names = [one.id for one in node.args if isinstance(one, ast.Name)]
+        if len(given_names) == len(node.args) > 1 and {*given_names} <= {*order}:
+            right = sorted(node.args, key=lambda one: order.index(ast.unparse(one)))
+            if right != node.args:
+                yield ast.Call(node.func, right, node.keywords)
+        if self._name(node) in self._own or self._name(node) in self._fields:
+            given = {word.arg for word in node.keywords} | {getattr(one, "id", None) for one in node.args}
+            for name in self._optional(node):
+                if name in names and name not in given:
+                    more = ast.keyword(name, ast.Name(name, ast.Load()))
+                    yield ast.Call(node.func, node.args, [*node.keywords, more])
+
+    def _arguments(self, node: ast.Call) -> list[str]:
+        """The positional arguments of what the file has."""
+        own = self._own.get(self._name(node))
+        if own is None:
+            return self._all_fields.get(self._name(node), [])
+        names = [one.arg for one in (*own.args.posonlyargs, *own.args.args)]
+        return names[1:] if names[:1] == ["self"] else names
+
+    def _name(self, node: ast.Call) -> str:
+        return self._classes.get(id(node), called(node.func))
+
     def _optional(self, node: ast.Call) -> Mapping[str, object]:
         """The arguments that a call does not give, and need not, with their defaults."""
         if any(isinstance(one, ast.Starred) for one in node.args):
             return {}
-        own = self._own.get(called(node.func))
+        fields = self._fields.get(self._name(node), [])
+        if fields and self._name(node) not in self._own:
+            return dict.fromkeys(fields)
+        own = self._own.get(self._name(node))
         if own is not None:
             args = own.args
             plain = [one.arg for one in (*args.posonlyargs, *args.args)]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from grader.edits.edit_kinds import called
+from grader.edits.edit_kinds import called, renamed
 from grader.edits.scopes import Scopes
 
 MOST_FORMS = 3  # in which one loop puts its state in another order
@@ -48,7 +48,7 @@ class Loops:
             return
         for form, of in self._forms(loop):
             if of != node.id:
-                yield _renamed(form, of, node.id)
+                yield renamed(form, of, node.id)
                 indices = [
                     one for one in ast.walk(form) if isinstance(one, ast.Name) and one.id not in (of, "torch")
                 ]
@@ -72,7 +72,7 @@ class Loops:
             else:
                 continue
             if isinstance(of, ast.Name) and of.id in state:
-                found.setdefault(ast.unparse(_renamed(node, of.id, "_")), (node, of.id))
+                found.setdefault(ast.unparse(renamed(node, of.id, "_")), (node, of.id))
         return list(found.values())[:MOST_FORMS]
 
     def _summed(self, node: ast.Call) -> Iterator[ast.Call]:
@@ -84,8 +84,9 @@ class Loops:
                 (word.arg, None, word.value) for word in node.keywords
             ]
         elif called(node.func) in self._fields:
-            names = [one for one in self._scopes.names(node.lineno) if one in self._scopes.fields]
-            olds = [ast.Name(name, ast.Load()) for name in names if name != "self"]
+            known = [*self._scopes.fields, "self"]
+            names = [one for one in self._scopes.names(node.lineno) if one in known]
+            olds = [ast.Name(name, ast.Load()) for name in names]
             its = self._fields[called(node.func)]
             fields = [(name, i, one) for i, (name, one) in enumerate(zip(its, node.args, strict=False))] + [
                 (word.arg, None, word.value) for word in node.keywords
@@ -167,15 +168,3 @@ def _names(node: ast.AST) -> list[str]:
 
 def _attributes(node: ast.AST) -> set[str]:
     return {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
-
-
-def _renamed(node: ast.expr, old: str, new: str) -> ast.expr:
-    """A copy of an expression with another name in place of one."""
-
-    class Renamed(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.Name:
-            return ast.Name(new, name.ctx) if name.id == old else name
-
-    copied = ast.parse(ast.unparse(node), mode="eval").body
-    renamed: ast.expr = Renamed().visit(copied)
-    return renamed

@@ -23,8 +23,11 @@ class MadeOnce:
         """An attribute or a default made anew in its place."""
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and self._attributes:
             yield from self._attributes.get(ast.unparse(node), ())
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self._defaults:
-            yield from self._defaults.get((self._scopes.function(node.lineno), node.id), ())
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            function = self._scopes.function(node.lineno)
+            yield from self._defaults.get((function, node.id), ()) if self._defaults else ()
+            if function is not None:
+                yield from (one.value for one in self._constants if node.id in map(ast.unparse, one.targets))
 
     def in_each_round(self, node: ast.AST) -> Iterator[tuple[ast.expr, ast.Assign]]:
         """The call that made a local, in place of it or of its copy; and the local's statement."""
@@ -78,6 +81,12 @@ class MadeOnce:
                     if isinstance(target, ast.Attribute):
                         found.setdefault(ast.unparse(target), []).append(node.value)
         return found
+
+    @cached_property
+    def _constants(self) -> list[ast.Assign]:
+        """Outside of functions, what gives a name to something that can be written to."""
+        nodes = (one for one in self._tree.body if isinstance(one, ast.Assign))
+        return [one for one in nodes if isinstance(one.value, WRITABLE)]
 
     @cached_property
     def _defaults(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:

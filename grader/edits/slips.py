@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, defaults_of, in_each, method_free
+from grader.edits.edit_kinds import called, defaults_of, in_each, method_free, renamed
 from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
@@ -36,6 +36,7 @@ class Slips:
             yield from self._argument_fixed(node)
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             yield from _not_copied(node)
+            yield from _with_its_variable(node)
         elif (
             isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
         ):
@@ -48,6 +49,8 @@ class Slips:
             if called(node.func) in REGISTERING and len(node.args) == 1:
                 name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
                 yield ast.Call(node.func, [name, *node.args], node.keywords)
+            if called(node.func) in ("max", "min") and len(node.args) == 1 and not node.keywords:
+                yield ast.Call(node.func, node.args, [ast.keyword("key", ast.Name("len", ast.Load()))])
         elif isinstance(node, ast.Attribute):
             if isinstance(node.ctx, ast.Load) and node.attr in GIVING and node not in self._callees:
                 yield ast.Call(node, [], [])
@@ -59,6 +62,11 @@ class Slips:
             yield from self._not_unpacked(node)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._text_as_condition(node)
+            yield from (ast.Name(name, ast.Load()) for name in self._scopes.unread_locals(node.lineno))
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            key = node.slice.value
+            others = [one for one in self._keys if one != key] if isinstance(key, str) else []
+            yield from (ast.Subscript(node.value, ast.Constant(one), node.ctx) for one in others[:MOST_TEXTS])
 
     def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.expr]:
         """A number, or a text, in place of the argument that has it for a default, here or in another function, or of
@@ -211,6 +219,17 @@ class Slips:
         return list(dict.fromkeys(one for one in texts if isinstance(one, str)))
 
     @cached_property
+    def _keys(self) -> list[str]:
+        """The texts that the file uses as keys."""
+        nodes = list(ast.walk(self._trees[0]))
+        keys = [one.slice for one in nodes if isinstance(one, ast.Subscript)]
+        keys += [key for one in nodes if isinstance(one, ast.Dict) for key in one.keys if key is not None]
+        found = [one.value for one in keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        calls = [one for one in nodes if isinstance(one, ast.Call) and called(one.func) == "dict"]
+        found += [word.arg for one in calls for word in one.keywords if word.arg]
+        return list(dict.fromkeys(found))
+
+    @cached_property
     def _functions(self) -> dict[str, int]:
         """The functions of the file, with the length of the tuple that they return; 0 for anything else."""
         found: dict[str, int] = {}
@@ -229,6 +248,15 @@ def _not_copied(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AST]:
     if isinstance(node.elt, ast.Name) and node.elt.id not in targets:
         yield type(node)(_copy(node.elt), node.generators)
         yield type(node)(ast.Call(node.elt, [], []), node.generators)
+
+
+def _with_its_variable(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AST]:
+    """The variable of a comprehension that reads something else in each round in its place."""
+    names = [one for one in ast.walk(node.elt) if isinstance(one, ast.Name)]
+    target = node.generators[0].target
+    if isinstance(target, ast.Name) and target.id not in [one.id for one in names]:
+        for name in dict.fromkeys(one.id for one in names):
+            yield type(node)(renamed(node.elt, name, target.id), node.generators)
 
 
 def _copy(of: ast.expr) -> ast.expr:

@@ -177,6 +177,23 @@ class Source(Definitions):
         }
         return next((at for at in self.assigned(line) if at in bare), None)
 
+    def alias(self, line: int) -> int | None:
+        """The last line before one where a name that it changes in place was made another name of something."""
+        function = self._function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        changed = {
+            ast.unparse(one.target) for one in nodes if isinstance(one, ast.AugAssign) and one.lineno == line
+        }
+        calls = [one.func for one in nodes if isinstance(one, ast.Call) and one.lineno == line]
+        changed |= {ast.unparse(one.value) for one in calls if isinstance(one, ast.Attribute)}
+        made = [
+            one.lineno
+            for one in nodes
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.lineno < line
+            if ast.unparse(one.targets[0]) in changed
+        ]
+        return max(made, default=None)
+
     def _is_equation(self, node: ast.expr, line: int) -> bool:
         """Whether a value is an equation of einsum, and a line does not calculate with one."""
         text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

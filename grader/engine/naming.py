@@ -224,6 +224,8 @@ class Namer:
     def _on_one_path(self) -> list[Account]:
         """The one mistake that gives the answers wherever a condition is met, if all is right where it is not."""
         wrong = set(self.findings.wrong)
+        if all(self.findings.got[i].error is not None for i in wrong):
+            return []  # errors are easily alike
         paths = [(words, those) for words, those in self._paths() if wrong <= those]
         for base in self._bases if paths else ():
             for candidate in self._singles(base):

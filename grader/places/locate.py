@@ -39,7 +39,7 @@ from grader.places.place import (
 from grader.places.raised import misfitting
 from grader.places.records import Records
 from grader.places.right_values import mistaken_values_of, solution_text
-from grader.places.undoing import HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
+from grader.places.undoing import EDITING_S, HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
 from grader.places.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
@@ -52,7 +52,8 @@ MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
 MOST_ONLY = 12  # lines that run in no right run, where a mistake is likely
 REST_S = 2.5  # of CPU for what one change does not make right, beside `EDITING_S`
-AGAIN_S = 1.5  # for lines that did not run in a wrong call
+WITHIN_S = 1.5  # in the functions of a line that values prove
+AGAIN_S = 1.5  # elsewhere, where these do not help; and in lines that did not run in a wrong call
 ENOUGH = 100  # numbers in a result
 
 
@@ -195,10 +196,12 @@ class Locator:
             helpers = [at for line in self.source.backward for at in self.source.helpers(line)]
             within = self.source.functions([*self.source.backward, *helpers])
             within = within.union(*(lines for _, lines, _ in self.source.differentiated))
-        cures = self._undone(wrong, lines, most, within=within)
-        undoing, again = self._undoing, self.records.needed and not within
-        if not cures and again and undoing is not None and undoing.exhausted and not undoing.partly:
-            self.records.needed = None  # what is made once and kept did not run again
+        undoing = self._undoing
+        cures = self._undone(wrong, lines, most, within=within, seconds=WITHIN_S if within else EDITING_S)
+        done = undoing is None or undoing.partly or not (within or undoing.exhausted)
+        if not cures and not done and (within or self.records.needed):
+            if not within:
+                self.records.needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=AGAIN_S)
         if not cures:
             return self._unresolved(wrong, best, sure=sure)
@@ -245,8 +248,14 @@ class Locator:
         lines = [line for one in found for line in (*one.lines, *one.called_from)]
         errors = [one.got.error for one in wrong]  # where only some of the results are errors, too
         lines += dict.fromkeys(one.line for one in errors if one is not None and one.line)
+        if best is not None and best.evidence == "alike":  # what is right, but should not run
+            lines += [one for line in best.lines for one in self.source.decides(line) if one not in lines]
+        lines += [one for one in dict.fromkeys(self.records.turned) if one not in lines][:MOST_LIKELY]
         if best is not None and best.why == "error":
-            lines += self.records.behind[:MOST_BEHIND]
+            lines += [
+                *self.records.behind[:MOST_BEHIND],
+                *self.source.assigned(best.place.line)[:MOST_BEHIND],
+            ]
         if best is not None and best.why == "gradient":
             lines = [*self.source.decorators([best.place.line, *best.called_from]), *lines]
         if best is not None and best.evidence == "copied":

@@ -174,6 +174,17 @@ def own_backward(flow: Flow, message: str = "") -> Where | None:
     return Where(Place(line, line), "gradient", other, value=said, expected=expected, evidence="narrow")
 
 
+def discarded(flow: Flow) -> Where | None:
+    """Dropout whose result nothing gets."""
+    for index, event in enumerate(flow.events):
+        lost = flow.reaching and index not in flow.reaching and not {*event.outputs} & {*event.inputs}
+        if lost and plain_name(event.name) == "dropout":
+            said, right = "nothing gets the value of this line", "a value that the result is made of"
+            other = next(iter(flow.source.assigned(event.place.line)), None)
+            return Where(event.place, "omitted", other, value=said, expected=right, evidence="alike")
+    return None
+
+
 def written(flow: Flow) -> int | None:
     """The first event that changed an argument in place."""
     given = {

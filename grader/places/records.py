@@ -27,11 +27,13 @@ from grader.places.place import (
     completed,
     converted,
     cut_off,
+    discarded,
     drawn,
     first_wrong,
     never_dropped,
     other_default,
     own_backward,
+    turned_by,
     turned_first,
     where,
     written,
@@ -64,6 +66,7 @@ class Records:
         odd: lines with something that is not right.
         ran: all lines that ran, with the conditions for it.
         behind: lines behind an exception, or in helpers whose values a wrong line reads.
+        turned: lines that gave what goes into a wrong line a layout that no right run has.
         returns: by line, the lines where functions that it called returned.
         needed: lines that ran in every wrong run that was recorded; None if none was.
         flows: the wrong runs beside right ones, with whether they were in doubles.
@@ -91,6 +94,7 @@ class Records:
         self.odd: list[int] = []
         self.ran: list[int] = []
         self.behind: list[int] = []
+        self.turned: list[int] = []
         self.returns: dict[int, list[int]] = {}
         self.needed: set[int] | None = None
         self.flows: list[tuple[Flow, Wrong, bool]] = []
@@ -221,13 +225,16 @@ class Records:
             return own
         if list(wrong.names) == ["changed in place"]:
             index = written(flow)
-            return None if index is None else where(flow, index, "in place")
+            if index is None:
+                return None
+            changed = where(flow, index, "in place")
+            return replace(changed, other=self.source.alias(changed.place.line) or changed.other)
         if only_dtypes(wrong.names, self._key.right(wrong.scenario, wrong.got.free), wrong.got):
             return converted(flow)
         default = other_default(flow)
         if default is not None:
             return default
-        dropped = never_dropped(flow)
+        dropped = never_dropped(flow) or discarded(flow)
         if dropped is not None:
             return dropped
         known = self._key.right(wrong.scenario, wrong.got.free).values
@@ -262,9 +269,13 @@ class Records:
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._patching.proved(flow, wrong, index, exact=exact)
+        values = [value for one in (index, blamed.event) for value in flow.events[one].inputs]
+        makers = {flow.producer(value) for value in values if flow.is_turned(value)}
+        turned = [turned_by(flow, one) for one in makers if one is not None and one < blamed.event]
+        self.turned += [flow.events[one].place.line for one in sorted(turned)]
         frame = flow.events[blamed.event].frame
-        made = [flow.events[one] for one in flow.inputs[blamed.event]]
-        self.behind += [one.place.line for one in made if one.kind == "call" and one.frame != frame]
+        givers = [flow.events[one] for one in flow.inputs[blamed.event]]
+        self.behind += [one.place.line for one in givers if one.kind == "call" and one.frame != frame]
         seen = index if blamed.since is None else blamed.since
         found = where(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line
@@ -275,24 +286,22 @@ class Records:
         evidence = "patched" if blamed.proved else "alike" if alike else ""
         if blamed.proved and flow.is_copy(blamed.event):
             evidence = "copied"
-            if made:  # what is copied is wrong too
-                found = replace(
-                    found, other=next((e.place.line for e in made if e.place.line != line), found.other)
-                )
+            lines = [one.place.line for one in givers if one.place.line != line]
+            found = replace(found, other=lines[0] if lines else found.other)  # what is copied is wrong too
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
-            lines = {
+            odd = {
                 flow.events[i].place.line
                 for i in flow.reaching - flow.vindicated
                 if flow.is_right(i) is False
             }
-            evidence = "narrow" if len(lines) <= NARROW else ""
+            evidence = "narrow" if len(odd) <= NARROW else ""
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
         return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
 
     def forget(self) -> None:
         """What earlier records said, before others."""
-        for lines in (self.odd, self.behind, self.ran, self.flows):
+        for lines in (self.odd, self.behind, self.turned, self.ran, self.flows):
             lines.clear()
         self.returns.clear()
         self.needed = None

@@ -181,7 +181,7 @@ class Undoing:
         return len(self._right(text, asked, all_of_them=True)) == len(asked)
 
     def _is_right_again(self, text: str, wrong: Sequence[Scenario]) -> bool:
-        """Whether the file is right, with another text, in the same scenarios of another draw: it may be so by chance."""
+        """Whether the file is right, with another text, in another draw as well: it may be so by chance."""
         known = scenarios_of(self._grading.scenarios, wrong[0].component)
         other = Grading(self._grading.submission, self._grading.subject, self._grading.seed + 1)
         drawn = scenarios_of(other.scenarios, wrong[0].component)

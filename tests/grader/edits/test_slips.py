@@ -118,6 +118,41 @@ CASES = {
         "    def forward(self, x):\n        return x != 0\n",
         "x != 0", "x != self.pad",
     ),
+    "a variable of a comprehension that nothing reads": (
+        "def f(rows):\n    return [g(rows) for part in rows.split(2)]\n", "[g(rows) for", "[g(part) for",
+    ),
+    "a local that nothing reads": (
+        "def f(x):\n    y = g(x)\n    z = y.relu()\n    return h(y)\n", "h(y)", "h(z)",
+    ),
+    "another key": (
+        "def f(parts, x):\n    y = parts['one'](x)\n    return y + parts['one'](parts['two'].w)\n",
+        "y + parts['one']", "y + parts['two']",
+    ),
+    "the other end": ("def f(x, n):\n    x[-n:] = 1\n", "x[-n:]", "x[:n]"),
+    "the longest": ("def f(rows):\n    return len(max(rows))\n", "max(rows)", "max(rows, key=len)"),
+    "a constant that is written to": (
+        "EMPTY = {'k': []}\n\ndef f(cache):\n    return cache or dict(EMPTY)\n", "dict(EMPTY)", "dict({'k': []})",
+    ),
+    "what the base class is not given": (
+        "class A:\n    def __init__(self, part, rate=0):\n        self.rate = rate\n\n"
+        "class B(A):\n    def __init__(self, part, rate=0):\n        super().__init__(part)\n",
+        "super().__init__(part)", "super().__init__(part, rate=rate)",
+    ),
+    "what a dataclass is not given": (
+        "class Asked:\n    x: int\n    pad: int = 0\n\n    @classmethod\n    def of(cls, x, pad):\n"
+        "        return cls(x)\n",
+        "cls(x)", "cls(x, pad=pad)",
+    ),
+    "arguments in another order": (
+        "class Ids:\n    sos: int\n    eos: int\n    pad: int\n\ndef f(sos, eos, pad):\n"
+        "    return Ids(sos, pad, eos)\n",
+        "Ids(sos, pad, eos)", "Ids(sos, eos, pad)",
+    ),
+    "a condition the wrong way": (
+        "def f(x, n):\n    if n.training or n.p == 0:\n        return x\n    return g(x)\n",
+        "if n.training or", "if not n.training or",
+    ),
+    "a large number for infinity": ("LOW = -1e9\n", "-1e9", "-float('inf')"),
     "one of the list less": ("def f(x):\n    n = len(x)\n    return n\n", "len(x)", "len(x) - 1"),
 }  # fmt: skip
 
