@@ -10,6 +10,7 @@ from grader.edits.edit_kinds import called, defaults_of, in_each, method_free, r
 from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
+MOST_UNREAD = 2  # arguments
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 FORGOTTEN = (  # methods that people forget to call
     "bool clone contiguous cpu detach double exp float int item keys items long log max mean min numel parameters "
@@ -62,7 +63,9 @@ class Slips:
             yield from self._not_unpacked(node)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._text_as_condition(node)
-            yield from (ast.Name(name, ast.Load()) for name in self._scopes.unread_locals(node.lineno))
+            unread = self._scopes.unread(node.lineno)[:MOST_UNREAD]
+            found = [one for one in (*self._scopes.unread_locals(node.lineno), *unread) if one != "self"]
+            yield from (ast.Name(name, ast.Load()) for name in found)
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             key = node.slice.value
             others = [one for one in self._keys if one != key] if isinstance(key, str) else []

@@ -446,6 +446,49 @@ class Source(Definitions):
         spans = [(one.lineno, one.end_lineno or 0) for one in functions if one.name == "backward"]
         return {line for first, last in spans for line in range(first, last + 1)}
 
+    def state(self, ran: Collection[int]) -> list[tuple[int, str]]:
+        """Lines of modules that ran outside of constructors and give attributes a value, with the attribute."""
+        found = []
+        classes = [one for one in ast.walk(self._tree) if isinstance(one, ast.ClassDef)]
+        modules = [one for one in classes if one.name not in self._plain_classes]
+        for node in (node for one in modules for node in ast.walk(one)):
+            target = node.target if isinstance(node, ast.AugAssign) else None
+            for one in node.targets if isinstance(node, ast.Assign) else [target]:
+                base = one.value if isinstance(one, ast.Subscript) else one
+                if isinstance(base, ast.Attribute) and called(base.value) == "self" and base.lineno in ran:
+                    function = self._function(base.lineno)
+                    if function is not None and function.name != "__init__":
+                        found.append((base.lineno, ast.unparse(base)))
+        return sorted(found)
+
+    @cached_property
+    def _plain_classes(self) -> set[str]:
+        """Classes that are no modules, by what is written as their bases."""
+        classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        bases = {one.name: [called(base) for base in one.bases] for one in classes}
+        plain = {name for name, of in bases.items() if not any("Module" in one or one in bases for one in of)}
+        for name, of in bases.items():  # of the file's own classes: as these are
+            plain |= {name} if of and all(one in plain for one in of) else set()
+        return plain
+
+    @cached_property
+    def hidden_parts(self) -> list[tuple[int, str]]:
+        """Lines where an attribute of `self` gets arguments of the constructor inside of what is no module: a tuple, a
+        list, a dictionary, an object of a class that is none; with the attribute."""
+        found = []
+        for node in ast.walk(self._tree):
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            function = self._function(node.lineno) if isinstance(node, ast.Assign) else None
+            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Attribute) or function is None:
+                continue
+            value = node.value
+            holds = isinstance(value, (ast.Tuple, ast.List, ast.Dict))
+            holds = holds or (isinstance(value, ast.Call) and called(value.func) in self._plain_classes)
+            names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            if holds and function.name == "__init__" and names & {one.arg for one in function.args.args[1:]}:
+                found.append((node.lineno, ast.unparse(target)))
+        return found
+
     @cached_property
     def differentiated(self) -> list[tuple[str, range, int]]:
         """Classes with a `backward` of their own: name, lines of `forward`, the `return` of `backward`."""

@@ -30,9 +30,11 @@ from grader.places.place import (
     Where,
     foreign,
     idle,
+    kept,
     only_wrong,
     overwritten,
     unread,
+    unregistered,
     unused,
     where,
 )
@@ -346,11 +348,17 @@ class Locator:
             sure: whether values prove it.
         """
         ran = self.records.needed or ()
+        names = {name for one in wrong for name in one.names}
+        if all("parameters" in name or name.startswith("gradient") for name in names):
+            hidden = unregistered(self.source)
+            if hidden is not None:
+                return hidden
         weak = best is not None and best.why == "value" and not best.evidence
         if best is None or (weak and self._explanations.left_out(best.place) is None):
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
-            return lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
+            lost = lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
+            return lost or kept(self.source, ran)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure

@@ -394,6 +394,28 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     return Where(Place(line, line), "omitted", after, value=said, expected=right)
 
 
+def kept(source: Source, ran: Collection[int]) -> Where | None:
+    """Lines where something is kept in the module from one call to the next."""
+    found = source.state(ran)
+    if not found or len({name for _, name in found}) > 1:
+        return None
+    (line, name), *others = found
+    said = f"`{name}` is kept from one call to the next"
+    return Where(
+        Place(line, line), "value", others[-1][0] if others else None, value=said, expected="no state"
+    )
+
+
+def unregistered(source: Source) -> Where | None:
+    """Lines where parts come into an object that is no module, so that the module does not know of them."""
+    if not source.hidden_parts:
+        return None
+    (line, name), *others = source.hidden_parts
+    said = f"`{name}` is no module: the parts that it holds are not registered"
+    other = others[0][0] if others else None
+    return Where(Place(line, line), "value", other, value=said, expected="an attribute for each part")
+
+
 def only_wrong(source: Source, lines: Sequence[int], best: Where | None) -> Where | None:
     """A line that runs only where the result is wrong, if there are few, or the first and the last one of one block.
 
