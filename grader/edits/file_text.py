@@ -12,7 +12,8 @@ class FileText:
     """Args: text: of a file, which is Python."""
 
     def __init__(self, text: str) -> None:
-        self.lines = text.encode().splitlines(keepends=True)
+        ended = text if text.endswith("\n") else f"{text}\n"
+        self.lines = ended.encode().splitlines(keepends=True)
 
     def with_one(self, node: ast.AST, new: ast.AST) -> str:
         """The file with an expression or a statement replaced."""

@@ -87,7 +87,8 @@ class Keywords:
             return {}
         fields = self._fields.get(self._name(node), [])
         if fields and self._name(node) not in self._own:
-            return dict.fromkeys(fields)
+            taken = self._arguments(node)[: len(node.args)]
+            return {name: None for name in fields if name not in taken}
         own = self._own.get(self._name(node))
         if own is not None:
             args = own.args

@@ -32,12 +32,8 @@ class Several:
         for new, made in self._made_once.in_each_round(node):
             text = self._file.with_one(node, new)
             yield text
-            lines = text.splitlines(keepends=True)
-            lines[made.lineno - 1 : made.end_lineno] = [
-                " " * made.col_offset + "pass\n",
-                *["\n"] * ((made.end_lineno or made.lineno) - made.lineno),
-            ]
-            yield "".join(lines)
+            lines = (made.end_lineno or made.lineno) - made.lineno
+            yield FileText(text).with_text(made, "pass" + "\n" * lines)
 
     def counted(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """A count that is kept and never goes on, which does."""

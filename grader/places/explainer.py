@@ -142,6 +142,8 @@ class Explainer:
         output = self.flow.outputs(index)[:1]
         numbers = self.flow.trace.values[output[0]].numbers if output else None
         best, score, run = self._counterpart(event, numbers)
+        if best is not None and score < GOOD and numbers is not None and best.out.numel() != numbers.numel():
+            best = None  # no more than the same operation, on something else
         if best is not None and score >= GOOD:
             self.skipped = self._taken_too_early(index, best)
         alike = self._agreeing(event, best) if best is not None else frozenset()

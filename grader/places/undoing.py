@@ -27,7 +27,6 @@ MOST_READINGS = 100
 HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
-MOST_AGAIN = 6  # that must be right in another draw, too
 MOST_NOTED = 12  # changes that make a first wrong result right
 MOST_PARTLY = 6  # lines in which a change makes some wrong results right
 
@@ -122,7 +121,7 @@ class Undoing:
             if line in [one.line for one in found]:
                 continue
             first = self._right(text, wrong[:1])
-            if first and self.are_right(text, [*wrong, *right]) and self._is_right_again(text, wrong):
+            if first and self.are_right(text, [*wrong, *right]):
                 found.append(Cure(line, text, frozenset(wrong)))
                 self._end = min(self._end, self._spent() + SECOND_S)
             elif first and not found and len(some) < MOST_NOTED:
@@ -180,25 +179,8 @@ class Undoing:
         """Whether the file is right in all these scenarios, with another text."""
         return len(self._right(text, asked, all_of_them=True)) == len(asked)
 
-    def _is_right_again(self, text: str, wrong: Sequence[Scenario]) -> bool:
-        """Whether the file is right, with another text, in another draw as well: it may be so by chance."""
-        known = scenarios_of(self._grading.scenarios, wrong[0].component)
-        other = Grading(self._grading.submission, self._grading.subject, self._grading.seed + 1)
-        drawn = scenarios_of(other.scenarios, wrong[0].component)
-        if len(drawn) != len(known):
-            return True
-        again = [drawn[known.index(one)] for one in wrong[:MOST_AGAIN] if one in known]
-        return len(self._right(text, again, all_of_them=True, seed=self._grading.seed + 1)) == len(again)
-
-    def _right(
-        self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False, seed: int | None = None
-    ) -> list[Scenario]:
-        """The scenarios in which the file is right with another text.
-
-        Args:
-            all_of_them: up to the first wrong one.
-            seed: of the scenarios, if it is not that of the grading.
-        """
+    def _right(self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False) -> list[Scenario]:
+        """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
         found: list[Scenario] = []
         try:
             copy = self._submission.edited(ending(text, recursive=self._recursive, scenarios=len(asked)))
@@ -209,7 +191,7 @@ class Undoing:
             grading = Grading(
                 copy,
                 self._grading.subject,
-                self._grading.seed if seed is None else seed,
+                self._grading.seed,
                 readings={**known, **self._readings},
                 most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
             )
