@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import secrets
 from collections.abc import Collection, Iterator
@@ -114,7 +115,10 @@ def read_source(file: Path) -> bytes:
         such = "" if file.suffix == ".py" else f", such as {file / 'attention.py'}"
         raise ZooError(f"'{file}' is a directory; expected a Python file{such}.")
     if not file.exists():
-        raise ZooError(f"No such file: '{file}'.")
+        folder = file.parent
+        names = [one.name for one in folder.iterdir() if one.suffix == ".py"] if folder.is_dir() else []
+        near = difflib.get_close_matches(file.name, names, n=1)
+        raise ZooError(f"No such file: '{file}'." + (f" Did you mean {folder / near[0]}?" if near else ""))
     if not file.is_file():
         raise ZooError(f"'{file}' is not a regular file; expected a Python file.")
     try:

@@ -529,3 +529,9 @@ def renamed(node: ast.expr, old: str, new: str) -> ast.expr:
     copied = ast.parse(ast.unparse(node), mode="eval").body
     found: ast.expr = Renamed().visit(copied)
     return found
+
+
+def declared(node: ast.ClassDef) -> list[tuple[str, ast.expr | None]]:
+    """The fields that a class declares (`width: int = 8`), with their defaults."""
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    return [(one.target.id, one.value) for one in fields if isinstance(one.target, ast.Name)]

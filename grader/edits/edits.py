@@ -156,7 +156,7 @@ class Edits:
                     self._several.in_each_round,
                     self._handed,
                     self._slips.undone,
-                    self._several.counted,
+                    self._several.counter_advanced,
                     self._loops.kept,
                     self._carried_on,
                 ),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
-from grader.edits.edit_kinds import called, constant
+from grader.edits.edit_kinds import called, constant, declared
 
 ROOTS = ("torch", "math")  # whose functions' signatures are looked at
 MOST_VALUES = 6  # of one argument
@@ -28,15 +28,13 @@ class Keywords:
         self._modules = dict(_imported(tree))
         self._own = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         self._classes: dict[int, str] = {}  # by id of a call of `cls` or of `super().__init__`: whose it is
-        self._fields: dict[
-            str, list[str]
-        ] = {}  # of classes that declare some: those that have a default, ...
-        self._all_fields: dict[str, list[str]] = {}  # ... and all of them
+        # of classes that declare fields: all of them, and those that have a default
+        self._fields: dict[str, list[str]] = {}
+        self._optional_fields: dict[str, list[str]] = {}
         for node in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
-            declared = [one for one in node.body if isinstance(one, ast.AnnAssign)]
-            fields = [(one.target.id, one.value) for one in declared if isinstance(one.target, ast.Name)]
-            self._all_fields[node.name] = [name for name, _ in fields]
-            self._fields[node.name] = [name for name, default in fields if default is not None]
+            fields = declared(node)
+            self._fields[node.name] = [name for name, _ in fields]
+            self._optional_fields[node.name] = [name for name, default in fields if default is not None]
             for one in node.body:
                 if isinstance(one, ast.FunctionDef) and one.name == "__init__":
                     self._own[node.name] = one
@@ -49,7 +47,7 @@ class Keywords:
     def more(self, node: ast.Call, names: Sequence[str]) -> Iterator[ast.Call]:
         """A call with one keyword argument more. Args: names: of values, the most likely ones first."""
         given = {word.arg for word in node.keywords}
-        for name, default in list(self._optional(node).items()):
+        for name, default in self._optional(node).items():
             if name not in given:
                 for value in self._values(name, default, names):
                     yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword(name, value)])
@@ -74,7 +72,7 @@ class Keywords:
         """The positional arguments of what the file has."""
         own = self._own.get(self._name(node))
         if own is None:
-            return self._all_fields.get(self._name(node), [])
+            return self._fields.get(self._name(node), [])
         names = [one.arg for one in (*own.args.posonlyargs, *own.args.args)]
         return names[1:] if names[:1] == ["self"] else names
 
@@ -85,7 +83,7 @@ class Keywords:
         """The arguments that a call does not give, and need not, with their defaults."""
         if any(isinstance(one, ast.Starred) for one in node.args):
             return {}
-        fields = self._fields.get(self._name(node), [])
+        fields = self._optional_fields.get(self._name(node), [])
         if fields and self._name(node) not in self._own:
             taken = self._arguments(node)[: len(node.args)]
             return {name: None for name in fields if name not in taken}

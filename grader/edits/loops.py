@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, renamed
+from grader.edits.edit_kinds import called, declared, renamed
 from grader.edits.scopes import Scopes
 
 MOST_FORMS = 3  # in which one loop puts its state in another order
 REORDERING = ("gather", "index_select", "take_along_dim")
 REPLACING = ("replace", "_replace")
+Loop = ast.For | ast.While
 
 
 class Loops:
@@ -52,11 +53,12 @@ class Loops:
                 indices = [
                     one for one in ast.walk(form) if isinstance(one, ast.Name) and one.id not in (of, "torch")
                 ]
+                # the file may have no name for torch
                 for index in indices[:1] if called(getattr(form, "func", form)) == "gather" else ():
                     text = f"__import__('torch').take_along_dim({node.id}, {index.id}[..., None], 1)"
                     yield ast.parse(text, mode="eval").body
 
-    def _forms(self, loop: ast.AST) -> list[tuple[ast.expr, str]]:
+    def _forms(self, loop: Loop) -> list[tuple[ast.expr, str]]:
         """The expressions by which a loop puts state in another order, each with the name of that state."""
         state = self._state(loop)
         found: dict[str, tuple[ast.expr, str]] = {}
@@ -105,11 +107,11 @@ class Loops:
                     yield ast.Call(node.func, args, words)
 
     @cached_property
-    def _loops(self) -> dict[int, ast.For | ast.While]:
+    def _loops(self) -> dict[int, Loop]:
         """By id of a node, the innermost loop whose rounds it is in."""
-        found: dict[int, ast.For | ast.While] = {}
+        found: dict[int, Loop] = {}
         for loop in ast.walk(self._tree):  # outer ones first
-            if isinstance(loop, (ast.For, ast.While)):
+            if isinstance(loop, Loop):
                 found.update((id(inner), loop) for part in loop.body for inner in ast.walk(part))
         return found
 
@@ -126,12 +128,12 @@ class Loops:
                     found.add(id(node))
         return found
 
-    def _made_before(self, loop: ast.AST) -> set[str]:
-        function = self._scopes.function(loop.lineno)  # type: ignore[attr-defined]
+    def _made_before(self, loop: Loop) -> set[str]:
+        function = self._scopes.function(loop.lineno)
         made = [] if function is None else self._scopes.made_in(function)[0]
-        return {name for line, name in made if line < loop.lineno}  # type: ignore[attr-defined]
+        return {name for line, name in made if line < loop.lineno}
 
-    def _state(self, loop: ast.AST) -> set[str]:
+    def _state(self, loop: Loop) -> set[str]:
         """Locals that are made before a loop and get other values in it."""
         stored = {
             one.id for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
@@ -139,7 +141,7 @@ class Loops:
         return stored & self._made_before(loop)
 
     @staticmethod
-    def _filled(loop: ast.AST) -> list[str]:
+    def _filled(loop: Loop) -> list[str]:
         """Lists that a loop adds to."""
         calls = (node.func for node in ast.walk(loop) if isinstance(node, ast.Call))
         lists = (
@@ -151,15 +153,9 @@ class Loops:
 
     @cached_property
     def _fields(self) -> dict[str, list[str]]:
-        """The fields of classes that only declare some, in their order."""
-        found: dict[str, list[str]] = {}
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.ClassDef):
-                fields = [one.target for one in node.body if isinstance(one, ast.AnnAssign)]
-                names = [one.id for one in fields if isinstance(one, ast.Name)]
-                if names:
-                    found[node.name] = names
-        return found
+        """The fields of classes, in their order."""
+        classes = (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef))
+        return {node.name: [name for name, _ in declared(node)] for node in classes if declared(node)}
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from functools import cache, cached_property
 
-from grader.edits.edit_kinds import PATHS, called
+from grader.edits.edit_kinds import PATHS, called, declared
 from grader.edits.idle import unread
 
 NEAREST = 6  # locals that come before arguments
@@ -125,22 +125,15 @@ class Scopes:
         file declares, where one of it is read."""
         found: dict[str, list[str]] = {}
         methods = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        declared = [
-            [
-                one.target.id
-                for one in node.body
-                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-            ]
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.ClassDef)
-        ]
+        classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        of_classes = [[name for name, _ in declared(node)] for node in classes]
         for node in ast.walk(self._tree):
             if (
                 isinstance(node, ast.Attribute)
                 and id(node) not in methods
                 and ast.unparse(node.value) not in PATHS
             ):
-                its = next((names for names in declared if node.attr in names), [])
+                its = next((names for names in of_classes if node.attr in names), [])
                 known = found.setdefault(ast.unparse(node.value), [])
                 known += [name for name in dict.fromkeys((node.attr, *its)) if name not in known]
         return found

@@ -35,7 +35,7 @@ class Several:
             lines = (made.end_lineno or made.lineno) - made.lineno
             yield FileText(text).with_text(made, "pass" + "\n" * lines)
 
-    def counted(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+    def counter_advanced(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """A count that is kept and never goes on, which does."""
         for after, new in self._slips.never_advanced(node):
             yield after.end_lineno or after.lineno, self._file.with_after(after, new)
@@ -55,19 +55,25 @@ class Several:
         more: Iterator[ast.AST] = iter(())
         if isinstance(node, ast.Call):
             more = chain(laid_out(node), with_other_constants(node, constants))
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            yield from self._swapped(node)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             more = iter([node.value])
-        if isinstance(node, ast.Call) and len(node.args) > 1:
-            swapped = [
-                (one, ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords))
-                for one in self._alike.calls_of(node)
-            ]
-            yield from filter(None, [self._file.with_all(swapped)] if len(swapped) > 1 else [])
         for new in chain(changes, more):
             pairs = list(self._alike.changed(node, new))
             text = self._file.with_all(pairs) if pairs else ""
             if text:
                 yield text
+
+    def _swapped(self, node: ast.Call) -> Iterator[str]:
+        """The first two arguments exchanged in all calls of a function."""
+        calls = self._alike.calls_of(node) if len(node.args) > 1 else []
+        pairs = [
+            (one, ast.Call(one.func, [one.args[1], one.args[0], *one.args[2:]], one.keywords))
+            for one in calls
+        ]
+        text = self._file.with_all(pairs) if len(pairs) > 1 else ""
+        if text:
+            yield text
 
 
 def with_other_constants(

@@ -12,11 +12,11 @@ from grader.edits.scopes import Scopes
 MOST_TEXTS = 4
 MOST_UNREAD = 2  # arguments
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
-FORGOTTEN = (  # methods that people forget to call
+FORGOTTEN_CALLS = (  # of methods
     "bool clone contiguous cpu detach double exp float int item keys items long log max mean min numel parameters "
     "relu sqrt square sum tolist values"
 )
-GIVING = frozenset(FORGOTTEN.split())
+FORGOTTEN = frozenset(FORGOTTEN_CALLS.split())
 
 
 class Slips:
@@ -53,7 +53,7 @@ class Slips:
             if called(node.func) in ("max", "min") and len(node.args) == 1 and not node.keywords:
                 yield ast.Call(node.func, node.args, [ast.keyword("key", ast.Name("len", ast.Load()))])
         elif isinstance(node, ast.Attribute):
-            if isinstance(node.ctx, ast.Load) and node.attr in GIVING and node not in self._callees:
+            if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
         elif isinstance(node, ast.Return):
             yield from self._returned_without_state(node)

@@ -85,6 +85,8 @@ def describe_syntax(error: BaseException, filename: str) -> Failure:
     if not isinstance(error, SyntaxError):  # a null byte, or nested too deeply for the compiler
         return Failure("syntax", f"{filename}: {_words(error)}", type(error).__name__[:100])
     text = (error.text or "").rstrip()[:500]
+    if "\x00" in text or ("unicode error" in str(error.msg) and not text.isprintable()):
+        text = ""  # not a text: it would be shown as control characters
     where = f"{filename}, line {error.lineno}" if error.lineno else filename
     caret = ""
     if text and error.offset:
