@@ -293,8 +293,6 @@ class Edits:
         return any(line in self._ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def _changed(self, node: ast.AST) -> Iterator[Changed]:
-        if id(node) in self._conditions and isinstance(node, ast.expr):
-            yield ast.UnaryOp(ast.Not(), node)
         yield from ((line, self._file.with_one(node, new)) for line, new in reordered(node))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             for kinds in COMPARISONS:
@@ -344,6 +342,8 @@ class Edits:
             yield from (ast.Dict(node.keys, values) for values in exchanged(node.values))
         else:
             yield from self._other_statements(node)
+        if id(node) in self._conditions and isinstance(node, ast.expr) and not isinstance(node, ast.Compare):
+            yield ast.UnaryOp(ast.Not(), node)
 
     def _other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
