@@ -15,9 +15,11 @@ DIGITS = (4, 6, 9)  # of a number: as many as show a difference
 
 
 def deviation(expected: Tensor, got: Tensor) -> float:
-    """Largest difference; infinity where only one of them is finite, or the infinities differ."""
-    if expected.shape != got.shape:
+    """Largest difference; infinity where only one of them is finite or complex, or the infinities differ."""
+    if expected.shape != got.shape or expected.is_complex() != got.is_complex():
         return float("inf")
+    if expected.is_complex():
+        expected, got = torch.view_as_real(expected), torch.view_as_real(got)
     if not expected.numel():
         return 0.0
     largest = float((expected.double() - got.double()).abs().max())

@@ -212,7 +212,7 @@ def dropped(client: Client, asked: Question) -> Answer:
     if not isinstance(output, Tensor) or not isinstance(calm, Tensor) or output.shape != calm.shape:
         return answer
     rows = calm.shape == asked.inputs[0].shape
-    if not rows:
+    if not rows or output.is_complex():
         return {"shape of output": str(list(output.shape))}
     output, calm = (x.double().unflatten(-1, (asked.heads, -1)) for x in (output, calm))  # [B, T, H, d]
     ratio = output / calm
@@ -286,7 +286,7 @@ def others_changed(client: Client, asked: Question) -> Answer:
         call(client, one, instance).get("output")
         for one in (asked, replace(asked, inputs=(query, key, value)))
     ]
-    one, other = (x[:1] if isinstance(x, Tensor) else torch.zeros(0) for x in found)
+    one, other = (x[:1] if isinstance(x, Tensor) and x.dim() else torch.zeros(0) for x in found)
     return {"the first sentence when others change": "the same" if alike(one, other) else "changed"}
 
 
@@ -301,6 +301,8 @@ def influence(client: Client, asked: Question) -> Answer:
         value[0, position] -= 0.7
         now = call(client, replace(asked, inputs=(query, key, value)), instance).get("output")
         if not isinstance(now, Tensor) or not isinstance(before, Tensor) or now.shape != before.shape:
+            return answer
+        if now.dim() != before.dim() or now.shape[:-1] != asked.inputs[0].shape[:-1]:
             return answer
         columns.append((now[0] - before[0]).abs().flatten(1).amax(-1) > 1e-5)
     return {"influence": torch.stack(columns, -1)}

@@ -66,7 +66,7 @@ def described(answer: Mapping[str, Tensor | str], ids: Ids, batch: int, max_len:
     if not isinstance(output, Tensor):
         return facts
     facts["dtype"] = str(output.dtype).removeprefix("torch.")
-    if output.dim() != 2 or output.size(0) != batch:
+    if output.dim() != 2 or output.size(0) != batch or output.is_complex():
         return {**facts, "shape": str(list(output.shape))}
     facts["shape"] = f"[{batch}, at most max_len]"
     for number, row in enumerate(output.tolist(), start=1):
