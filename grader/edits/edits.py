@@ -393,6 +393,8 @@ class Edits:
         if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._values:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
+            if isinstance(node, ast.Compare):
+                yield ast.UnaryOp(ast.Not(), node)
             function = self._scopes.function(node.lineno)
             text = "" if function is None else ast.unparse(function)
             if "self" in text and CHANCE.search(text):  # which train mode may decide

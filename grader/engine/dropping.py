@@ -100,7 +100,7 @@ def unaffine(out: Tensor, like: Tensor, columns: tuple[int, int]) -> Tensor:
 
 
 def no_shape(output: object, x: Tensor) -> dict[str, str] | None:
-    """A fact in place of the others if the output is not of the shape of x."""
-    if isinstance(output, Tensor) and output.shape == x.shape:
+    """A fact in place of the others if the output is not of the shape of x, or complex."""
+    if isinstance(output, Tensor) and output.shape == x.shape and not output.is_complex():
         return None
     return {"shape": str(list(output.shape) if isinstance(output, torch.Tensor) else None)}
