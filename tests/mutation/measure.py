@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -200,12 +200,17 @@ def said_of(failed: Sequence[Result]) -> str:
 
 def verdict(original: str, mutant: Mutant, lines: Sequence[int]) -> str:
     """Whether the changed line is among those that are shown; for a statement left out, the one before or after."""
-    if not lines:
-        return "none"
     right = set(range(mutant.line, mutant.end_line + 1))
     if mutant.operator in OMITTED:
         right |= _neighbours(original, mutant)
-    return "right" if right & set(lines) else "wrong"
+    return place_of(lines, right)
+
+
+def place_of(lines: Sequence[int], right: Collection[int]) -> str:
+    """Whether one of the right lines is among those that are shown: "right", "wrong" or, if none is shown, "none"."""
+    if not lines:
+        return "none"
+    return "wrong" if set(lines).isdisjoint(right) else "right"
 
 
 def _neighbours(original: str, mutant: Mutant) -> set[int]:
