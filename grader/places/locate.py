@@ -358,7 +358,7 @@ class Locator:
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
             lost = lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
-            return lost or kept(self.source, ran)
+            return lost or (best if best is not None and best.alone else kept(self.source, ran))
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure

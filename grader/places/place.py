@@ -47,6 +47,7 @@ class Where:
             does, "copied" if it does but what is copied there is wrong too, "alike" if a right run did the same with
             the same values and got something else, "narrow" if hardly any other line has wrong lists or numbers,
             "dtype" if only the dtype is wrong, which changed at one of the two lines or should have, or "".
+        alone: no other line has wrong values.
         agreed: how many scenarios have this place.
         iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.
     """
@@ -61,6 +62,7 @@ class Where:
     proved: bool = False
     event: int | None = None
     evidence: str = ""
+    alone: bool = False
     agreed: int = 1
     iteration: int | None = None
 

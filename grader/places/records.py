@@ -288,17 +288,13 @@ class Records:
             evidence = "copied"
             lines = [one.place.line for one in givers if one.place.line != line]
             found = replace(found, other=lines[0] if lines else found.other)  # what is copied is wrong too
-        if not evidence and wrong.got.error is None:
-            call = flow.events[blamed.event].kind == "call"
-            odd = {
-                flow.events[i].place.line
-                for i in flow.reaching - flow.vindicated
-                if flow.is_right(i) is False and not (call and flow.events[i].kind == "return")
-            }
-            evidence = "narrow" if len(odd) <= (1 if call else NARROW) else ""
+        odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
+        if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
+            evidence = "narrow" if len({event.place.line for event in odd}) <= NARROW else ""
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
-        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence)
+        alone = {event.place.line for event in odd if event.kind != "return"} == {found.place.line}
+        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence, alone=alone)
 
     def forget(self) -> None:
         """What earlier records said, before others."""

@@ -19,6 +19,7 @@ from grader.api import (
     alike_along,
     drawn_again,
     grading_of,
+    no_shape,
     parameter_facts,
 )
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
@@ -128,8 +129,9 @@ def _dropped(seed: int) -> Ask:
         client.load(NAME, instance, wanted(d_model, d_ff), weights)
         x = draws.normal(40, 6, d_model).abs() + 0.5
         output = client.call(instance, x).get("output")
-        if not isinstance(output, Tensor) or output.shape != x.shape:
-            return {"shape": str(None if not isinstance(output, Tensor) else list(output.shape))}
+        wrong = no_shape(output, x)
+        if wrong is not None or not isinstance(output, Tensor):
+            return dict(wrong or {})
         again = client.call(instance, x).get("output")
         return {
             **dropout_facts(output.double(), x, weights),
