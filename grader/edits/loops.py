@@ -79,22 +79,19 @@ class Loops:
 
     def _summed(self, node: ast.Call) -> Iterator[ast.Call]:
         """A field of a new object with that of the old one before it: `replace(old, total=old.total + more)`."""
-        if called(node.func) in REPLACING:
-            of = node.func.value if isinstance(node.func, ast.Attribute) else None
-            olds = [of] if isinstance(of, ast.Name) and node.func.attr == "_replace" else node.args[:1]  # type: ignore[attr-defined]
-            fields: list[tuple[str | None, int | None, ast.expr]] = [
-                (word.arg, None, word.value) for word in node.keywords
-            ]
+        fields: list[tuple[str | None, int | None, ast.expr]] = [
+            (word.arg, None, word.value) for word in node.keywords
+        ]
+        olds: list[ast.expr] = []
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "_replace":
+            olds = [node.func.value]
+        elif called(node.func) in REPLACING:
+            olds = node.args[:1]
         elif called(node.func) in self._fields:
             known = [*self._scopes.fields, "self"]
-            names = [one for one in self._scopes.names(node.lineno) if one in known]
-            olds = [ast.Name(name, ast.Load()) for name in names]
-            its = self._fields[called(node.func)]
-            fields = [(name, i, one) for i, (name, one) in enumerate(zip(its, node.args, strict=False))] + [
-                (word.arg, None, word.value) for word in node.keywords
-            ]
-        else:
-            return
+            olds = [ast.Name(name, ast.Load()) for name in self._scopes.names(node.lineno) if name in known]
+            given = zip(self._fields[called(node.func)], node.args, strict=False)
+            fields += [(name, i, value) for i, (name, value) in enumerate(given)]
         for old in olds:
             for name, i, value in fields:
                 if name and not isinstance(value, ast.Constant) and name not in _attributes(value):

@@ -190,14 +190,7 @@ class Locator:
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         lines = self._suspects(wrong, found, best, sure=sure)
         most = MOST_SURE if sure else MOST_EDITS
-        within: set[int] = set()
-        if best is not None and best.evidence == "patched" and best.agreed == len(found):
-            within = self.source.functions([*lines, *self.source.origins(best.place.line)])
-        elif best is not None and best.place.line in self.source.backward:
-            lines += sorted(self.source.backward)
-            helpers = [at for line in self.source.backward for at in self.source.helpers(line)]
-            within = self.source.functions([*self.source.backward, *helpers])
-            within = within.union(*(lines for _, lines, _ in self.source.differentiated))
+        within = self._functions_of(best, lines) if best is not None and best.agreed == len(found) else set()
         undoing = self._undoing
         cures = self._undone(wrong, lines, most, within=within, seconds=WITHIN_S if within else EDITING_S)
         done = undoing is None or undoing.partly or not (within or undoing.exhausted)
@@ -230,6 +223,17 @@ class Locator:
         second = second or self.records.gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
 
+    def _functions_of(self, best: Where, suspected: Sequence[int]) -> set[int]:
+        """The lines of the functions where the mistake is, as far as that is known: else none."""
+        source = self.source
+        if best.place.line in source.backward:
+            helpers = [at for line in source.backward for at in source.helpers(line)]
+            lines = source.functions([*source.backward, *helpers])
+            return lines.union(*(forward for _, forward, _ in source.differentiated))
+        if best.evidence == "patched":
+            return source.functions([*suspected, *source.origins(best.place.line)])
+        return set()
+
     def _shortened(self, best: Where, cures: list[Cure]) -> Where | None:
         """The place, or None where it is better shown at another line: what is there can be left out altogether.
 
@@ -258,6 +262,8 @@ class Locator:
                 *self.records.behind[:MOST_BEHIND],
                 *self.source.assigned(best.place.line)[:MOST_BEHIND],
             ]
+        if best is not None and best.place.line in self.source.backward:
+            lines += sorted(self.source.backward)
         if best is not None and best.why == "gradient":
             lines = [*self.source.decorators([best.place.line, *best.called_from]), *lines]
         if best is not None and best.evidence == "copied":

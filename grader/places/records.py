@@ -213,16 +213,9 @@ class Records:
         made = [self.source.made(line) for line in dict.fromkeys([*odd, *ran])]
         self.odd += [*odd, *callers, *(one for some in made for one in some)]
         self.ran += [*tests, *reversed(ran)]
-        if all(name.startswith("gradient") for name in wrong.names):
-            index = cut_off(flow)
-            if index is not None:
-                return where(flow, index, "gradient")
-            own = own_backward(flow)
-            if own is not None:
-                return own
-        own = None if error is None else own_backward(flow, error.message)
-        if own is not None:
-            return own
+        gradient = self._of_gradient(flow, wrong)
+        if gradient is not None:
+            return gradient
         if list(wrong.names) == ["changed in place"]:
             index = written(flow)
             if index is None:
@@ -266,6 +259,17 @@ class Records:
         if index is not None:
             return self._where(flow, wrong, index, "value", exact=exact)
         return at_the_end(flow)
+
+    @staticmethod
+    def _of_gradient(flow: Flow, wrong: Wrong) -> Where | None:
+        """Where a gradient is cut off, or goes through a `backward` of the file's own."""
+        error = wrong.got.error
+        if error is not None:
+            return own_backward(flow, error.message)
+        if not all(name.startswith("gradient") for name in wrong.names):
+            return None
+        index = cut_off(flow)
+        return own_backward(flow) if index is None else where(flow, index, "gradient")
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._patching.proved(flow, wrong, index, exact=exact)

@@ -26,6 +26,7 @@ ODD = {
     "complex": "x.to(torch.complex64)",
     "not finite": "x / 0",
 }
+STILL_RIGHT = {("decoding", "whole numbers"), ("training", "whole numbers")}  # ids are such
 BY_HAND = """
 
 import torch
@@ -64,5 +65,6 @@ def test_odd_results_are_answers(exercise: str, odd: str) -> None:
     text += BY_HAND.format(odd=ODD[odd], components=entry.components)
     subject = importlib.import_module(f"{entry.package}.suite.scenarios").SUBJECT
     grading = Grading(LocalSubmission.from_source(text, filename=f"{exercise}.py"), subject, 3)
-    for scenario in grading.scenarios:
-        grading.is_right(scenario)
+    right = [grading.is_right(scenario) for scenario in grading.scenarios]
+    assert len(right) == len(grading.scenarios)
+    assert not all(right) or (exercise, odd) in STILL_RIGHT

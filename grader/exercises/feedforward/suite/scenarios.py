@@ -61,8 +61,8 @@ def _plain(
         x, cotangent = draws.normal(*shape) * factor, draws.normal(*shape)
         facts = parameter_facts(instance.parameters())
         if backward:
-            return client.call(instance, x, grad=(0,), cotangent=cotangent)
-        return {**client.call(instance, x), **facts}
+            return client.call(instance, x, grad=(0,), cotangent=cotangent, single=True)
+        return {**client.call(instance, x, single=True), **facts}
 
     return ask
 

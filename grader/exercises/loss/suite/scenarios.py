@@ -53,7 +53,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
 
 def _shifts(seed: int) -> list[Scenario]:
     def ask(*args: Any, **kwargs: Any) -> Ask:
-        return lambda client: described(client.call(client.function(SHIFT), *args, **kwargs))
+        return lambda client: described(client.call(client.function(SHIFT), *args, single=True, **kwargs))
 
     batches = {
         "three sentences": (FULL, ()),
@@ -100,7 +100,7 @@ def _loss(
         growing = torch.linspace(1, last, target.numel()).view(*target.shape, 1)
         logits = Draws(seed).normal(*target.shape, vocab) * size * growing
         logits[..., -1] += top
-        return described(client.call(client.function(LOSS), logits, target, **kwargs))
+        return described(client.call(client.function(LOSS), logits, target, single=True, **kwargs))
 
     return ask
 

@@ -54,8 +54,8 @@ def _numbers(name: str, seed: int, shape: tuple[int, ...], *, backward: bool = F
         instance, parts = placed(client, name, drawn(draws, shape[-1]), **extra)
         x = draws.normal(*shape)
         if backward:
-            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
-        answer = client.call(instance, x)
+            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape), single=True)
+        answer = client.call(instance, x, single=True)
         calls = {f"calls of the {one}": str(_calls(part)) for one, part in parts.items()}
         return {**answer, **calls}
 
@@ -104,7 +104,7 @@ def _arguments(name: str, seed: int, positional: int, *keywords: str) -> Ask:
         instance, _ = placed(client, name, drawn(draws, 6))
         x, *rest = (draws.normal(2, 3, 6) for _ in range(1 + positional))
         named: dict[str, Any] = {word: draws.normal(2, 3, 6) for word in keywords}
-        return client.call(instance, x, *rest, **named)
+        return client.call(instance, x, *rest, single=True, **named)
 
     return ask
 

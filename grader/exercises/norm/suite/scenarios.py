@@ -72,8 +72,8 @@ def _plain(
         if constant:
             x[0, 0] = 3.0
         if backward:
-            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape))
-        return client.call(instance, x)
+            return client.call(instance, x, grad=(0,), cotangent=draws.normal(*shape), single=True)
+        return client.call(instance, x, single=True)
 
     return ask
 
