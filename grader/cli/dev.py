@@ -1,4 +1,4 @@
-"""`zoo dev`: commands for exercise authors."""
+"""`zoo dev`: commands for authors of exercises and mistakes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 @click.group()
 def dev() -> None:
-    """For exercise authors: verify or scaffold an exercise.
+    """For authors: verify or scaffold an exercise, and find the file of anything that has a name.
 
     \b
     Examples:
       zoo dev new-exercise rms_norm
       zoo dev check rms_norm
+      zoo dev where missing-scale
     """
 
 
@@ -125,6 +126,26 @@ def _write(output: Path, examined: list[Examined]) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise ZooError(f"Cannot write '{output}': {error.strerror}.") from error
+
+
+@dev.command()
+@click.argument("name", nargs=-1, required=True)
+@click.pass_context
+def where(ctx: click.Context, name: tuple[str, ...]) -> None:
+    """Print the file and line of NAME: a command, variant, preset, exercise or known mistake.
+
+    \b
+    Examples:
+      zoo dev where gqa
+      zoo dev where class grade
+      zoo dev where missing-scale
+    """
+    from grader.author import where as names
+
+    root = ctx.find_root().command
+    assert isinstance(root, click.Group)
+    for one in names.where(" ".join(name), names.everything(root)):
+        click.echo(f"{one.place}  {one.kind}")
 
 
 @dev.command("new-exercise", short_help="Create a package with a small working exercise.")

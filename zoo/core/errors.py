@@ -31,6 +31,8 @@ def unknown_name(
     near = [lower[one] for one in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.6)]
     if near:
         advice = f"Did you mean {' or '.join(near)}?"
+    elif len(names) > 100:  # a page of names helps nobody
+        advice = f"None of the {len(names)} known names is like it."
     elif names:
         advice = f"Known: {', '.join(names)}."
     else:

@@ -1,0 +1,123 @@
+"""Where a command, variant, preset, exercise or known mistake is written: `zoo dev where NAME`."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.catalog import get_exercises, get_mistakes
+from zoo.cli.root import LazyCommand
+from zoo.core.blueprint import get_presets
+from zoo.core.errors import unknown_name
+from zoo.core.plugins import get_registry
+from zoo.core.source import find_source
+
+
+@dataclass(frozen=True)
+class Written:
+    """One thing that has a name, and its place.
+
+    Attributes:
+        name: as a user types it ("class grade", "gqa", "missing-scale").
+        kind: what it is ("attention variant").
+        place: "FILE:LINE", or a folder.
+    """
+
+    name: str
+    kind: str
+    place: str
+
+
+def everything(root: click.Group) -> list[Written]:
+    """All that has a name. Imports all commands and known mistakes, and with them torch.
+
+    Args:
+        root: the command `zoo`.
+    """
+    return [*_commands(root), *_parts(), *_presets(), *_exercises(), *_mistakes()]
+
+
+def where(name: str, known: Sequence[Written]) -> list[Written]:
+    """All of `known` that are called `name`; a subcommand is found by its last word too.
+
+    Raises:
+        UnknownNameError: nothing has this name.
+    """
+    found = [one for one in known if one.name == name]
+    found = found or [one for one in known if one.kind == "command" and one.name.split()[-1] == name]
+    if not found:
+        raise unknown_name(
+            "command, variant, preset, exercise or known mistake", name, {one.name for one in known}
+        )
+    return found
+
+
+def _commands(group: click.Group, before: str = "") -> Iterator[Written]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        one = group.get_command(context, name)
+        one = one.load() if isinstance(one, LazyCommand) else one
+        if one is not None and one.callback is not None:
+            yield Written(before + name, "command", _line(one.callback))
+        if isinstance(one, click.Group):
+            yield from _commands(one, f"{before}{name} ")
+
+
+def _parts() -> Iterator[Written]:
+    registry = get_registry()
+    for axis in registry.axes:
+        for variant in registry.variants(axis.name):
+            source = find_source(variant)
+            yield Written(variant.name, f"{axis.name} variant", f"{source.file}:{source.line}")
+
+
+def _presets() -> Iterator[Written]:
+    modules = [module for name, module in sys.modules.items() if name != "__main__"]
+    for name, preset in get_presets().items():
+        holders = [
+            module for module in modules if any(value is preset for value in list(vars(module).values()))
+        ]
+        for file in filter(None, (getattr(module, "__file__", None) for module in holders)):
+            if line := _line_with(f'"{name}"', Path(file)):
+                yield Written(name, "preset", f"{_short(file)}:{line}")
+                break
+
+
+def _exercises() -> Iterator[Written]:
+    for name, exercise in get_exercises().items():
+        spec = importlib.util.find_spec(exercise.package)
+        if spec is not None and spec.origin is not None:
+            yield Written(name, "exercise", f"{_short(Path(spec.origin).parent)}{os.sep}")
+
+
+def _mistakes() -> Iterator[Written]:
+    for name in get_exercises():
+        for mistake in get_mistakes(name):
+            yield Written(mistake.id, f"known mistake of {name}", _line(mistake.patch))
+
+
+def _line(function: Callable[..., Any]) -> str:
+    """The file and the first line of a function, or of what stands in for one."""
+    while isinstance(function, partial):
+        function = function.func
+    code = inspect.unwrap(function).__code__
+    return f"{_short(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _line_with(text: str, file: Path) -> int | None:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if text in line), None)
+
+
+def _short(path: str | Path) -> str:
+    """From the current directory, where that is shorter."""
+    return min(str(path), os.path.relpath(path), key=len)
