@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from grader.catalog import get_exercises, get_mistakes
-from zoo.cli.root import LazyCommand
 from zoo.core.blueprint import get_presets
 from zoo.core.errors import unknown_name
 from zoo.core.plugins import get_registry
@@ -64,8 +63,8 @@ def where(name: str, known: Sequence[Written]) -> list[Written]:
 def _commands(group: click.Group, before: str = "") -> Iterator[Written]:
     context = click.Context(group)
     for name in group.list_commands(context):
-        one = group.get_command(context, name)
-        one = one.load() if isinstance(one, LazyCommand) else one
+        one: Any = group.get_command(context, name)
+        one = one.load() if hasattr(one, "load") else one  # a command that is imported when it is called
         if one is not None and one.callback is not None:
             yield Written(before + name, "command", _line(one.callback))
         if isinstance(one, click.Group):
