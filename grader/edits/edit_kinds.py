@@ -52,6 +52,9 @@ FUNCTIONS = (
     ("append", "extend"),
     ("nlargest", "nsmallest"),
     ("no_grad", "inference_mode"),
+    ("Dropout",),
+    ("dropout",),
+    ("LayerNorm",),
 )
 LESS_USED = {  # functions that right code has less often than one of these
     "relu": "celu elu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu softplus softsign",
@@ -61,6 +64,9 @@ LESS_USED = {  # functions that right code has less often than one of these
     "exp": "exp2 expm1 sigmoid softplus",
     "argmax": "argsort topk",
     "no_grad": "enable_grad",
+    "Dropout": "AlphaDropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
+    "dropout": "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
+    "LayerNorm": "BatchNorm1d InstanceNorm1d RMSNorm",
 }
 KINDS = [(kinds, {*kinds, *LESS_USED.get(kinds[0], "").split()}) for kinds in FUNCTIONS]
 REDUCTIONS = {"mean", "sum", "var", "std", "amax", "norm", "any", "all", "logsumexp"}
@@ -158,7 +164,7 @@ def loaded(target: ast.expr) -> ast.expr:
 
 
 def regrouped(node: ast.AST) -> Iterator[ast.AST]:
-    """The same operators and functions with other parentheses: a (b + c) and a b + c, f(a + b) and a + f(b)."""
+    """The same with other parentheses: a (b + c) and a b + c, f(a + b) and a + f(b), (a + b)[i] and a[i] + b."""
     if isinstance(node, ast.BinOp):
         if isinstance(node.left, ast.BinOp):  # p op q op right
             yield ast.BinOp(node.left.left, node.left.op, ast.BinOp(node.left.right, node.op, node.right))
@@ -178,6 +184,14 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
             if isinstance(inner, ast.BinOp):  # left op f(p op q)
                 for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
                     yield with_argument(right, ast.BinOp(ast.BinOp(left, node.op, p), inner.op, q))
+        for left, right in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(right, ast.Subscript):  # left op p[i]
+                pair = (left, right.value) if right is node.right else (right.value, left)
+                yield ast.Subscript(ast.BinOp(pair[0], node.op, pair[1]), right.slice, ast.Load())
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.BinOp):  # (p op q)[i]
+        p, op, q = node.value.left, node.value.op, node.value.right
+        yield ast.BinOp(ast.Subscript(p, node.slice, ast.Load()), op, q)
+        yield ast.BinOp(p, op, ast.Subscript(q, node.slice, ast.Load()))
     inner = argument(node)
     if isinstance(inner, ast.BinOp):  # f(p op q)
         for p, q in ((inner.left, inner.right), (inner.right, inner.left)):

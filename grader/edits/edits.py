@@ -54,10 +54,12 @@ from grader.edits.other_names import other_arguments
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips
+from grader.edits.starts import first_alone
 from grader.edits.steps import Steps
 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
+CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 SIZES = ("len", "numel", "size")
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
@@ -153,18 +155,21 @@ class Edits:
                 [*first, *conditions, *second, *rest],
                 (
                     self._made_once.anew,
+                    self._made_once.for_each,
                     self._several.in_each_round,
                     self._handed,
                     self._slips.undone,
                     self._several.counter_advanced,
+                    self._several.read_through,
                     self._loops.kept,
                     self._carried_on,
+                    self._first_alone,
                 ),
             ),
             (first, changed),
             (first, moved),
             (first, lacking),
-            ([*first, *second, *rest], (without_an_end, laid_out)),
+            ([*first, *second, *rest], (without_an_end, laid_out, regrouped)),
             (conditions, changed),
             (second, changed),
             (second, lacking),
@@ -187,7 +192,7 @@ class Edits:
             ([*first, *second, *rest], (self._steps.of_state,)),
             (first, (self._steps.of_near,)),
             (first, rarer),
-            ([*conditions, *rest], (regrouped,)),
+            (conditions, (regrouped,)),
         )
         late = (
             (first, (self._through_a_part,)),
@@ -355,6 +360,7 @@ class Edits:
         elif isinstance(value, str):
             yield from map(ast.Constant, equations(value) if EQUATION.fullmatch(value) else ())
             yield from map(ast.Constant, ("-inf", "inf") if NUMBER.fullmatch(value) else ())
+            yield from map(ast.Constant, swapped_letters(value) if CODE.fullmatch(value) else ())
         else:
             yield from (ast.Constant(one) for one in near(value, self._known))
             if isinstance(value, (int, float)) and value >= LARGE:
@@ -449,13 +455,17 @@ class Edits:
 
     def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.expr):
-            changes = (new for new in self._changed(node) if isinstance(new, ast.AST))
+            changed = chain(self._slips.undone(node), self._made.changed(node), self._changed(node))
+            changes = (new for new in changed if isinstance(new, ast.AST))
             yield from self._several.in_all_alike(node, changes, self._other_constants)
 
     def _carried_on(self, node: ast.AST) -> Iterator[str]:
         """A `continue` after a statement that is made for other rounds."""
         for statement in self._loops.carried_on(node):
             yield self._file.with_text(node, f"{ast.unparse(statement)}; continue")
+
+    def _first_alone(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        yield from first_alone(node, self._file)
 
     def _reduced(self, node: ast.AST) -> Iterator[ast.AST]:
         """An operator with the sum of one of its operands."""
@@ -470,8 +480,7 @@ class Edits:
             yield from other_arguments(node, self._scopes.names(node.lineno)[:MOST_NAMES])
 
     def _rarer(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What people forget: a step, an operand, an argument, a 1; or other parentheses, another layout."""
-        yield from regrouped(node)
+        """What people forget: a step, an operand, an argument, a 1; or another layout."""
         if isinstance(node, ast.Call) and ast.unparse(node.func) in map(ast.unparse, self._made.classes):
             others = [one for one in self._made.classes if called(one) != called(node.func)]
             yield from (ast.Call(one, node.args, node.keywords) for one in others)
@@ -588,6 +597,12 @@ def by_turns(several: Sequence[Iterator[tuple[int, str]]]) -> Iterator[tuple[int
                 yield next(one)
             except StopIteration:
                 left.remove(one)
+
+
+def swapped_letters(text: str) -> Iterator[str]:
+    """A text with two neighbours exchanged."""
+    for i in range(len(text) - 1):
+        yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
 
 
 def constants(text: str) -> list[float]:

@@ -41,6 +41,19 @@ class MadeOnce:
             for one in node.left.elts[:1]:
                 yield from ((in_each(made.value, node.right), made) for made in self._made(one))
 
+    def for_each(self, node: ast.AST) -> Iterator[ast.AST]:
+        """A local that is given twice in one call, or one tuple, where the second time it is made anew."""
+        items = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+        names = [getattr(one, "id", None) for one in items]
+        for i, one in enumerate(items):
+            if names[i] is not None and names[i] in names[:i]:
+                for made in self._made(one):
+                    others = [*items[:i], made.value, *items[i + 1 :]]
+                    if isinstance(node, ast.Call):
+                        yield ast.Call(node.func, others, node.keywords)
+                    else:
+                        yield ast.Tuple(others, ast.Load())
+
     def _made(self, node: ast.expr) -> Iterator[ast.Assign]:
         """The statement, in an earlier line, that gives a local its only value: what a call gives."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

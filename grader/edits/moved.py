@@ -8,6 +8,7 @@ from itertools import islice
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 MOST_LINES = 8  # of a statement that is moved
+MOST_SIBLINGS = 8  # past which a statement is moved
 MOST_REPEATED = 40  # ways to repeat what a statement needs
 
 
@@ -42,6 +43,14 @@ class Moves:
         ends = isinstance(parent, BLOCKS) and body is parent.body and 0 < i == len(body) - 1
         if ends and not getattr(parent, "orelse", []):
             yield self._put(node, _span(parent)[1], parent.col_offset)  # type: ignore[attr-defined]
+        if isinstance(parent, ast.If) and len(body) == 1 and not parent.orelse:  # with its condition
+            yield from self.of(parent)
+        if isinstance(node, (ast.Expr, ast.AugAssign)):  # done for what it does, and not for a value: farther
+            others = [one for n, one in enumerate(body) if abs(n - i) > 1][:MOST_SIBLINGS]
+            for one in others:
+                yield self._put(
+                    node, _span(one)[0] if one.lineno < node.lineno else _span(one)[1], node.col_offset
+                )
 
     def repeated(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """The file with what makes a name that a statement reads once more, before it or above it; with the line after.

@@ -40,6 +40,14 @@ class Several:
         for after, new in self._slips.never_advanced(node):
             yield after.end_lineno or after.lineno, self._file.with_after(after, new)
 
+    def read_through(self, node: ast.AST) -> Iterator[str]:
+        """What is another name of something (`start = x`), read under the old name wherever the function reads it."""
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            names = [one.id for one in node.targets if isinstance(one, ast.Name)]
+            pairs = [(one, node.value) for one in self._slips.read_after(node) if one.id in names]
+            if pairs:
+                yield self._file.with_all(pairs)
+
     def in_all_alike(
         self,
         node: ast.expr,

@@ -11,6 +11,8 @@ from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
 MOST_UNREAD = 2  # arguments
+MOST_LOCALS = 12  # that may be what is returned
+ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 FORGOTTEN_CALLS = (  # of methods
     "bool clone contiguous cpu detach double exp float int item keys items long log max mean min numel parameters "
@@ -44,12 +46,17 @@ class Slips:
             yield from (
                 in_each(_copy(one), node.right) for one in node.left.elts if isinstance(one, ast.Name)
             )
+            each = ast.comprehension(ast.Name("one", ast.Store()), node, [], 0)
+            yield ast.ListComp(_copy(ast.Name("one", ast.Load())), [each])
+        elif isinstance(node, ast.Lambda):
+            yield from self._bound_early(node)
         elif isinstance(node, ast.Call):
             yield from self._made_once_for_all(node)
             yield from self._not_spread(node)
             if called(node.func) in REGISTERING and len(node.args) == 1:
                 name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
                 yield ast.Call(node.func, [name, *node.args], node.keywords)
+            yield from _from_another_start(node)
             if called(node.func) in ("max", "min") and len(node.args) == 1 and not node.keywords:
                 yield ast.Call(node.func, node.args, [ast.keyword("key", ast.Name("len", ast.Load()))])
         elif isinstance(node, ast.Attribute):
@@ -59,8 +66,13 @@ class Slips:
             yield from self._returned_without_state(node)
             if self._has_numpy and node.value is not None:
                 yield ast.Return(method_free("torch.as_tensor", node.value))
+            yield from self._local_returned(node)
         elif isinstance(node, ast.Assign):
             yield from self._not_unpacked(node)
+            if isinstance(node.targets[0], ast.Subscript):
+                yield ast.AugAssign(node.targets[0], ast.Add(), node.value)
+        elif isinstance(node, ast.AugAssign):
+            yield ast.Assign([node.target], node.value)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._text_as_condition(node)
             unread = self._scopes.unread(node.lineno)[:MOST_UNREAD]
@@ -109,6 +121,31 @@ class Slips:
             several = list({one.attr: one for one in own}.values())
             if len(several) == len(node.value.elts):
                 yield ast.Return(ast.Tuple([*several], ast.Load()))
+
+    def _local_returned(self, node: ast.Return) -> Iterator[ast.Return]:
+        """One of several results that is made in this line, in place of it what the function has made before."""
+        for i, one in enumerate(node.value.elts if isinstance(node.value, ast.Tuple) else ()):
+            names = self._scopes.names(node.lineno)[:MOST_LOCALS] if isinstance(one, ast.Call) else []
+            for name in (ast.Name(name, ast.Load()) for name in names if name != "self"):
+                elts = node.value.elts  # type: ignore[union-attr]
+                yield ast.Return(ast.Tuple([*elts[:i], name, *elts[i + 1 :]], ast.Load()))
+
+    def _bound_early(self, node: ast.Lambda) -> Iterator[ast.Lambda]:
+        """A function made in each round of a loop, with the variables of this round: it reads the last ones."""
+        variables = self._of_rounds.get(id(node), ())
+        read = {one.id for one in ast.walk(node.body) if isinstance(one, ast.Name)}
+        late = [name for name in variables if name in read - {one.arg for one in node.args.args}]
+        if late:
+            args = ast.arguments(
+                posonlyargs=node.args.posonlyargs,
+                args=[*node.args.args, *map(ast.arg, late)],
+                vararg=node.args.vararg,
+                kwonlyargs=node.args.kwonlyargs,
+                kw_defaults=node.args.kw_defaults,
+                kwarg=node.args.kwarg,
+                defaults=[*node.args.defaults, *(ast.Name(name, ast.Load()) for name in late)],
+            )
+            yield ast.Lambda(args, node.body)
 
     def _not_unpacked(self, node: ast.Assign) -> Iterator[ast.Assign]:
         """One name for what a function gives as a tuple, or two for one value; a class in place of an object."""
@@ -163,6 +200,25 @@ class Slips:
             and target.id in map(ast.unparse, ast.walk(one.targets[0].slice))
         ]
         yield from ((one, statement) for one in written[-1:])
+
+    def read_after(self, statement: ast.stmt) -> list[ast.Name]:
+        """The names that the function around a statement reads after it."""
+        function = self._scopes.function(statement.lineno)
+        nodes = [] if function is None else list(ast.walk(function))
+        names = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        return [one for one in names if one.lineno > (statement.end_lineno or statement.lineno)]
+
+    @cached_property
+    def _of_rounds(self) -> dict[int, list[str]]:
+        """By function without a name, the variables of the loops and comprehensions that it is in."""
+        found: dict[int, list[str]] = {}
+        for loop in (one for one in ast.walk(self._trees[0]) if isinstance(one, ROUNDS)):
+            targets = [loop.target] if isinstance(loop, ast.For) else [one.target for one in loop.generators]
+            names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+            for one in ast.walk(loop):
+                if isinstance(one, ast.Lambda):
+                    found.setdefault(id(one), []).extend(names)
+        return found
 
     @cached_property
     def _stored(self) -> set[str]:
@@ -260,6 +316,19 @@ def _with_its_variable(node: ast.ListComp | ast.GeneratorExp) -> Iterator[ast.AS
     if isinstance(target, ast.Name) and target.id not in [one.id for one in names]:
         for name in dict.fromkeys(one.id for one in names):
             yield type(node)(renamed(node.elt, name, target.id), node.generators)
+
+
+def _from_another_start(node: ast.Call) -> Iterator[ast.Call]:
+    """As many numbers that start at 0, in place of those that start elsewhere; or at 1."""
+    if called(node.func) not in ("range", "arange"):
+        return
+    if len(node.args) == 1:
+        stop = ast.BinOp(node.args[0], ast.Add(), ast.Constant(1))
+        yield ast.Call(node.func, [ast.Constant(1), stop], node.keywords)
+    elif len(node.args) == 2 and isinstance(node.args[0], ast.Constant) and node.args[0].value != 0:
+        start, end = node.args
+        more = end.left if isinstance(end, ast.BinOp) and ast.dump(end.right) == ast.dump(start) else None
+        yield ast.Call(node.func, [more or ast.BinOp(end, ast.Sub(), start)], node.keywords)
 
 
 def _copy(of: ast.expr) -> ast.expr:

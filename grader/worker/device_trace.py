@@ -22,7 +22,8 @@ RESULT = "what the call gives"
 ASKED_FOR = (
     "cpu:0"  # a name of the one device that nobody writes by accident: where it is used, it was handed on
 )
-_HERE = torch.device(ASKED_FOR)  # what a tensor gives as its device while it is followed
+# what tensors give as their device while they are followed: the marked ones, and the others
+_ELSEWHERE, _HERE = torch.device("cpu"), torch.device(ASKED_FOR)
 _MODULE_FILE = nn.Module.to.__code__.co_filename
 _DEVICE_OF = Tensor.device.__get__
 _MAKERS = frozenset(
@@ -62,8 +63,8 @@ class DeviceTrace(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if func == _DEVICE_OF:
-            return _HERE
+        if func == _DEVICE_OF:  # a mask that is kept for another device is known by it
+            return _ELSEWHERE if hasattr(args[0], _MARK) else _HERE
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if func in _MAKERS and not any(isinstance(x, Tensor) for x in args[:1]):  # those stay where they are

@@ -21,6 +21,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
+from .batched import batched, whole
+
 MOST_EVENTS = 4_000
 MOST_VALUES = 4_000
 MOST_NUMBERS = 2**20  # of all values together
@@ -225,9 +227,9 @@ class Recorder(TorchFunctionMode):
     def _patched(self, result: Any, changed: list[Tensor]) -> Any:
         value = self._patches[self._calls]
         target = changed[0] if changed else result
-        if not isinstance(target, Tensor) or (changed and target.shape != value.shape):
+        if not isinstance(target, Tensor) or (changed and whole(target).shape != value.shape):
             return result
-        value = value.to(target)
+        value = batched(value.to(whole(target)), target)
         if changed:
             with torch.no_grad():
                 target.copy_(value)
@@ -299,6 +301,7 @@ class Recorder(TorchFunctionMode):
     def _record(self, x: Tensor) -> int:
         if len(self._values) >= MOST_VALUES:
             return MOST_VALUES - 1
+        x = whole(x)
         dtype = str(x.dtype).removeprefix("torch.")
         size, offset = x.numel(), -1
         storage = _storage(x)
@@ -358,7 +361,8 @@ def _version(x: Tensor) -> int:
 
 
 def _storage(x: Tensor) -> int | None:
-    """Where a tensor's numbers are; None for one that has none to show: a sparse one, one inside `torch.vmap`."""
+    """Where a tensor's numbers are; None for one that has none to show, as a sparse one."""
+    x = whole(x)
     if x.layout != torch.strided or x.is_meta:
         return None
     try:
@@ -369,6 +373,7 @@ def _storage(x: Tensor) -> int | None:
 
 def _alias(x: Tensor, moment: _Moment) -> tuple[Any, ...] | None:
     """Return where a tensor is in memory; None if it is nowhere."""
+    x = whole(x)
     if type(x) not in (Tensor, nn.Parameter) or _storage(x) is None or not x.numel():
         return None
     return x.data_ptr(), tuple(x.shape), x.stride(), x.dtype, moment, x.requires_grad

@@ -52,6 +52,17 @@ RIGHT = {
     "a module that goes where its input is": (
         "    def forward(self, x):\n        return nn.Conv1d(3, 3, 1).to(x)(x)\n"
     ),
+    "moved where it is elsewhere": (
+        "    def __init__(self):\n        super().__init__()\n        self.pe = torch.arange(40.0).view(5, 8)\n"
+        "    def forward(self, x):\n        if self.pe.device != x.device:\n"
+        "            self.pe = self.pe.to(x.device)\n        return x + self.pe[: x.size(1)]\n"
+    ),
+    "made anew for another device": (
+        "    kept = torch.zeros(0)\n    def __init__(self):\n        super().__init__()\n"
+        "        Part.kept = torch.arange(8.0)\n"
+        "    def forward(self, x):\n        if Part.kept.device != x.device:\n"
+        "            Part.kept = torch.arange(8.0, device=x.device)\n        return x + Part.kept\n"
+    ),
     "sizes only": "    def forward(self, x):\n        return x * torch.ones(3, 4).sum().item()\n",
 }
 
