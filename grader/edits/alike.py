@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from grader.edits.edit_kinds import PATHS
+from grader.edits.parsed import nodes_of
 
 MOST_ALIKE = 6
 ATOMS = (ast.Name, ast.Constant, ast.Attribute)
@@ -32,7 +33,7 @@ class Alike:
         """The calls of the same function with as many arguments, if they are a few."""
         text = ast.dump(node.func)
         calls = (
-            one for one in ast.walk(self._tree) if isinstance(one, ast.Call) and ast.dump(one.func) == text
+            one for one in nodes_of(self._tree) if isinstance(one, ast.Call) and ast.dump(one.func) == text
         )
         found = [one for one in calls if len(one.args) == len(node.args)]
         return found if len(found) <= MOST_ALIKE else []
@@ -41,7 +42,7 @@ class Alike:
     def _keys(self) -> dict[int, list[tuple[str, ast.expr | None]]]:
         """By expression: its text without what it works on (the second item): the nearest, then a chain's first."""
         found: dict[int, list[tuple[str, ast.expr | None]]] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.expr) and not isinstance(node, ATOMS):
                 of = first = _worked_on(node)
                 while of is not None and not isinstance(of, ATOMS):
@@ -55,7 +56,7 @@ class Alike:
     def _groups(self) -> dict[str, list[tuple[ast.expr, ast.expr | None]]]:
         """By such a text, the expressions that have it, each with what it works on."""
         found: dict[str, list[tuple[ast.expr, ast.expr | None]]] = {}
-        for node in (one for one in ast.walk(self._tree) if isinstance(one, ast.expr)):
+        for node in (one for one in nodes_of(self._tree) if isinstance(one, ast.expr)):
             for key, of in self._keys.get(id(node), ()):
                 found.setdefault(key, []).append((node, of))
         return found

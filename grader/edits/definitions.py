@@ -8,6 +8,7 @@ from functools import cached_property
 
 from grader.edits.edit_kinds import defaults_of
 from grader.edits.idle import unused
+from grader.edits.parsed import nodes_of, parsed
 
 MOST_BASES = 3
 NAMING = {"setattr": 1, "add_module": 0, "register_module": 0, "register_buffer": 0, "register_parameter": 0}
@@ -17,7 +18,7 @@ class Definitions:
     """What one text defines. Args: text: Python."""
 
     def __init__(self, text: str) -> None:
-        self._tree = ast.parse(text)
+        self._tree = parsed(text)
 
     @cached_property
     def unused(self) -> list[int]:
@@ -27,7 +28,7 @@ class Definitions:
     @cached_property
     def _functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        found = [node for node in ast.walk(self._tree) if isinstance(node, kinds)]
+        found = [node for node in nodes_of(self._tree) if isinstance(node, kinds)]
         return sorted(found, key=lambda node: -node.lineno)
 
     def _function(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -56,7 +57,7 @@ class Definitions:
     def definition(self, name: str, owner: str | None = None) -> int | None:
         """The line where a function begins, or, with the name of its class, a method."""
         classes = [
-            node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef) and node.name == owner
+            node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef) and node.name == owner
         ]
         return next(
             (
@@ -102,7 +103,7 @@ class Definitions:
 
     def _base(self, line: int) -> ast.ClassDef | None:
         """The first base of the class that a line belongs to, if the file defines it."""
-        classes = {node.name: node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)}
+        classes = {node.name: node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)}
         own = [one for one in classes.values() if one.lineno <= line <= (one.end_lineno or line)]
         return classes.get(ast.unparse(own[0].bases[0])) if own and own[0].bases else None
 
@@ -128,7 +129,7 @@ class Definitions:
         return min(stored, default=None)
 
     def _constructor(self, line: int) -> ast.FunctionDef | None:
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or line):
                 for one in node.body:
                     if isinstance(one, ast.FunctionDef) and one.name == "__init__":
@@ -139,21 +140,21 @@ class Definitions:
         """What has a name at a line: locals and arguments of its function, and what the file defines and imports."""
         function = self._function(line)
         nodes = (
-            [*ast.walk(function), *self._tree.body] if function is not None else list(ast.walk(self._tree))
+            [*ast.walk(function), *self._tree.body] if function is not None else list(nodes_of(self._tree))
         )
         return {name for node in nodes for name in _named(node)}
 
     @cached_property
     def statements(self) -> list[int]:
         """Lines in which the statements of functions begin, then those of what else a file computes."""
-        functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in nodes_of(self._tree) if isinstance(node, ast.FunctionDef)]
         inside = {node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.stmt)}
         others = {
             node.lineno
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr))
         }
-        parts = (node for node in ast.walk(self._tree) if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
+        parts = (node for node in nodes_of(self._tree) if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
         others |= {one.lineno for node in parts for one in node.decorator_list if isinstance(one, ast.Call)}
         return [*sorted(inside), *sorted(others - inside)]
 
@@ -186,7 +187,7 @@ class Definitions:
     def _defaults_of_classes(self) -> Mapping[str, list[int]]:
         """Lines with the first values of `self.NAME`: defaults of a constructor's arguments, fields of a class."""
         found: dict[str, list[int]] = {}
-        for part in (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)):
+        for part in (node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)):
             for node in part.body:
                 if isinstance(node, ast.FunctionDef) and node.name == "__init__":
                     for name, value in defaults_of(node).items():
@@ -201,7 +202,7 @@ class Definitions:
         """The line of the only argument, or field of a class, of a name. Args: besides: not in this line."""
         found = {
             node.lineno
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if (isinstance(node, ast.arg) and node.arg == name)
             or (isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name)
         }
@@ -211,7 +212,7 @@ class Definitions:
         """The first line in which `self.NAME` is assigned, in any function."""
         lines = [
             node.lineno
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
             if ast.unparse(node) == f"self.{name}"
         ]
@@ -220,7 +221,7 @@ class Definitions:
     @cached_property
     def named_later(self) -> int | None:
         """A line in which `self` gets an attribute whose name is computed."""
-        calls = (node for node in ast.walk(self._tree) if isinstance(node, ast.Call))
+        calls = (node for node in nodes_of(self._tree) if isinstance(node, ast.Call))
         for node in calls:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             given = node.args[NAMING[name] :] if name in NAMING else []
@@ -232,7 +233,7 @@ class Definitions:
     def attributes(self) -> Mapping[str, list[int]]:
         """Lines in which `self.NAME` is made in constructors, other than from the argument of that name."""
         found: dict[str, list[int]] = {}
-        for function in ast.walk(self._tree):
+        for function in nodes_of(self._tree):
             if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
                 continue
             for node in ast.walk(function):
@@ -254,7 +255,7 @@ class Definitions:
     def _remade(self) -> Mapping[str, list[int]]:
         """Lines in which `self.NAME` gets a value in other methods."""
         found: dict[str, list[int]] = {}
-        for function in ast.walk(self._tree):
+        for function in nodes_of(self._tree):
             if isinstance(function, ast.FunctionDef) and function.name != "__init__":
                 for node in ast.walk(function):
                     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -286,7 +287,7 @@ class Definitions:
 
     @cached_property
     def _classes(self) -> list[ast.ClassDef]:
-        return [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        return [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
 
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> Sequence[ast.expr]:

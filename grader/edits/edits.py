@@ -51,6 +51,7 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
+from grader.edits.parsed import nodes_of, parsed
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
 from grader.edits.slips import Slips
@@ -86,11 +87,11 @@ class Edits:
         self, text: str, ran: Collection[int] = (), right: str = "", lacking: Collection[str] = ()
     ) -> None:
         self._file = FileText(text)
-        self._tree = ast.parse(text)
+        self._tree = parsed(text)
         self._scopes = Scopes(self._tree)
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._file.lines, self._tree)
-        self._trees = [self._tree, ast.parse(right)]
+        self._trees = [self._tree, parsed(right)]
         self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
         self._steps = Steps(self._trees, self._scopes, self._made.imported, lacking)
@@ -244,7 +245,7 @@ class Edits:
 
     @cached_property
     def _conditions(self) -> set[int]:
-        nodes = list(ast.walk(self._tree))
+        nodes = list(nodes_of(self._tree))
         tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.Assert))]
         tests += [one for node in nodes if isinstance(node, ast.comprehension) for one in node.ifs]
         several = [one for one in tests if isinstance(one, ast.BoolOp)]
@@ -253,14 +254,14 @@ class Edits:
     @cached_property
     def _told_apart(self) -> set[int]:
         """What `is` and `is not` compare with."""
-        tests = [node for node in ast.walk(self._tree) if isinstance(node, ast.Compare)]
+        tests = [node for node in nodes_of(self._tree) if isinstance(node, ast.Compare)]
         kinds = (ast.Is, ast.IsNot)
         return {id(one) for n in tests if isinstance(n.ops[0], kinds) for one in n.comparators}
 
     @cached_property
     def _values(self) -> set[int]:
         """Expressions that may stand for a value with a sign: no module, no function that is called."""
-        nodes = list(ast.walk(self._tree))
+        nodes = list(nodes_of(self._tree))
         parts = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         read = [n for n in nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load)]
@@ -438,7 +439,7 @@ class Edits:
             own = (ast.Name(name, ast.Load()) for name in self._scopes.attributes(node.lineno)[:MOST_NAMES])
             yield from map(_own, own)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found = [n.value for n in ast.walk(self._tree) if isinstance(n, ast.Constant)]
+            found = [n.value for n in nodes_of(self._tree) if isinstance(n, ast.Constant)]
             others = {one for one in found if isinstance(one, str) and len(one) < 8 and one != node.value}
             yield from map(ast.Constant, sorted(others)[:4])
 
@@ -609,7 +610,7 @@ def constants(text: str) -> list[float]:
     """The numbers of a file, those that say most first: 1e-9 before 2."""
     found = {
         node.value: None
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_of(parsed(text))
         if isinstance(node, ast.Constant)
         and isinstance(node.value, (int, float))
         and not isinstance(node.value, bool)

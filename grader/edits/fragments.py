@@ -7,6 +7,7 @@ import copy
 from collections.abc import Collection, Iterator
 
 from grader.edits.edit_kinds import called
+from grader.edits.parsed import nodes_of
 
 HOLE = "_open"
 BUILT_IN = frozenset(
@@ -87,7 +88,7 @@ def _steps(tree: ast.Module) -> Iterator[ast.expr]:
 
 def _computing(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield the code of functions without types and decorators."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)]
     for statement in (one for function in functions for one in function.body):
         left: list[ast.AST] = [statement]
         while left:

@@ -10,6 +10,8 @@ from types import BuiltinFunctionType
 import torch
 from torch import Tensor
 
+from grader.edits.parsed import nodes_of
+
 GIVING = {  # methods of tensors that change nothing
     name
     for name in dir(Tensor)
@@ -35,12 +37,12 @@ def unused(tree: ast.Module) -> list[int]:
 
     Also of those that give a name its own value; in a class that would make an attribute.
     """
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)]
     constants = [one for node in functions for one in node.body[1:]]  # the first one documents a function
-    in_classes = [one for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body]
+    in_classes = [one for node in nodes_of(tree) if isinstance(node, ast.ClassDef) for one in node.body]
     its_own = [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Name)
         and [ast.unparse(one) for one in node.targets] == [node.value.id]
@@ -48,7 +50,7 @@ def unused(tree: ast.Module) -> list[int]:
     ]
     return its_own + [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Expr)
         and (
             isinstance(node.value, VALUES)
@@ -138,7 +140,7 @@ def idle(tree: ast.Module, ran: Collection[int] = ()) -> list[tuple[int, str]]:
         ran: lines of functions that count; all, if there are none.
     """
     found = []
-    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+    for function in (node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)):
         if not ran or any(function.lineno <= line <= (function.end_lineno or 0) for line in ran):
             body = function.body[ast.get_docstring(function) is not None :]
             nodes = list(ast.walk(function))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
 from grader.edits.edit_kinds import called, constant, declared
+from grader.edits.parsed import nodes_of
 
 ROOTS = ("torch", "math")  # whose functions' signatures are looked at
 MOST_VALUES = 6  # of one argument
@@ -26,12 +27,12 @@ class Keywords:
     def __init__(self, tree: ast.Module, known: Sequence[float]) -> None:
         self._known = known
         self._modules = dict(_imported(tree))
-        self._own = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        self._own = {node.name: node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)}
         self._classes: dict[int, str] = {}  # by id of a call of `cls` or of `super().__init__`: whose it is
         # of classes that declare fields: all of them, and those that have a default
         self._fields: dict[str, list[str]] = {}
         self._optional_fields: dict[str, list[str]] = {}
-        for node in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
+        for node in (one for one in nodes_of(tree) if isinstance(one, ast.ClassDef)):
             fields = declared(node)
             self._fields[node.name] = [name for name, _ in fields]
             self._optional_fields[node.name] = [name for name, default in fields if default is not None]
@@ -130,7 +131,7 @@ class Keywords:
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Names that a file imports, with what they are: `F`, "torch.nn.functional"."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
                 yield (one.asname, one.name) if one.asname else (one.name.split(".")[0],) * 2

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from grader.edits.edit_kinds import PATHS, TRAINING, called, method
 from grader.edits.idle import overwritten
+from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 MOST_OPTIONS = 6  # of one call
@@ -39,7 +40,7 @@ class LeftOut:
         self._trees, self._scopes = trees, scopes
         self._overwritten = cache(overwritten)
         self._options: dict[str, dict[str, ast.keyword]] = {}  # of what is called, as text
-        for node in (node for tree in trees for node in ast.walk(tree)):
+        for node in (node for tree in trees for node in nodes_of(tree)):
             if isinstance(node, ast.Call):
                 options = self._options.setdefault(called(node.func), {})
                 options |= {ast.unparse(word): word for word in node.keywords if word.arg is not None}
@@ -127,7 +128,7 @@ class LeftOut:
         """Return dropout as a function, as the file can call it."""
         known = {
             a.asname or a.name
-            for node in ast.walk(self._trees[0])
+            for node in nodes_of(self._trees[0])
             if isinstance(node, IMPORTS)
             for a in node.names
         }
@@ -137,11 +138,11 @@ class LeftOut:
     @cached_property
     def _uncalled(self) -> list[ast.expr]:
         """Functions and classes of the file that nothing in it names, and that right code has not."""
-        used = {one.id for one in ast.walk(self._trees[0]) if isinstance(one, ast.Name)}
+        used = {one.id for one in nodes_of(self._trees[0]) if isinstance(one, ast.Name)}
         used |= {one.name for one in self._trees[-1].body if isinstance(one, DEFINITIONS)}
-        classes = [one for one in ast.walk(self._trees[0]) if isinstance(one, ast.ClassDef)]
+        classes = [one for one in nodes_of(self._trees[0]) if isinstance(one, ast.ClassDef)]
         methods = [one for node in classes for one in node.body]
-        defined = [one for one in ast.walk(self._trees[0]) if isinstance(one, DEFINITIONS)]
+        defined = [one for one in nodes_of(self._trees[0]) if isinstance(one, DEFINITIONS)]
         found = [one for one in defined if one not in methods]
         names = [one.name for one in found if one.name not in used and not one.decorator_list]
         return [ast.Name(name, ast.Load()) for name in names[:MOST_UNREAD]]
@@ -159,7 +160,7 @@ class LeftOut:
         """What the file computes with calls and operators, and the names in it that are no functions or modules."""
         general = {*PATHS, *(one.name for one in self._trees[0].body if isinstance(one, DEFINITIONS))}
         found = [
-            one for one in ast.walk(self._trees[0]) if isinstance(one, (ast.Call, ast.BinOp, ast.Compare))
+            one for one in nodes_of(self._trees[0]) if isinstance(one, (ast.Call, ast.BinOp, ast.Compare))
         ]
         return [(one, {n.id for n in ast.walk(one) if isinstance(n, ast.Name)} - general) for one in found]
 

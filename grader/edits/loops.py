@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from grader.edits.edit_kinds import called, declared, renamed
+from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 MOST_FORMS = 3  # in which one loop puts its state in another order
@@ -107,7 +108,7 @@ class Loops:
     def _loops(self) -> dict[int, Loop]:
         """By id of a node, the innermost loop whose rounds it is in."""
         found: dict[int, Loop] = {}
-        for loop in ast.walk(self._tree):  # outer ones first
+        for loop in nodes_of(self._tree):  # outer ones first
             if isinstance(loop, Loop):
                 found.update((id(inner), loop) for part in loop.body for inner in ast.walk(part))
         return found
@@ -116,7 +117,7 @@ class Loops:
     def _overwritten(self) -> set[int]:
         """Assignments in loops to what was made before the loop, and is not read for it."""
         found = set[int]()
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             loop = self._loops.get(id(node))
             target = node.targets[0] if isinstance(node, ast.Assign) else None
             if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and loop is not None:
@@ -151,7 +152,7 @@ class Loops:
     @cached_property
     def _fields(self) -> dict[str, list[str]]:
         """The fields of classes, in their order."""
-        classes = (node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef))
+        classes = (node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef))
         return {node.name: [name for name, _ in declared(node)] for node in classes if declared(node)}
 
 

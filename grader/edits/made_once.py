@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from grader.edits.edit_kinds import called, defaults_of, in_each
+from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 WRITABLE = (ast.Dict, ast.List, ast.Set)
@@ -64,7 +65,7 @@ class MadeOnce:
     @cached_property
     def _in_rounds(self) -> set[int]:
         """Names and calls that are evaluated in each round of a loop or a comprehension."""
-        loops = (node for node in ast.walk(self._tree) if isinstance(node, ROUNDS))
+        loops = (node for node in nodes_of(self._tree) if isinstance(node, ROUNDS))
         inside = (one for loop in loops for one in ast.walk(loop))
         return {id(one) for one in inside if isinstance(one, (ast.Name, ast.Call))}
 
@@ -72,7 +73,7 @@ class MadeOnce:
     def _locals(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.Assign]]:
         """By function and name of a local, the statements that assign it."""
         found: dict[tuple[ast.FunctionDef | None, str], list[ast.Assign]] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
@@ -84,9 +85,9 @@ class MadeOnce:
     def _attributes(self) -> dict[str, list[ast.expr]]:
         """Attributes that can be written to, with what they are made of; also objects of the file's own classes."""
         found: dict[str, list[ast.expr]] = {}
-        classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
         plain = {one.name for one in classes if "Module" not in "".join(map(ast.unparse, one.bases))}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             made = node.value if isinstance(node, ast.Assign) else None
             own = isinstance(made, ast.Call) and called(made.func) in plain
             if isinstance(node, ast.Assign) and (own or isinstance(made, WRITABLE)):
@@ -105,7 +106,7 @@ class MadeOnce:
     def _defaults(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:
         """Arguments whose default can be written to, by function and name, with the default."""
         found: dict[tuple[ast.FunctionDef | None, str], list[ast.expr]] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.FunctionDef):
                 for name, default in defaults_of(node).items():
                     if isinstance(default, WRITABLE):

@@ -7,6 +7,8 @@ import copy
 import re
 from collections.abc import Iterator, Sequence
 
+from grader.edits.parsed import nodes_of
+
 OWN = "self."
 MOST_PLACES = 12  # in a function
 
@@ -23,7 +25,7 @@ def with_calls(lines: Sequence[bytes], tree: ast.Module, right: ast.Module) -> I
         right: of right code.
     """
     called = {
-        ast.unparse(node.func).removeprefix(OWN) for node in ast.walk(tree) if isinstance(node, ast.Call)
+        ast.unparse(node.func).removeprefix(OWN) for node in nodes_of(tree) if isinstance(node, ast.Call)
     }
     defined = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     everywhere = {name for node in tree.body if node not in defined for name in _names(node)}
@@ -89,7 +91,7 @@ def _placed(
 
 def _functions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
     """Functions, with the class they belong to and their name."""
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for node in nodes_of(tree) if isinstance(node, ast.ClassDef)]
     bodies = [("", tree.body), *((f"{node.name}.", node.body) for node in classes)]
     return [(of + one.name, one) for of, body in bodies for one in body if isinstance(one, ast.FunctionDef)]
 

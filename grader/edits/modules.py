@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from grader.edits.edit_kinds import called, registered
+from grader.edits.parsed import nodes_of
 
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
@@ -48,7 +49,7 @@ class Modules:
     @cached_property
     def classes(self) -> list[ast.expr]:
         """The modules that the file or right code makes, by their names in the file."""
-        calls = [node.func for tree in self._trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        calls = [node.func for tree in self._trees for node in nodes_of(tree) if isinstance(node, ast.Call)]
         found = {ast.unparse(one): one for one in calls if called(one)[:1].isupper()}
         return [one for name, one in found.items() if name.partition(".")[0] in self.imported]
 
@@ -56,7 +57,7 @@ class Modules:
     def imported(self) -> set[str]:
         """Return the imports of the file."""
         imports = [
-            node for node in ast.walk(self._trees[0]) if isinstance(node, (ast.Import, ast.ImportFrom))
+            node for node in nodes_of(self._trees[0]) if isinstance(node, (ast.Import, ast.ImportFrom))
         ]
         return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
 
@@ -72,7 +73,7 @@ class Modules:
                 made = ast.Call(ast.Attribute(self.nn, kind, ast.Load()), [node.value], [])
                 yield ast.Assign(node.targets, made)
             shared = ast.dump(node.value)
-            for other in ast.walk(self._trees[0]):
+            for other in nodes_of(self._trees[0]):
                 if (
                     isinstance(other, ast.Assign)
                     and isinstance(other.value, ast.Call)
@@ -83,7 +84,7 @@ class Modules:
     @cached_property
     def nn(self) -> ast.expr | None:
         """`torch.nn`, as the file calls it; None if it does not."""
-        names = {node.id for node in ast.walk(self._trees[0]) if isinstance(node, ast.Name)}
+        names = {node.id for node in nodes_of(self._trees[0]) if isinstance(node, ast.Name)}
         if "nn" in names:
             return ast.Name("nn", ast.Load())
         return ast.parse("torch.nn", mode="eval").body if "torch" in names else None

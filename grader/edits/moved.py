@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from grader.edits.parsed import nodes_of
+
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 MOST_LINES = 8  # of a statement that is moved
 MOST_SIBLINGS = 8  # past which a statement is moved
@@ -18,8 +20,8 @@ class Moves:
     def __init__(self, lines: Sequence[bytes], tree: ast.Module) -> None:
         self._lines = lines
         self._siblings: dict[int, tuple[ast.AST, list[ast.stmt], int]] = {}
-        self._functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-        for parent in ast.walk(tree):
+        self._functions = [node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)]
+        for parent in nodes_of(tree):
             for _, body in ast.iter_fields(parent):
                 if isinstance(body, list) and not isinstance(parent, (ast.Module, ast.ClassDef)):
                     for i, one in enumerate(body):

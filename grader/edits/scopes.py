@@ -8,6 +8,7 @@ from functools import cache, cached_property
 
 from grader.edits.edit_kinds import PATHS, called, declared
 from grader.edits.idle import unread
+from grader.edits.parsed import nodes_of
 
 NEAREST = 6  # locals that come before arguments
 
@@ -27,7 +28,7 @@ class Scopes:
     def growing(self) -> dict[int, str]:
         """By what is added to a list, its name: in itself it would have no end, which ends the process."""
         found: dict[int, str] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.AugAssign):
                 of: ast.expr = node.target
                 added = [node.value]
@@ -116,7 +117,7 @@ class Scopes:
 
     @cached_property
     def _read_attributes(self) -> set[str]:
-        nodes = (node for node in ast.walk(self._tree) if isinstance(node, ast.Attribute))
+        nodes = (node for node in nodes_of(self._tree) if isinstance(node, ast.Attribute))
         return {node.attr for node in nodes if isinstance(node.ctx, ast.Load)}
 
     @cached_property
@@ -124,10 +125,10 @@ class Scopes:
         """What is read of objects that hold several values (`config.width`), by their code; all that a class of the
         file declares, where one of it is read."""
         found: dict[str, list[str]] = {}
-        methods = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        methods = {id(node.func) for node in nodes_of(self._tree) if isinstance(node, ast.Call)}
+        classes = [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
         of_classes = [[name for name, _ in declared(node)] for node in classes]
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if (
                 isinstance(node, ast.Attribute)
                 and id(node) not in methods
@@ -155,7 +156,7 @@ class Scopes:
                 if isinstance(node, ast.Attribute) and called(node.value) == "self":
                     own = ast.Attribute(node.value, node.attr, ast.Load())
                     (used if isinstance(node.ctx, ast.Load) else made).setdefault(node.attr, own)
-        calls = {called(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        calls = {called(node.func) for node in nodes_of(self._tree) if isinstance(node, ast.Call)}
         unused = [own for name, own in made.items() if name not in used]
         return unused + [
             one for name, one in used.items() if name in calls or "norm" in name or "drop" in name
@@ -173,4 +174,4 @@ class Scopes:
 
     @cached_property
     def _definitions(self) -> list[ast.FunctionDef | ast.ClassDef]:
-        return [node for node in ast.walk(self._tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        return [node for node in nodes_of(self._tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]

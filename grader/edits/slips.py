@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from grader.edits.edit_kinds import called, defaults_of, in_each, method_free, renamed
+from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
@@ -212,7 +213,7 @@ class Slips:
     def _of_rounds(self) -> dict[int, list[str]]:
         """By function without a name, the variables of the loops and comprehensions that it is in."""
         found: dict[int, list[str]] = {}
-        for loop in (one for one in ast.walk(self._trees[0]) if isinstance(one, ROUNDS)):
+        for loop in (one for one in nodes_of(self._trees[0]) if isinstance(one, ROUNDS)):
             targets = [loop.target] if isinstance(loop, ast.For) else [one.target for one in loop.generators]
             names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
             for one in ast.walk(loop):
@@ -224,7 +225,7 @@ class Slips:
     def _stored(self) -> set[str]:
         """What is given a value outside of constructors, as text."""
         kinds = (ast.Subscript, ast.Attribute)
-        nodes = [node for node in ast.walk(self._trees[0]) if isinstance(node, kinds)]
+        nodes = [node for node in nodes_of(self._trees[0]) if isinstance(node, kinds)]
         stored = [one for one in nodes if isinstance(one.ctx, ast.Store)]
         functions = {id(one): self._scopes.function(one.lineno) for one in stored}
         return {ast.unparse(one) for one in stored if getattr(functions[id(one)], "name", "") != "__init__"}
@@ -232,24 +233,24 @@ class Slips:
     @cached_property
     def _callees(self) -> set[ast.expr]:
         """What the file calls, or takes an attribute of."""
-        nodes = list(ast.walk(self._trees[0]))
+        nodes = list(nodes_of(self._trees[0]))
         calls = {node.func for node in nodes if isinstance(node, ast.Call)}
         return calls | {node.value for node in nodes if isinstance(node, ast.Attribute)}
 
     @cached_property
     def _has_numpy(self) -> bool:
         """Return whether the file works with arrays, of which it may return one in place of a tensor."""
-        nodes = ast.walk(self._trees[0])
+        nodes = nodes_of(self._trees[0])
         return any(one.name == "numpy" for n in nodes if isinstance(n, ast.Import) for one in n.names)
 
     @cached_property
     def _classes(self) -> set[str]:
-        return {node.name for node in ast.walk(self._trees[0]) if isinstance(node, ast.ClassDef)}
+        return {node.name for node in nodes_of(self._trees[0]) if isinstance(node, ast.ClassDef)}
 
     @cached_property
     def _named_defaults(self) -> list[tuple[str, ast.expr]]:
         """The arguments of all functions, of the file and of right code, that have a default, with it."""
-        nodes = (node for tree in self._trees for node in ast.walk(tree))
+        nodes = (node for tree in self._trees for node in nodes_of(tree))
         found = [
             one for node in nodes if isinstance(node, ast.FunctionDef) for one in defaults_of(node).items()
         ]
@@ -258,19 +259,19 @@ class Slips:
     @cached_property
     def _defaults(self) -> set[ast.expr]:
         """The defaults themselves."""
-        nodes = (node for node in ast.walk(self._trees[0]) if isinstance(node, ast.FunctionDef))
+        nodes = (node for node in nodes_of(self._trees[0]) if isinstance(node, ast.FunctionDef))
         return {value for node in nodes for value in defaults_of(node).values()}
 
     @cached_property
     def _compared(self) -> set[ast.expr]:
         """What the file compares with something."""
-        found = (node for node in ast.walk(self._trees[0]) if isinstance(node, ast.Compare))
+        found = (node for node in nodes_of(self._trees[0]) if isinstance(node, ast.Compare))
         return {one for node in found for one in (node.left, *node.comparators)}
 
     @cached_property
     def _texts(self) -> list[str]:
         """What the file and right code compare with."""
-        nodes = (node for tree in self._trees for node in ast.walk(tree))
+        nodes = (node for tree in self._trees for node in nodes_of(tree))
         found = [
             one for node in nodes if isinstance(node, ast.Compare) for one in (node.left, *node.comparators)
         ]
@@ -280,7 +281,7 @@ class Slips:
     @cached_property
     def _keys(self) -> list[str]:
         """The texts that the file uses as keys."""
-        nodes = list(ast.walk(self._trees[0]))
+        nodes = list(nodes_of(self._trees[0]))
         keys = [one.slice for one in nodes if isinstance(one, ast.Subscript)]
         keys += [key for one in nodes if isinstance(one, ast.Dict) for key in one.keys if key is not None]
         found = [one.value for one in keys if isinstance(one, ast.Constant) and isinstance(one.value, str)]
@@ -292,7 +293,7 @@ class Slips:
     def _functions(self) -> dict[str, int]:
         """The functions of the file, with the length of the tuple that they return; 0 for anything else."""
         found: dict[str, int] = {}
-        for node in ast.walk(self._trees[0]):
+        for node in nodes_of(self._trees[0]):
             if isinstance(node, ast.FunctionDef):
                 returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
                 found[node.name] = max(

@@ -11,6 +11,7 @@ from grader.core.value_trace import Place
 from grader.edits.definitions import Definitions
 from grader.edits.edit_kinds import EQUATION, called, defaults_of
 from grader.edits.idle import conditions, idle, overwritten, unread
+from grader.edits.parsed import nodes_of
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
 FACTORIES = {
@@ -52,7 +53,7 @@ class Source(Definitions):
     @cached_property
     def _reads(self) -> dict[int, list[ast.Name | ast.Attribute]]:
         found: dict[int, list[ast.Name | ast.Attribute]] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
                 found.setdefault(node.lineno, []).append(node)
         return found
@@ -95,7 +96,7 @@ class Source(Definitions):
             known |= names
             made = [self.constants[name] for name in names if name in self.constants]
             nodes = [one for at in made for one in self._reads.get(at, ())]
-        parts = [one for one in ast.walk(self._tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef))]
+        parts = [one for one in nodes_of(self._tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef))]
         functions = [one for one in parts if isinstance(one, ast.FunctionDef) and one.name in known]
         for own in (one for one in parts if "apply" in known and one.name in known):  # an autograd function
             functions += [
@@ -120,7 +121,7 @@ class Source(Definitions):
         return list(dict.fromkeys([*first, *(one for at in first for one in self._readers(at))]))
 
     def _readers(self, line: int) -> list[int]:
-        stored = [node for node in ast.walk(self._tree) if getattr(node, "lineno", None) == line]
+        stored = [node for node in nodes_of(self._tree) if getattr(node, "lineno", None) == line]
         names = {one.id for one in stored if isinstance(one, ast.Name) and _is_store(one)}
         attributes = {one.attr for one in stored if isinstance(one, ast.Attribute) and _is_store(one)}
         attributes |= {name for name, lines in self.attributes.items() if line in lines}
@@ -140,11 +141,11 @@ class Source(Definitions):
             return []
         name: str | None = function.name
         if name == "__init__":
-            classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+            classes = [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
             name = next((one.name for one in classes if function in one.body), None)
         return [
             node.lineno
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.Call)
             and name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
         ]
@@ -203,7 +204,7 @@ class Source(Definitions):
         """The line where the items of a list that a line reads are computed: the last of the lists that hold lists."""
         appended = {
             node.lineno
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.Call) and called(node.func) in ("append", "extend", "insert")
         }
         found = None
@@ -218,7 +219,7 @@ class Source(Definitions):
         """Names whose values a statement indexes, calls, goes through, or takes attributes of."""
         found: set[str] = set()
         span = self.span(line)
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             of = (
                 node.value if isinstance(node, (ast.Subscript, ast.Attribute))
                 else node.func if isinstance(node, ast.Call)
@@ -232,13 +233,13 @@ class Source(Definitions):
     def indexed(self, line: int) -> set[str]:
         """Names that a statement indexes along several dimensions."""
         span = self.span(line)
-        nodes = [n for n in ast.walk(self._tree) if isinstance(n, ast.Subscript) and n.lineno in span]
+        nodes = [n for n in nodes_of(self._tree) if isinstance(n, ast.Subscript) and n.lineno in span]
         return {n.value.id for n in nodes if isinstance(n.value, ast.Name) and isinstance(n.slice, ast.Tuple)}
 
     def operands(self, line: int, sides: Sequence[bool]) -> list[str]:
         """Attributes of `self` that a statement's operators work on. Args: sides: whether the left ones, the right."""
         span = self.span(line)
-        operators = [n for n in ast.walk(self._tree) if isinstance(n, ast.BinOp) and n.lineno in span]
+        operators = [n for n in nodes_of(self._tree) if isinstance(n, ast.BinOp) and n.lineno in span]
         both = [
             one
             for node in operators
@@ -262,7 +263,7 @@ class Source(Definitions):
         """The line where the attribute was made that is called with the value of an expression."""
         calls = [
             node
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and any((one.lineno, one.col_offset) == (place.line, place.column) for one in node.args)
@@ -274,12 +275,12 @@ class Source(Definitions):
         """Lines in which tensors are made on torch's default device, and not moved at once, here or in a helper."""
         moved = {
             id(node.value)
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.Attribute) and node.attr in MOVING
         }
         made = {
             node.lineno
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.Call)
             and id(node) not in moved
             and isinstance(node.func, ast.Attribute)
@@ -294,11 +295,11 @@ class Source(Definitions):
         """Lines that call a function of the file without the device that it takes."""
         takes = {
             node.name: [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.FunctionDef) and "device" in defaults_of(node)
         }
         calls = (
-            node for node in ast.walk(self._tree) if isinstance(node, ast.Call) and called(node.func) in takes
+            node for node in nodes_of(self._tree) if isinstance(node, ast.Call) and called(node.func) in takes
         )
         return {
             one.lineno
@@ -320,7 +321,7 @@ class Source(Definitions):
     @cached_property
     def _spans(self) -> dict[int, range]:
         found: dict[int, range] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno is not None:
                 lines = range(node.lineno, node.end_lineno + 1)
                 found.update(dict.fromkeys(lines, lines))
@@ -333,7 +334,7 @@ class Source(Definitions):
     @cached_property
     def _tests(self) -> dict[int, list[tuple[int, set[str], ast.stmt]]]:
         found: dict[int, list[tuple[int, set[str], ast.stmt]]] = {}
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, (ast.If, ast.While)):
                 names = {one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)}
                 names |= {one.attr for one in ast.walk(node.test) if isinstance(one, ast.Attribute)}
@@ -351,7 +352,7 @@ class Source(Definitions):
         return sorted(
             {
                 one.lineno
-                for node in ast.walk(self._tree)
+                for node in nodes_of(self._tree)
                 if isinstance(node, (ast.If, ast.While)) and node.test.lineno == line
                 for one in node.body
             }
@@ -363,7 +364,7 @@ class Source(Definitions):
             {*range(body[0].lineno, (body[-1].end_lineno or 0) + 1)}
             >= {*lines}
             >= {one.lineno for one in body}
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, ast.If)
             for body in (node.body, node.orelse)
             if body
@@ -371,7 +372,7 @@ class Source(Definitions):
 
     def jumps(self, line: int) -> int | None:
         """The line of the condition, if any, on which a line leaves a loop, or a round of it."""
-        jumps = (node.lineno for node in ast.walk(self._tree) if isinstance(node, (ast.Break, ast.Continue)))
+        jumps = (node.lineno for node in nodes_of(self._tree) if isinstance(node, (ast.Break, ast.Continue)))
         return next((at for at, _ in self.tests(line)), None) if line in jumps else None
 
     def decided(self, lines: Sequence[int]) -> int | None:
@@ -395,7 +396,7 @@ class Source(Definitions):
     def raises(self) -> list[tuple[str, int, int]]:
         """Statements that raise: the exception's name, their line, and the line of the condition for it."""
         found = []
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             if isinstance(node, ast.Raise) and node.exc is not None:
                 called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
                 tests = self.tests(node.lineno)
@@ -410,7 +411,7 @@ class Source(Definitions):
     def _raising(self) -> list[tuple[int, int]]:
         return [
             (node.lineno, node.end_lineno or node.lineno)
-            for node in ast.walk(self._tree)
+            for node in nodes_of(self._tree)
             if isinstance(node, (ast.Raise, ast.Assert))
         ]
 
@@ -419,7 +420,7 @@ class Source(Definitions):
 
         That is None where the local belongs to an expression.
         """
-        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        functions = (node for node in nodes_of(self._tree) if isinstance(node, ast.FunctionDef))
         for function in functions:
             lines = sorted({node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt)})
             for name, node in unread(function):
@@ -435,21 +436,21 @@ class Source(Definitions):
 
     def overwritten(self, ran: Collection[int]) -> tuple[str, int] | None:
         """An argument that gets another value before anything has read it, in a function that ran; the line of that."""
-        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        functions = (node for node in nodes_of(self._tree) if isinstance(node, ast.FunctionDef))
         found = (one for function in functions for one in overwritten(function))
         return next((one for one in found if not ran or one[1] in ran), None)
 
     @cached_property
     def backward(self) -> set[int]:
         """Lines of functions that torch calls for gradients, and that no record has."""
-        functions = (node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef))
+        functions = (node for node in nodes_of(self._tree) if isinstance(node, ast.FunctionDef))
         spans = [(one.lineno, one.end_lineno or 0) for one in functions if one.name == "backward"]
         return {line for first, last in spans for line in range(first, last + 1)}
 
     def state(self, ran: Collection[int]) -> list[tuple[int, str]]:
         """Lines of modules that ran outside of constructors and give attributes a value, with the attribute."""
         found = []
-        classes = [one for one in ast.walk(self._tree) if isinstance(one, ast.ClassDef)]
+        classes = [one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)]
         modules = [one for one in classes if one.name not in self._plain_classes]
         for node in (node for one in modules for node in ast.walk(one)):
             target = node.target if isinstance(node, ast.AugAssign) else None
@@ -464,7 +465,7 @@ class Source(Definitions):
     @cached_property
     def _plain_classes(self) -> set[str]:
         """Classes that are no modules, by what is written as their bases."""
-        classes = [node for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
         bases = {one.name: [called(base) for base in one.bases] for one in classes}
         plain = {name for name, of in bases.items() if not any("Module" in one or one in bases for one in of)}
         for name, of in bases.items():  # of the file's own classes: as these are
@@ -476,7 +477,7 @@ class Source(Definitions):
         """Lines where an attribute of `self` gets arguments of the constructor inside of what is no module: a tuple, a
         list, a dictionary, an object of a class that is none; with the attribute."""
         found = []
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             target = node.targets[0] if isinstance(node, ast.Assign) else None
             function = self._function(node.lineno) if isinstance(node, ast.Assign) else None
             if not isinstance(node, ast.Assign) or not isinstance(target, ast.Attribute) or function is None:
@@ -493,7 +494,7 @@ class Source(Definitions):
     def differentiated(self) -> list[tuple[str, range, int]]:
         """Classes with a `backward` of their own: name, lines of `forward`, the `return` of `backward`."""
         found = []
-        for node in (one for one in ast.walk(self._tree) if isinstance(one, ast.ClassDef)):
+        for node in (one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)):
             own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
             if "forward" in own and "backward" in own:
                 first, last = own["forward"].lineno, own["forward"].end_lineno or 0

@@ -8,6 +8,7 @@ from functools import cache
 
 from grader.edits.edit_kinds import replaced
 from grader.edits.fragments import Fragments
+from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 MOST_CHAINED = 3  # calls and indices, one on the result of the other
@@ -30,7 +31,7 @@ class Steps:
         self._lacking = self._fragments.called(lacking)
         self._scopes, self._modules = scopes, modules
         self._near = cache(self._made_near)
-        nodes = list(ast.walk(self._tree))
+        nodes = list(nodes_of(self._tree))
         # no values: what is called, and what a statement calls for what it does
         self._no_values = {id(one.func) for one in nodes if isinstance(one, ast.Call)} | {
             id(one.value) for one in nodes if isinstance(one, ast.Expr)
