@@ -168,7 +168,7 @@ class Edits:
                 ),
             ),
             (first, changed),
-            (first, moved),
+            (first, (*moved, self._moves.repeated_names)),
             (first, lacking),
             ([*first, *second, *rest], (without_an_end, laid_out, regrouped)),
             (conditions, changed),

@@ -54,11 +54,16 @@ class Moves:
                     node, _span(one)[0] if one.lineno < node.lineno else _span(one)[1], node.col_offset
                 )
 
-    def repeated(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+    def repeated_names(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        """As `repeated`, of statements that only give something another name: `residual = x`."""
+        yield from self.repeated(node, only=ast.Name)
+
+    def repeated(self, node: ast.AST, only: type[ast.expr] = ast.expr) -> Iterator[tuple[int, str]]:
         """The file with what makes a name that a statement reads once more, before it or above it; with the line after.
 
         Args:
             node: what may be a statement.
+            only: what such a statement assigns.
         """
         if id(node) not in self._siblings or not isinstance(node, ast.stmt):
             return
@@ -73,6 +78,7 @@ class Moves:
             (before.lineno, self._put_again(maker, before))
             for name in dict.fromkeys(read)
             for maker, before in _again(name, node, sorted(inside, key=lambda one: one.lineno))
+            if isinstance(maker.value, only)
         )
         yield from islice(ways, MOST_REPEATED)
 
@@ -101,7 +107,7 @@ class Moves:
         return b" " * max(0, len(line) - len(bare) + by) + bare
 
 
-def _again(name: str, node: ast.stmt, inside: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.stmt]]:
+def _again(name: str, node: ast.stmt, inside: Sequence[ast.stmt]) -> Iterator[tuple[ast.Assign, ast.stmt]]:
     """Statements that give a name its value, and those that it may be missing before. Args: inside: by line."""
     makers = [one for one in inside if isinstance(one, ast.Assign) and name in map(ast.unparse, one.targets)]
     made = max((one.end_lineno or 0 for one in makers if one.lineno < node.lineno), default=0)

@@ -116,6 +116,10 @@ class Finder:
         lost = [one for one in source.unused if source.calls(Place(one, one)) & {"to", "cuda"}]
         if lost:  # a copy on the other device that nothing gets
             return {"": spot_of(replace(unused(lost[0]), other=made or at))}
+        attributes = [one for each in source.span(at) for one in source.made(each)]
+        kept = next((one for one in attributes if source.made_on_default_device(one) == made), made)
+        if made is not None and kept not in (None, made):  # given to `self`, and not registered
+            return {"": spot_of(Where(Place(kept, kept), "value", made))}
         place = Place(made or at, made or at)
         return {"": spot_of(Where(place, "value", at if made not in (None, at) else None))}
 

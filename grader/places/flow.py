@@ -221,6 +221,12 @@ class Flow:
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
 
+    def was_right(self, line: int) -> bool:
+        """Whether a value of this line is right in one of its rounds or calls."""
+        return any(
+            event.place.line == line and self.is_right(i) is True for i, event in enumerate(self.events)
+        )
+
     def _counts(self, index: int) -> bool:
         """Return whether an event counts from 0, or gives such numbers another layout."""
         event = self.events[index]

@@ -214,12 +214,14 @@ class Locator:
             other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
-        proofs += partners(self._text, cures[0].text)
+        apart = partners(self._text, cures[0].text)
+        proofs += apart
         branch = next(
             (line for line in self.source.decides(proofs[0]) if line in (self.records.needed or ())), None
         )
         branch = branch or self.source.jumps(proofs[0])
-        second = between or branch or next((line for line in proofs if line != best.place.line), None)
+        second = next((line for line in apart if line != best.place.line), None) or between or branch
+        second = second or next((line for line in proofs if line != best.place.line), None)
         second = second or self.records.gave_wrong(best.place.line) or best.other
         return replace(best, other=second, proved=True, evidence="edited")
 
@@ -341,10 +343,25 @@ class Locator:
         if not counts:
             return None
         line, agreed = counts.most_common(1)[0]
-        if best is not None and (line in best.lines or (best.evidence and agreed < ENOUGH_AGREE)):
-            return best
         known = next(one for one in found if one.place.line == line)
+        if best is not None and self._says_more(best, known, agreed):
+            return best
+        if known.called_from and any(
+            flow.was_right(line) for flow, _, _ in flows
+        ):  # a helper is right elsewhere
+            caller = known.called_from[0]
+            known = replace(known, place=Place(caller, caller), other=known.other or line)
         return replace(known, other=known.other or (None if best is None else best.place.line))
+
+    @staticmethod
+    def _says_more(best: Where, known: Where, agreed: int) -> bool:
+        """Whether a place by values tells more than where they become those of the known mistake."""
+        line = known.place.line
+        if best.place.line in (line, *known.called_from):
+            return True
+        few = bool(best.evidence) and agreed < ENOUGH_AGREE
+        # after a draw that is missing, another one is like it
+        return few or (line in best.lines and best.evidence != "alike")
 
     def _unproved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of a line makes wrong results right. A wrong line is worse than none.

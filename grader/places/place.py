@@ -23,7 +23,26 @@ DRAWING = frozenset(
      "randperm", "uniform"}
 )  # fmt: skip
 OF_LISTS = frozenset({"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor"})
-CONVERSIONS = frozenset({"to", "float", "double", "type", "type_as"})
+VIEWS = frozenset(
+    {
+        "chunk",
+        "getitem",
+        "movedim",
+        "permute",
+        "reshape",
+        "select",
+        "split",
+        "squeeze",
+        "transpose",
+        "unbind",
+        "unsqueeze",
+        "view",
+        "flatten",
+        "unflatten",
+        "narrow",
+        "view_as",
+    }
+)
 MOST_BACK = 4
 FEW_LINES = 2  # that only wrong runs have
 
@@ -196,9 +215,13 @@ def written(flow: Flow) -> int | None:
         for item in event.names.values()
         for ref in refs(item)
     }
-    return next(
-        (i for i, event in enumerate(flow.events) if event.changed and given & set(event.inputs[:1])), None
-    )
+    for i, event in enumerate(flow.events):
+        if given & {*event.inputs[:1]}:
+            if event.changed:
+                return i
+            if event.kind == "call" and plain_name(event.name) in VIEWS:  # a part of it, in the same memory
+                given.update(event.outputs)
+    return None
 
 
 def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
@@ -561,9 +584,7 @@ def converted(flow: Flow) -> Where | None:
         line = flow.events[producer].place.line
         left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
-            # A conversion is meant: the way back is missing, at the end.
-            meant = plain_name(flow.events[producer].name) in CONVERSIONS
-            return replace(found, other=(meant and found.other) or line, evidence="dtype")
+            return replace(found, other=line, evidence="dtype")
     return found
 
 
