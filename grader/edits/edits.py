@@ -343,7 +343,9 @@ class Edits:
             elif node.upper is None and node.lower is not None:
                 yield ast.Slice(node.lower, ast.BinOp(node.lower, ast.Add(), ast.Constant(1)), node.step)
         elif isinstance(node, (ast.Tuple, ast.List)):  # also what is unpacked
-            yield from (type(node)(items, node.ctx) for items in exchanged(node.elts))
+            for items in exchanged(node.elts):
+                line = next(new.lineno for new, old in zip(items, node.elts, strict=True) if new is not old)
+                yield line, self._file.with_one(node, type(node)(items, node.ctx))
         elif isinstance(node, ast.Dict):
             yield from (ast.Dict(node.keys, values) for values in exchanged(node.values))
         else:

@@ -30,6 +30,8 @@ class Loops:
                 yield ast.Assign(node.targets, ast.BinOp(name, op(), node.value))
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._reordered(node)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            yield from self._field_reordered(node)
         elif isinstance(node, ast.Call):
             yield from self._summed(node)
 
@@ -58,6 +60,27 @@ class Loops:
                 for index in indices[:1] if called(getattr(form, "func", form)) == "gather" else ():
                     text = f"__import__('torch').take_along_dim({node.id}, {index.id}[..., None], 1)"
                     yield ast.parse(text, mode="eval").body
+
+    def _field_reordered(self, node: ast.Attribute) -> Iterator[ast.AST]:
+        """A field of the state, in the new order that other fields of it get in the same function."""
+        function = self._scopes.function(node.lineno)
+        forms: dict[str, ast.expr] = {}
+        for one in ast.walk(function) if function is not None else ():
+            of = None
+            if isinstance(one, ast.Call):
+                is_method = isinstance(one.func, ast.Attribute) and one.func.attr in REORDERING
+                of = one.func.value if isinstance(one.func, ast.Attribute) and is_method else None
+                of = of or (one.args[0] if len(one.args) > 1 else None)
+            elif isinstance(one, ast.Subscript) and _names(one.slice):
+                of = one.value
+            if not isinstance(of, ast.Attribute) or of.attr == node.attr:
+                continue
+            if ast.dump(of.value) == ast.dump(node.value) and isinstance(one, (ast.Call, ast.Subscript)):
+                form = ast.parse(
+                    ast.unparse(one).replace(ast.unparse(of), ast.unparse(node)), mode="eval"
+                ).body
+                forms.setdefault(ast.dump(form), form)
+        yield from list(forms.values())[:MOST_FORMS]
 
     def _forms(self, loop: Loop) -> list[tuple[ast.expr, str]]:
         """The expressions by which a loop puts state in another order, each with the name of that state."""

@@ -12,6 +12,7 @@ from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
 MOST_UNREAD = 2  # arguments
+MOST_FLAGS = 4
 MOST_LOCALS = 12  # that may be what is returned
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
@@ -49,6 +50,10 @@ class Slips:
             )
             each = ast.comprehension(ast.Name("one", ast.Store()), node, [], 0)
             yield ast.ListComp(_copy(ast.Name("one", ast.Load())), [each])
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_one(node.right):
+            for flag in self._flags:  # what has ended does not count on
+                if isinstance(flag, ast.Attribute) or flag.id in self._scopes.names(node.lineno):
+                    yield ast.BinOp(node.left, ast.Add(), ast.UnaryOp(ast.Invert(), flag))
         elif isinstance(node, ast.Lambda):
             yield from self._bound_early(node)
         elif isinstance(node, ast.Call):
@@ -58,6 +63,9 @@ class Slips:
                 name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
                 yield ast.Call(node.func, [name, *node.args], node.keywords)
             yield from _from_another_start(node)
+            if called(node.func) == "arange":  # offsets of groups
+                sizes = (one for one in self._scopes.given(node.lineno) if one != "self")
+                yield from (ast.BinOp(node, ast.Mult(), ast.Name(one, ast.Load())) for one in sizes)
             if called(node.func) in ("max", "min") and len(node.args) == 1 and not node.keywords:
                 yield ast.Call(node.func, node.args, [ast.keyword("key", ast.Name("len", ast.Load()))])
         elif isinstance(node, ast.Attribute):
@@ -210,6 +218,20 @@ class Slips:
         return [one for one in names if one.lineno > (statement.end_lineno or statement.lineno)]
 
     @cached_property
+    def _flags(self) -> list[ast.Name | ast.Attribute]:
+        """What the file combines with `|`, `&` or `~`."""
+        found: list[ast.expr] = []
+        for node in nodes_of(self._trees[0]):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd)):
+                found += [node.left, node.right]
+            elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.BitOr, ast.BitAnd)):
+                found += [ast.parse(ast.unparse(node.target), mode="eval").body]
+            elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+                found.append(node.operand)
+        flags = (one for one in found if isinstance(one, (ast.Name, ast.Attribute)))
+        return list({ast.unparse(one): one for one in flags}.values())[:MOST_FLAGS]
+
+    @cached_property
     def _of_rounds(self) -> dict[int, list[str]]:
         """By function without a name, the variables of the loops and comprehensions that it is in."""
         found: dict[int, list[str]] = {}
@@ -330,6 +352,10 @@ def _from_another_start(node: ast.Call) -> Iterator[ast.Call]:
         start, end = node.args
         more = end.left if isinstance(end, ast.BinOp) and ast.dump(end.right) == ast.dump(start) else None
         yield ast.Call(node.func, [more or ast.BinOp(end, ast.Sub(), start)], node.keywords)
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1 and type(node.value) is int
 
 
 def _copy(of: ast.expr) -> ast.expr:
