@@ -154,6 +154,56 @@ CASES = {
     ),
     "a large number for infinity": ("LOW = -1e9\n", "-1e9", "-float('inf')"),
     "one of the list less": ("def f(x):\n    n = len(x)\n    return n\n", "len(x)", "len(x) - 1"),
+    "functions of a loop that read its last variables": (
+        "def f(gains):\n    return [lambda x: x * g for g in gains]\n", "lambda x: x * g", "lambda x, g=g: x * g",
+    ),
+    "an old name": (
+        "def f(x):\n    x0 = x\n    for _ in range(3):\n        x = x + g(x0)\n    return x\n", "g(x0)", "g(x)",
+    ),
+    "the same in two places": (
+        "def f(x):\n    new = torch.zeros(3)\n    return pair(new, new)\n", "(new, new)", "(new, torch.zeros(3))",
+    ),
+    "numbers from one on": ("def f(n):\n    return torch.arange(1, n + 1)\n", "(1, n + 1)", "(n)"),
+    "offsets of groups": (
+        "def f(n, beam):\n    at = torch.arange(n)\n    return at\n", "torch.arange(n)", "torch.arange(n) * beam",
+    ),
+    "hypotheses that start alike": (
+        "def f(n, k):\n    sums = torch.zeros(n, k)\n    return sums\n",
+        "zeros(n, k)\n", "zeros(n, k)\n    sums[:, 1:] = float('-inf')\n",
+    ),
+    "flat hypotheses that start alike": (
+        "def f(n, k):\n    sums = torch.zeros(n * k)\n    return sums\n",
+        "zeros(n * k)\n", "zeros(n * k)\n    sums.view(-1, k)[:, 1:] = float('-inf')\n",
+    ),
+    "a list of sums that start alike": (
+        "def f(k):\n    sums = [0.0] * k\n    return sums\n", "[0.0] * k", "[0.0] + [float('-inf')] * (k - 1)",
+    ),
+    "what has ended counts on": (
+        "def f(length, ended, now):\n    length = length + 1\n    return length, ended | now\n",
+        "length + 1", "length + ~ended",
+    ),
+    "a field that keeps its order": (
+        "def f(old, order):\n    return g(old.ids), pick(old.sums, order)\n", "g(old.ids)", "g(pick(old.ids, order))",
+    ),
+    "written, not added": ("def f(x, i):\n    x[i] = 1\n", "x[i] = 1", "x[i] += 1"),
+    "added, not written": ("def f(x, i):\n    x[i] += 1\n", "x[i] += 1", "x[i] = 1"),
+    "steps in a text": ("class A:\n    steps = 'adn'\n", "'adn'", "'dan'"),
+    "turned with its end": ("def f(ids):\n    return (ids + [2])[::-1]\n", "(ids + [2])[::-1]", "ids[::-1] + [2]"),
+    "the new part alone": (
+        "def f(cache, k, v):\n    past = g(cache, k, v)\n    return h(past), KV(k, v)\n", "KV(k, v)", "past",
+    ),
+    "a call too late": (
+        "def f(model, x):\n    y = model(x)\n    z = g(y)\n    model.train()\n    return z\n",
+        "    y = model(x)\n    z = g(y)\n    model.train()\n", "    model.train()\n    y = model(x)\n    z = g(y)\n",
+    ),
+    "a condition in the loop": (
+        "def f(self, x):\n    for one in self.layers:\n        x = one(x)\n        if self.pre:\n"
+        "            x = self.norm(x)\n    return x\n",
+        "        if self.pre:\n            x = self.norm(x)\n", "    if self.pre:\n        x = self.norm(x)\n",
+    ),
+    "dropout of whole rows": (
+        "def f(p):\n    return nn.Dropout1d(p)\n", "Dropout1d", "Dropout",
+    ),
 }  # fmt: skip
 
 
@@ -179,6 +229,12 @@ def test_what_is_made_before_the_loop_is_made_nowhere_else() -> None:
     text = "def stack(make, n):\n    one = make()\n    return [one for _ in range(n)]\n"
     tried = [new for _, new in Edits(text).among([3], [])]
     assert any("    pass\n" in one and "make() for" in one.replace("(make())", "make()") for one in tried)
+
+
+def test_what_is_shared_in_all_lists() -> None:
+    text = "def f():\n    a = List([ones(3)] * 2)\n    b = List([zeros(3)] * 2)\n    return a, b\n"
+    tried = [new for _, new in Edits(text).among([2, 3], [])]
+    assert any(one.count("deepcopy(one) for one in [") == 2 for one in tried)
 
 
 def test_a_decorator_that_another_function_has() -> None:

@@ -29,6 +29,20 @@ from tests.grader.right import right_files
             "field(compare=False, default=False)",
             "field(compare=False)",
         ),
+        # inside `torch.vmap`
+        (
+            "loss",
+            "vmap_per_token_jax_manner",
+            "(1 - smoothing) * one_hot",
+            "(1 - smoothing) * one_hot.square().cumsum(0)",
+        ),
+        # a part of an argument is written to
+        (
+            "positions",
+            "student",
+            "return x + self.waves[:, :steps]",
+            "part = x[:]; part += self.waves[:, :steps]; return x",
+        ),
         # dropout, by hand and switched off
         ("decoder", "dropout_by_hand_and_a_warning", "not self.training or self.rate == 0", "self.rate == 0"),
         (

@@ -273,7 +273,6 @@ def test_a_solution_is_the_same_with_a_record() -> None:
 
 
 def test_what_comes_after_a_lifted_function_is_recorded_too() -> None:
-    """Inside `torch.vmap` a tensor has no numbers to show."""
     source = """import torch
 
 def one(x):
@@ -290,6 +289,35 @@ def f(x):
     trace = submission.recorded()
     assert {3, 4, 5, 7, 8, 9} >= set(trace.ran) >= {4, 8, 9}
     assert [event.name for event in trace.events if event.place.line == 9 and event.kind == "call"] == ["add"]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_inside_a_lifted_function_values_have_all_rows(axis: int) -> None:
+    source = """import torch
+
+def one(x):
+    return x.sin()
+
+def f(x, axis):
+    return torch.vmap(torch.vmap(one, axis, axis), axis, axis)(x)
+"""
+    x = torch.rand(2, 3, 4)
+    for patch in (None, torch.zeros(3, 4, 2) if axis else torch.zeros(2, 3, 4)):
+        submission = LocalSubmission.from_source(source, filename="lifted.py")
+        submission.record(None if patch is None else {1: patch})
+        result = submission.function("f").call([x, axis]).value
+        trace = submission.recorded()
+        (event,) = [one for one in trace.events if one.kind == "call" and one.place.line == 4]
+        numbers = trace.values[event.outputs[0]].numbers
+        wanted = (
+            x.movedim(0, 2) if axis else x
+        )  # the rows that the outer and the inner one go through come first
+        assert numbers is not None
+        if patch is None:
+            assert torch.allclose(numbers.float(), wanted.sin())
+        else:
+            assert isinstance(result, torch.Tensor)
+            assert not result.any()
 
 
 def test_scripted_functions_run_as_they_are_written_while_they_are_recorded(worker: Worker) -> None:
