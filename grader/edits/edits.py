@@ -62,6 +62,7 @@ CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
 SIZES = ("len", "numel", "size")
+LIMIT, MUCH = 8, 16  # a whole number that may be a length built in, and how many times as much is enough
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
 MOST_NAMES = 12
@@ -368,6 +369,8 @@ class Edits:
             yield from (ast.Constant(one) for one in near(value, self._known))
             if isinstance(value, (int, float)) and value >= LARGE:
                 yield INFINITY
+            if type(value) is int and value >= LIMIT:
+                yield ast.Constant(MUCH * value)
             if isinstance(value, bool) and "self" in self._scopes.names(node.lineno):
                 yield TRAINING
 

@@ -20,6 +20,7 @@ from grader.edits.changed_part import only_removes
 from grader.edits.edits import Edits
 from grader.edits.moved import partners
 from grader.edits.source_tree import Source
+from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.grading import grading_of
 from grader.engine.scenario import scenarios_of
@@ -158,7 +159,12 @@ class Locator:
         unfit = [error.message for error in errors.values() if error is not None and misfit(error)]
         if len(unfit) == len(wrong):
             return misfitting(self.source, unfit[0])
-        found = self._place([one for one in wrong if (e := errors[one.scenario]) is None or not misfit(e)])
+        if all(list(one.names) == [STARTS] for one in wrong):
+            found = self._at_first(wrong)
+        else:
+            found = self._place(
+                [one for one in wrong if (e := errors[one.scenario]) is None or not misfit(e)]
+            )
         if found is None:
             return None
         found, cured = self._explanations.complete(found), self._cured
@@ -166,6 +172,17 @@ class Locator:
         if cured is not None and cured in within:
             return replace(found, place=Place(cured, cured), other=found.place.line)
         return found
+
+    def _at_first(self, wrong: Sequence[Wrong]) -> Where | None:
+        """The line that gives weights the values that they start with: in a constructor, or in what that calls."""
+        source, begun = self.source, self.source.body(wrong[0].scenario.component)
+        own = [line for line in source.functions(begun[:1]) if line > begun.start] if begun else []
+        lines = [*(one for line in own for one in source.helpers(line)), *own]
+        for cure in self._undone(wrong, lines, MOST_EDITS, only=True)[:1]:
+            self._explanations.edited(cure.line, cure.text)
+            self.cure, self._cured = cure.text, cure.line
+            return Where(Place(cure.line, cure.line), "value", proved=True, event=None, evidence="edited")
+        return None
 
     def _place(self, wrong: Sequence[Wrong]) -> Where | None:
         found: list[Where] = []
@@ -386,7 +403,7 @@ class Locator:
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure
         nothing = idle(self.source, ran if loose else [best.place.line])
-        nothing = nothing or (unread(self.source, ran) if loose else None)
+        nothing = nothing or (unread(self.source, ran) or kept(self.source, ran) if loose else None)
         if nothing is None or {*nothing.lines} & {*best.lines}:
             return best
         return replace(best, other=nothing.other or nothing.place.line)
