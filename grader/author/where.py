@@ -1,7 +1,8 @@
-"""Where a command, variant, preset, exercise or known mistake is written: `zoo dev where NAME`."""
+"""Where a command, variant, preset, exercise, hidden test or known mistake is written: `zoo dev where NAME`."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import os
@@ -42,7 +43,7 @@ def everything(root: click.Group) -> list[Written]:
     Args:
         root: the command `zoo`.
     """
-    return [*_commands(root), *_parts(), *_presets(), *_exercises(), *_mistakes()]
+    return [*_commands(root), *_parts(), *_presets(), *_exercises(), *_tests(), *_mistakes()]
 
 
 def where(name: str, known: Sequence[Written]) -> list[Written]:
@@ -55,7 +56,9 @@ def where(name: str, known: Sequence[Written]) -> list[Written]:
     found = found or [one for one in known if one.kind == "command" and one.name.split()[-1] == name]
     if not found:
         raise unknown_name(
-            "command, variant, preset, exercise or known mistake", name, {one.name for one in known}
+            "command, variant, preset, exercise, hidden test or known mistake",
+            name,
+            {one.name for one in known},
         )
     return found
 
@@ -96,6 +99,18 @@ def _exercises() -> Iterator[Written]:
         spec = importlib.util.find_spec(exercise.package)
         if spec is not None and spec.origin is not None:
             yield Written(name, "exercise", f"{_short(Path(spec.origin).parent)}{os.sep}")
+
+
+def _tests() -> Iterator[Written]:
+    """The hidden tests, by their titles."""
+    for name, exercise in get_exercises().items():
+        for file in exercise.test_files():
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+                    words = {word.arg: word.value for word in getattr(mark, "keywords", ())}
+                    if isinstance(title := words.get("title"), ast.Constant):
+                        place = f"{_short(file)}:{mark.lineno}"
+                        yield Written(str(title.value), f"hidden test of {name}", place)
 
 
 def _mistakes() -> Iterator[Written]:

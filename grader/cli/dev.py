@@ -132,13 +132,15 @@ def _write(output: Path, examined: list[Examined]) -> None:
 @click.argument("name", nargs=-1, required=True)
 @click.pass_context
 def where(ctx: click.Context, name: tuple[str, ...]) -> None:
-    """Print the file and line of NAME: a command, variant, preset, exercise or known mistake.
+    """Print the file and line of NAME: a command, variant, preset, exercise, hidden test (its title in a grade) or
+    known mistake.
 
     \b
     Examples:
       zoo dev where gqa
       zoo dev where class grade
       zoo dev where missing-scale
+      zoo dev where "function: applies bool masks"
     """
     from grader.author import where as names
 

@@ -48,6 +48,14 @@ def test_every_exercise_and_known_mistake() -> None:
             assert any(word in lines_at(place) for word in ("@", "def ", "lambda")), place
 
 
+def test_every_hidden_test() -> None:
+    for name, exercise in get_exercises().items():
+        found = [one for one in KNOWN if one.kind == f"hidden test of {name}"]
+        marks = sum(file.read_text().count("@pytest.mark.grade(") for file in exercise.test_files())
+        assert len(found) == marks > 0
+        assert all("@pytest.mark.grade" in lines_at(one.place) for one in found)
+
+
 @pytest.mark.parametrize(
     ("typed", "file"),
     [
