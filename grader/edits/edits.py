@@ -50,7 +50,7 @@ from grader.edits.made_once import MadeOnce
 from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
-from grader.edits.other_names import other_arguments
+from grader.edits.other_names import given_twice, other_arguments
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
@@ -168,6 +168,7 @@ class Edits:
                     self._first_alone,
                 ),
             ),
+            (first, (self._given_twice,)),
             (first, changed),
             (first, (*moved, self._moves.repeated_names)),
             (first, lacking),
@@ -469,6 +470,9 @@ class Edits:
         """A `continue` after a statement that is made for other rounds."""
         for statement in self._loops.carried_on(node):
             yield self._file.with_text(node, f"{ast.unparse(statement)}; continue")
+
+    def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
+        yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())
 
     def _first_alone(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from first_alone(node, self._file)

@@ -34,6 +34,18 @@ def other_arguments(node: ast.Assign | ast.Return | ast.Call, known: Sequence[st
                 yield from (with_names(node, {old: new}, skip=skip) for skip in several)
 
 
+def given_twice(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
+    """A call that has one name twice, with an argument of its function in place of one: one that it lacks."""
+    if not isinstance(node, ast.Call):
+        return
+    values = [*node.args, *(word.value for word in node.keywords)]
+    given = [one.id for one in values if isinstance(one, ast.Name)]
+    for old in dict.fromkeys(name for name in given if given.count(name) > 1):
+        for new in (one for one in arguments if one not in (*given, "self")):
+            for skip in reversed(range(given.count(old))):
+                yield with_names(node, {old: new}, skip=skip)
+
+
 def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.Call:
     """A call with other names in place of its arguments. Args: skip: how many of the first that fit stay."""
     left = skip

@@ -185,6 +185,10 @@ CASES = {
     "a field that keeps its order": (
         "def f(old, order):\n    return g(old.ids), pick(old.sums, order)\n", "g(old.ids)", "g(pick(old.ids, order))",
     ),
+    "one argument twice": (
+        "def f(self, src, tgt):\n    return self.decode(tgt, self.encode(src), tgt)\n",
+        "self.encode(src), tgt)", "self.encode(src), src)",
+    ),
     "written, not added": ("def f(x, i):\n    x[i] = 1\n", "x[i] = 1", "x[i] += 1"),
     "added, not written": ("def f(x, i):\n    x[i] += 1\n", "x[i] += 1", "x[i] = 1"),
     "steps in a text": ("class A:\n    steps = 'adn'\n", "'adn'", "'dan'"),
