@@ -185,7 +185,11 @@ def fully_masked_row_nan(steps: Steps) -> list[Steps]:
         additive = call.mask is not None and call.mask.dtype != torch.bool
         return bare(call, scores) if additive else steps.normalise(call, scores)
 
-    return [replace(steps, normalise=bare), replace(steps, normalise=bare_for_additive)]
+    return [
+        replace(steps, normalise=bare),
+        replace(steps, normalise=bare_for_additive),
+        replace(always(steps, filled(-math.inf)), normalise=bare),  # where a gradient of NaN stops
+    ]
 
 
 @mistake(
