@@ -112,7 +112,17 @@ class Undoing:
         ]  # fmt: skip
         self._begun = self._clocks()
         self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
-        again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], [*wrong, *right])]
+        one_wrong, everything = wrong[:1], [*wrong, *right]
+        if self._right(
+            self._text, one_wrong
+        ):  # just loaded, it is right: it keeps something from earlier calls
+            everything = [one for one in self._grading.scenarios if one in everything]
+            one_wrong = everything[: 1 + next(i for i, one in enumerate(everything) if one in wrong)]
+            if self.are_right(
+                self._text, one_wrong
+            ):  # from calls of another component: nothing can be proved here
+                return [Cure(*one, frozenset(wrong)) for one in known]
+        again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], everything)]
         if again:
             return again
         for line, text in tried:
@@ -120,11 +130,11 @@ class Undoing:
                 break
             if line in [one.line for one in found]:
                 continue
-            first = self._right(text, wrong[:1])
-            if first and self.are_right(text, [*wrong, *right]):
+            first = self.are_right(text, one_wrong)
+            if first and self.are_right(text, everything):
                 found.append(Cure(line, text, frozenset(wrong)))
                 self._end = min(self._end, self._spent() + SECOND_S)
-            elif first and not found and len(some) < MOST_NOTED:
+            elif first and len(one_wrong) == 1 and not found and len(some) < MOST_NOTED:
                 some.append((line, text))
         for line, text in () if found else forced:
             if self._late():
