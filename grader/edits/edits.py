@@ -23,6 +23,7 @@ from grader.edits.edit_kinds import (
     bounded,
     by_one,
     called,
+    defaults_of,
     equations,
     exchanged,
     indexed,
@@ -134,11 +135,17 @@ class Edits:
         ]
         second = [line for line in second if line not in conditions]
         rest = [line for line in rest if line not in conditions and line not in second]
+        first, second, rest = map(self._without_defaults_first, (first, second, rest))
         soon, late = self._stages(first, conditions, second, rest)
         yield from with_decorators(self._file.lines, *self._trees) if others else ()
         yield from self._in_turn(soon)
         yield from with_calls(self._file.lines, *self._trees) if others else ()
         yield from self._in_turn(late)
+
+    def _without_defaults_first(self, lines: Sequence[int]) -> list[int]:
+        """Lines, those where functions begin last: another default may help by accident, as in `eps=0.1`."""
+        begun = {node.lineno for node in nodes_of(self._tree) if isinstance(node, ast.FunctionDef)}
+        return sorted(lines, key=lambda line: line in begun)
 
     def _stages(
         self, first: Sequence[int], conditions: Sequence[int], second: Sequence[int], rest: Sequence[int]
@@ -163,6 +170,7 @@ class Edits:
                     self._slips.undone,
                     self._several.counter_advanced,
                     self._several.read_through,
+                    self._several.in_objects,
                     self._loops.kept,
                     self._carried_on,
                     self._first_alone,
@@ -254,6 +262,24 @@ class Edits:
         return {id(one) for one in (*tests, *(part for one in several for part in one.values))}
 
     @cached_property
+    def _defaults(self) -> dict[int, list[ast.expr]]:
+        """By default of an argument: those that right code has for arguments of its name, if it has such."""
+        own, right = (
+            [
+                one
+                for node in nodes_of(tree)
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                for one in defaults_of(node).items()
+            ]
+            for tree in self._trees
+        )
+        return {
+            id(value): [other for known, other in right if known == name]
+            for name, value in own
+            if any(known == name for known, _ in right)
+        }
+
+    @cached_property
     def _told_apart(self) -> set[int]:
         """What `is` and `is not` compare with."""
         tests = [node for node in nodes_of(self._tree) if isinstance(node, ast.Compare)]
@@ -319,8 +345,11 @@ class Edits:
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             if isinstance(node.elt, ast.Name):  # one of several that a round has
                 yield type(node)(loaded(node.generators[0].target), node.generators)
-        elif isinstance(node, ast.Attribute) and node.attr == "min" and "finfo" in ast.unparse(node.value):
+        elif isinstance(node, ast.Attribute) and "finfo" in ast.unparse(node.value):
             yield ast.parse("float('-inf')", mode="eval").body
+            yield from (
+                ast.Attribute(node.value, one, ast.Load()) for one in ("min", "eps") if one != node.attr
+            )
         elif isinstance(node, ast.IfExp):
             yield from (ast.IfExp(node.test, node.orelse, node.body), node.body, node.orelse)
         elif isinstance(node, ast.Call):
@@ -357,6 +386,9 @@ class Edits:
 
     def _other_constants(self, node: ast.Constant) -> Iterator[ast.expr]:
         value = node.value
+        if id(node) in self._defaults:  # of an argument that right code has: any other may help by accident
+            yield from (one for one in self._defaults[id(node)] if ast.dump(one) != ast.dump(node))
+            return
         if value is None:
             if id(node) not in self._told_apart:
                 names = self._scopes.names(node.lineno)[:MOST_NAMES]
@@ -394,7 +426,8 @@ class Edits:
         elif isinstance(node, ast.Expr):
             if isinstance(node.value, ast.Attribute):
                 yield ast.Expr(ast.Call(node.value, [], []))
-            yield from (ast.Return(node.value), ast.Pass())
+            yield from (ast.Return(node.value),) if self._moves.ends(node) else ()
+            yield ast.Pass()
             root = node.value
             while isinstance(root, (ast.Call, ast.Attribute)):
                 root = root.func if isinstance(root, ast.Call) else root.value

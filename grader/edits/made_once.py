@@ -55,6 +55,19 @@ class MadeOnce:
                     else:
                         yield ast.Tuple(others, ast.Load())
 
+    def of_class(self, node: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
+        """Lists and dictionaries that a class makes once for all objects, if this statement is the first of them."""
+        for each in nodes_of(self._tree):
+            body = each.body if isinstance(each, ast.ClassDef) and not each.decorator_list else []
+            own = [one for one in body if isinstance(one, (ast.Assign, ast.AnnAssign))]
+            found = [one for one in own if isinstance(one.value, WRITABLE)]
+            constructors = [
+                one for one in body if isinstance(one, ast.FunctionDef) and one.name == "__init__"
+            ]
+            if found and found[0] is node and not constructors:
+                return found
+        return []
+
     def _made(self, node: ast.expr) -> Iterator[ast.Assign]:
         """The statement, in an earlier line, that gives a local its only value: what a call gives."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

@@ -54,6 +54,14 @@ class Moves:
                     node, _span(one)[0] if one.lineno < node.lineno else _span(one)[1], node.col_offset
                 )
 
+    def ends(self, node: ast.AST) -> bool:
+        """Whether a statement is the last one of its block, or of a function but for one."""
+        found = self._siblings.get(id(node))
+        if found is None:
+            return False
+        parent, body, i = found
+        return i + 1 + isinstance(parent, ast.FunctionDef) >= len(body)
+
     def repeated_names(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """As `repeated`, of statements that only give something another name: `residual = x`."""
         yield from self.repeated(node, only=ast.Name)

@@ -40,6 +40,24 @@ class Several:
         for after, new in self._slips.never_advanced(node):
             yield after.end_lineno or after.lineno, self._file.with_after(after, new)
 
+    def in_objects(self, node: ast.AST) -> Iterator[str]:
+        """What a class has once for all its objects (`rows = []`), made for each object."""
+        shared = self._made_once.of_class(node) if isinstance(node, (ast.Assign, ast.AnnAssign)) else []
+        if shared:
+            made = [one for one in shared if one.value is not None]
+            names = [
+                ast.unparse(one.target if isinstance(one, ast.AnnAssign) else one.targets[0]) for one in made
+            ]
+            own = [
+                f"self.{name} = {ast.unparse(one.value)}"
+                for name, one in zip(names, made, strict=True)
+                if one.value
+            ]
+            text = self._file.with_text(shared[0], f"def __init__(self): {'; '.join(own)}")
+            for one in shared[1:]:
+                text = FileText(text).with_text(one, "pass")
+            yield text
+
     def read_through(self, node: ast.AST) -> Iterator[str]:
         """What is another name of something (`start = x`), read under the old name wherever the function reads it."""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):

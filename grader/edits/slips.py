@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, defaults_of, in_each, method_free, renamed
+from grader.edits.edit_kinds import called, defaults_of, in_each, method, method_free, renamed
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
 MOST_UNREAD = 2  # arguments
 MOST_FLAGS = 4
+CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
 MOST_LOCALS = 12  # that may be what is returned
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
@@ -78,6 +79,7 @@ class Slips:
             yield from self._local_returned(node)
         elif isinstance(node, ast.Assign):
             yield from self._not_unpacked(node)
+            yield from self._shared(node)
             if isinstance(node.targets[0], ast.Subscript):
                 yield ast.AugAssign(node.targets[0], ast.Add(), node.value)
         elif isinstance(node, ast.AugAssign):
@@ -138,6 +140,15 @@ class Slips:
             for name in (ast.Name(name, ast.Load()) for name in names if name != "self"):
                 elts = node.value.elts  # type: ignore[union-attr]
                 yield ast.Return(ast.Tuple([*elts[:i], name, *elts[i + 1 :]], ast.Load()))
+
+    def _shared(self, node: ast.Assign) -> Iterator[ast.Assign]:
+        """Another name of a list, or of a tensor, that is then changed under this name: a copy of it."""
+        function, target = self._scopes.function(node.lineno), node.targets[0]
+        if function is None or not isinstance(target, ast.Name):
+            return
+        if isinstance(node.value, (ast.Name, ast.Attribute)) and target.id in _changed(function):
+            plain = ast.parse(f"__import__('copy').copy({ast.unparse(node.value)})", mode="eval").body
+            yield from (ast.Assign(node.targets, one) for one in (plain, method(node.value, "clone")))
 
     def _bound_early(self, node: ast.Lambda) -> Iterator[ast.Lambda]:
         """A function made in each round of a loop, with the variables of this round: it reads the last ones."""
@@ -352,6 +363,19 @@ def _from_another_start(node: ast.Call) -> Iterator[ast.Call]:
         start, end = node.args
         more = end.left if isinstance(end, ast.BinOp) and ast.dump(end.right) == ast.dump(start) else None
         yield ast.Call(node.func, [more or ast.BinOp(end, ast.Sub(), start)], node.keywords)
+
+
+def _changed(function: ast.FunctionDef) -> set[str]:
+    """The names of what a function changes: `ids.append(one)`, `ids[0] = one`, `ids += [one]`."""
+    found: list[ast.expr] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+            found.append(node.func.value)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found.append(node.value)
+        elif isinstance(node, ast.AugAssign):
+            found.append(node.target)
+    return {one.id for one in found if isinstance(one, ast.Name)}
 
 
 def _is_one(node: ast.expr) -> bool:

@@ -221,6 +221,13 @@ class Flow:
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
 
+    def read_in(self, index: int) -> int | None:
+        """The next line that takes what an event gives, if it is another one."""
+        given = {*self.outputs(index)}
+        later = (one for one in self.events[index + 1 :] if one.kind == "call" and given & {*one.inputs})
+        line = next((one.place.line for one in later), None)
+        return None if line == self.events[index].place.line else line
+
     def was_right(self, line: int) -> bool:
         """Whether a value of this line is right in one of its rounds or calls."""
         return any(

@@ -240,7 +240,8 @@ class Locator:
         second = next((line for line in apart if line != best.place.line), None) or between or branch
         second = second or next((line for line in proofs if line != best.place.line), None)
         second = second or self.records.gave_wrong(best.place.line) or best.other
-        return replace(best, other=second, proved=True, evidence="edited")
+        right = best.last_right if best.last_right and best.last_right[0] not in proofs else None
+        return replace(best, other=second, last_right=right, proved=True, evidence="edited")
 
     def _functions_of(self, best: Where, suspected: Sequence[int]) -> set[int]:
         """The lines of the functions where the mistake is, as far as that is known: else none."""
@@ -345,9 +346,8 @@ class Locator:
                 )
                 found = where(flow, index, "value")
                 made = found.last_right[0] if found.last_right else None  # a step may be missing after it
-                return (
-                    [replace(found, other=made if made != found.place.line else found.other)] if due else []
-                )
+                other = (made if made != found.place.line else found.other) or flow.read_in(index)
+                return [replace(found, other=other)] if due else []
         return []
 
     def _as_known(self, best: Where | None) -> Where | None:
@@ -362,7 +362,8 @@ class Locator:
         line, agreed = counts.most_common(1)[0]
         known = next(one for one in found if one.place.line == line)
         if best is not None and self._says_more(best, known, agreed):
-            return best
+            same = best.place.line == line and not best.evidence
+            return replace(best, other=known.other or best.other) if same else best
         if known.called_from and any(
             flow.was_right(line) for flow, _, _ in flows
         ):  # a helper is right elsewhere

@@ -216,12 +216,17 @@ class Records:
         gradient = self._of_gradient(flow, wrong)
         if gradient is not None:
             return gradient
-        if list(wrong.names) == ["changed in place"]:
+        only = list(wrong.names) == ["changed in place"]
+        undone = (
+            error is not None and "inplace operation" in error.message
+        )  # what the backward pass needs is lost
+        if only or ((undone or "changed in place" in wrong.names) and first_wrong(flow) is None):
             index = written(flow)
-            if index is None:
+            if index is not None:
+                changed = where(flow, index, "in place")
+                return replace(changed, other=self.source.alias(changed.place.line) or changed.other)
+            if only:
                 return None
-            changed = where(flow, index, "in place")
-            return replace(changed, other=self.source.alias(changed.place.line) or changed.other)
         if only_dtypes(wrong.names, self._key.right(wrong.scenario, wrong.got.free), wrong.got):
             return converted(flow)
         default = other_default(flow)
