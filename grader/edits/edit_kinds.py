@@ -168,6 +168,10 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.BinOp):
         if isinstance(node.left, ast.BinOp):  # p op q op right
             yield ast.BinOp(node.left.left, node.left.op, ast.BinOp(node.left.right, node.op, node.right))
+            last = node.left.right
+            if isinstance(last, ast.BinOp):  # left op p ** q op right
+                power = ast.BinOp(last.left, last.op, ast.BinOp(last.right, node.op, node.right))
+                yield ast.BinOp(node.left.left, node.left.op, power)
         for left, right in ((node.left, node.right), (node.right, node.left)):
             if isinstance(right, ast.BinOp):  # left op (p op q)
                 for p, q in ((right.left, right.right), (right.right, right.left)):

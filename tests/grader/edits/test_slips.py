@@ -185,6 +185,22 @@ CASES = {
     "a field that keeps its order": (
         "def f(old, order):\n    return g(old.ids), pick(old.sums, order)\n", "g(old.ids)", "g(pick(old.ids, order))",
     ),
+    "a power of a quotient": ("def f(s, w):\n    return s * w ** -3 / 2\n", "w ** -3 / 2", "w ** (-3 / 2)"),
+    "a list that is not copied": (
+        "def f(old, i):\n    ids = old.ids\n    ids.append(i)\n    return ids\n",
+        "= old.ids\n", "= __import__('copy').copy(old.ids)\n",
+    ),
+    "a tensor that is not copied": (
+        "def f(x):\n    new = x\n    new[0] = 1\n    return new\n", "new = x\n", "new = x.clone()\n",
+    ),
+    "a list of the class": (
+        "class Cache:\n    keys: list = []\n    values = []\n\n    def add(self, k):\n        self.keys.append(k)\n",
+        "    keys: list = []\n    values = []\n",
+        "    def __init__(self):\n        self.keys = []\n        self.values = []\n    pass\n",
+    ),
+    "the smallest positive number": (
+        "def f(x):\n    return torch.finfo(x.dtype).tiny\n", "tiny", "min",
+    ),
     "one argument twice": (
         "def f(self, src, tgt):\n    return self.decode(tgt, self.encode(src), tgt)\n",
         "self.encode(src), tgt)", "self.encode(src), src)",

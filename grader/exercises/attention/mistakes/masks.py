@@ -98,7 +98,7 @@ def mask_inverted(steps: Steps) -> list[Steps]:
     "An additive mask is read as if 0 meant masked. In an additive mask 0 means allowed and -inf means "
     "masked; it must be added to the scores.",
     formula="scores + mask",
-    hint="`mask == 0` is right for masks of 0 and 1, not for additive ones.",
+    hint="In an additive mask, 0 is for what may be attended to, and -inf for what may not.",
 )
 def mask_additive_as_keep(steps: Steps) -> list[Steps]:
     return [
