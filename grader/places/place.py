@@ -584,7 +584,9 @@ def converted(flow: Flow) -> Where | None:
         line = flow.events[producer].place.line
         left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
-            return replace(found, other=line, evidence="dtype")
+            end = ends[-1].place.line  # where the way back may be missing, if the conversion is meant
+            place = found.place if found.place.line == end else Place(end, end)
+            return replace(found, place=place, other=line, evidence="dtype")
     return found
 
 
