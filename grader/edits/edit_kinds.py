@@ -142,7 +142,10 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
     """Of an operator with two operands: another one, the other order, one operand alone."""
     for other in OPERATORS.get(type(node.op), ()):
         yield ast.BinOp(node.left, other(), node.right)
-    if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod)):
+    ordered = isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod))
+    if ordered or any(
+        isinstance(one, (ast.List, ast.ListComp, ast.Tuple)) for one in (node.left, node.right)
+    ):
         yield ast.BinOp(node.right, node.op, node.left)
     yield from (node.left, node.right)
     if isinstance(node.op, (ast.Div, ast.Mult)):
@@ -200,6 +203,12 @@ def regrouped(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(inner, ast.BinOp):  # f(p op q)
         for p, q in ((inner.left, inner.right), (inner.right, inner.left)):
             yield ast.BinOp(p, inner.op, with_argument(node, q))
+    core = None if inner is None else argument(inner)
+    if inner is not None and isinstance(core, ast.BinOp):  # f(g(p op q))
+        for p, q in ((core.left, core.right), (core.right, core.left)):
+            both = with_argument(node, with_argument(inner, p))
+            pair = (both, q) if p is core.left else (q, both)
+            yield ast.BinOp(pair[0], core.op, pair[1])
 
 
 def unwrapped(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -472,7 +481,8 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
 def in_training(node: ast.Call) -> Iterator[ast.Call]:
     """A function that drops, in train mode only."""
     words = {word.arg: word for word in node.keywords}
-    if called(node.func) == "dropout" and "training" not in words:
+    later = called(node.args[0]) if called(node.func) == "partial" and node.args else ""
+    if "dropout" in (called(node.func), later) and "training" not in words:
         yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("training", TRAINING)])
     if "dropout_p" in words:
         others = [word for word in node.keywords if word.arg != "dropout_p"]

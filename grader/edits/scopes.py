@@ -23,6 +23,7 @@ class Scopes:
         self.unread_attributes = cache(self._unread_attributes)
         self.made_in = cache(self._made_in)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
+        self.sizes = cache(self._sizes)
 
     @cached_property
     def growing(self) -> dict[int, str]:
@@ -104,6 +105,20 @@ class Scopes:
             and node.value.id == "self"
         ]
         return list(dict.fromkeys(name for _, name in sorted(found)))
+
+    def _sizes(self, line: int) -> list[str]:
+        """Return the attributes of the class around a line that get an argument, a number or a quotient."""
+        classes = self._around(line, (ast.ClassDef,))
+        made = [node for node in ast.walk(classes[0]) if isinstance(node, ast.Assign)] if classes else []
+        kinds = (ast.Name, ast.BinOp, ast.Constant)
+        return [
+            one.attr
+            for node in made
+            for one in node.targets
+            if isinstance(one, ast.Attribute)
+            and called(one.value) == "self"
+            and isinstance(node.value, kinds)
+        ]
 
     def _unread_attributes(self, line: int) -> list[ast.expr]:
         """Return the attributes that the class around a line gives `self`, and that the file never reads."""

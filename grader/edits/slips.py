@@ -6,13 +6,22 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, defaults_of, in_each, method, method_free, renamed
+from grader.edits.edit_kinds import (
+    called,
+    defaults_of,
+    in_each,
+    in_training,
+    method,
+    method_free,
+    renamed,
+)
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
 MOST_UNREAD = 2  # arguments
 MOST_FLAGS = 4
+MOST_SIZES = 3  # of a class, that may be meant
 CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
 MOST_LOCALS = 12  # that may be what is returned
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
@@ -64,6 +73,13 @@ class Slips:
                 name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
                 yield ast.Call(node.func, [name, *node.args], node.keywords)
             yield from _from_another_start(node)
+            yield from in_training(node)
+            yield from self._handed_nothing(node)
+            if called(node.func) == "fromkeys" and len(node.args) == 2:  # one value for all keys
+                each = ast.comprehension(ast.Name("each", ast.Store()), node.args[0], [], 0)
+                yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
+            if called(node.func) == "to" and len(node.args) == 1 and called(node.args[0]) == "device":
+                yield ast.Call(node.func, [node.args[0].value], node.keywords)  # type: ignore[attr-defined]
             if called(node.func) == "arange":  # offsets of groups
                 sizes = (one for one in self._scopes.given(node.lineno) if one != "self")
                 yield from (ast.BinOp(node, ast.Mult(), ast.Name(one, ast.Load())) for one in sizes)
@@ -72,6 +88,10 @@ class Slips:
         elif isinstance(node, ast.Attribute):
             if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
+            if isinstance(node.ctx, ast.Load) and called(node.value) == "self":
+                own = self._scopes.sizes(node.lineno)
+                meant = [one for one in own if one != node.attr] if node.attr in own else []
+                yield from (ast.Attribute(node.value, one, ast.Load()) for one in meant[:MOST_SIZES])
         elif isinstance(node, ast.Return):
             yield from self._returned_without_state(node)
             if self._has_numpy and node.value is not None:
@@ -105,6 +125,17 @@ class Slips:
                         yield ast.Name(name, ast.Load())
                     if name in own and "self" in known:
                         yield ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
+
+    def _handed_nothing(self, node: ast.Call) -> Iterator[ast.Call]:
+        """A call of a function of the file, also a later one, with None in place of a name."""
+        function = node.args[0] if called(node.func) == "partial" and node.args else node.func
+        if called(function) in self._functions:
+            for i, word in enumerate(node.keywords):
+                if isinstance(word.value, ast.Name):
+                    nothing = ast.keyword(word.arg, ast.Constant(None))
+                    yield ast.Call(
+                        node.func, node.args, [*node.keywords[:i], nothing, *node.keywords[i + 1 :]]
+                    )
 
     def _made_once_for_all(self, node: ast.Call) -> Iterator[ast.AST]:
         """`clones(make(), n)`: what is made once, for a helper that copies it, made anew each time."""

@@ -228,12 +228,6 @@ class Flow:
         line = next((one.place.line for one in later), None)
         return None if line == self.events[index].place.line else line
 
-    def was_right(self, line: int) -> bool:
-        """Whether a value of this line is right in one of its rounds or calls."""
-        return any(
-            event.place.line == line and self.is_right(i) is True for i, event in enumerate(self.events)
-        )
-
     def _counts(self, index: int) -> bool:
         """Return whether an event counts from 0, or gives such numbers another layout."""
         event = self.events[index]

@@ -29,6 +29,7 @@ from grader.places.explanation import Explanations
 from grader.places.flow import Flow
 from grader.places.place import (
     Where,
+    elsewhere_right,
     foreign,
     idle,
     kept,
@@ -347,6 +348,9 @@ class Locator:
                 found = where(flow, index, "value")
                 made = found.last_right[0] if found.last_right else None  # a step may be missing after it
                 other = (made if made != found.place.line else found.other) or flow.read_in(index)
+                caller = elsewhere_right(flow, index)  # a helper, which is right for another call
+                if caller is not None:
+                    found, other = replace(found, place=Place(caller, caller)), other or found.place.line
                 return [replace(found, other=other)] if due else []
         return []
 
@@ -364,11 +368,6 @@ class Locator:
         if best is not None and self._says_more(best, known, agreed):
             same = best.place.line == line and not best.evidence
             return replace(best, other=known.other or best.other) if same else best
-        if known.called_from and any(
-            flow.was_right(line) for flow, _, _ in flows
-        ):  # a helper is right elsewhere
-            caller = known.called_from[0]
-            known = replace(known, place=Place(caller, caller), other=known.other or line)
         return replace(known, other=known.other or (None if best is None else best.place.line))
 
     @staticmethod
@@ -481,6 +480,7 @@ class Locator:
                 *source.made(line),
                 *returned,
                 *source.decides(line),
+                *(at for one in (source.jumps(line),) if one for at in (one, *source.helpers(one))),
                 *source.callers(line),
                 *source.helpers(line),
                 *source.readers(line),

@@ -86,6 +86,11 @@ class Patching:
 
     def _traced_back(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed | None:
         for back, right in reversed(chain(flow, index)):
+            turned = any(map(flow.is_turned, flow.outputs(back)))
+            if (
+                back != index and flow.is_right(back) and not turned
+            ):  # in another layout it may help, and is right
+                continue
             proved, better, expected = self._repaired(flow, wrong, back, right, exact=exact)
             if proved or better:
                 return Blamed(back, proved, expected)

@@ -236,7 +236,7 @@ def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
     if right:
         value = flow.name(flow.outputs(right[-1])[0])
         last = flow.events[right[-1]].place.end_line, "" if value is None else value.name
-    other = _elsewhere_right(flow, index) or _odd(flow, index) or _made_in(flow, index)
+    other = elsewhere_right(flow, index) or _odd(flow, index) or _made_in(flow, index)
     if other is None and seen is not None and flow.events[seen].place.line != event.place.line:
         other = flow.events[seen].place.line
     other = other or turned_at(flow, index, event.inputs) or other_line(flow, index)
@@ -256,7 +256,7 @@ def _iteration(flow: Flow, index: int) -> int | None:
     return len(before) + 1 if before and not any(flow.is_right(i) is False for i in before) else None
 
 
-def _elsewhere_right(flow: Flow, index: int) -> int | None:
+def elsewhere_right(flow: Flow, index: int) -> int | None:
     """The calling line, where the same expression is right for another call."""
     event = flow.events[index]
     others = (
@@ -583,6 +583,12 @@ def converted(flow: Flow) -> Where | None:
             break
         line = flow.events[producer].place.line
         left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
+        wide = [one for one in left if values[one].dtype == values[value].dtype]
+        if wide and len(wide) < len(left):  # one operand has given its dtype to the result
+            makers = (flow.producer(one) for one in wide)
+            lines = [flow.events[one].place.line for one in makers if one is not None]
+            if lines:
+                return replace(found, other=lines[0], evidence="dtype")
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
             end = ends[-1].place.line  # where the way back may be missing, if the conversion is meant
             place = found.place if found.place.line == end else Place(end, end)

@@ -295,8 +295,13 @@ class Records:
         evidence = "patched" if blamed.proved else "alike" if alike else ""
         if blamed.proved and flow.is_copy(blamed.event):
             evidence = "copied"
-            lines = [one.place.line for one in givers if one.place.line != line]
-            found = replace(found, other=lines[0] if lines else found.other)  # what is copied is wrong too
+            maker = (
+                flow.producer(flow.events[blamed.event].inputs[0])
+                if flow.events[blamed.event].inputs
+                else None
+            )
+            if maker is not None and flow.events[maker].place.line != line:  # what is copied is wrong already
+                found = replace(where(flow, maker, why), other=line)
         odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             evidence = "narrow" if len({event.place.line for event in odd}) <= NARROW else ""

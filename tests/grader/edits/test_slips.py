@@ -185,6 +185,26 @@ CASES = {
     "a field that keeps its order": (
         "def f(old, order):\n    return g(old.ids), pick(old.sums, order)\n", "g(old.ids)", "g(pick(old.ids, order))",
     ),
+    "one value for all keys": (
+        "def f(names):\n    return dict.fromkeys(names, g())\n",
+        "dict.fromkeys(names, g())", "{each: g() for each in names}",
+    ),
+    "dropout that is called later": (
+        "def f(self):\n    return partial(F.dropout, p=self.p)\n", "self.p)", "self.p, training=self.training)",
+    ),
+    "another size of the class": (
+        "class A:\n    def __init__(self, d, h):\n        self.h = h\n        self.size = d // h\n\n"
+        "    def f(self, i):\n        return i * self.h\n",
+        "i * self.h", "i * self.size",
+    ),
+    "put in front": ("def f(old, k):\n    return [k] + old\n", "[k] + old", "old + [k]"),
+    "handed on and not nothing": (
+        "def g(x, source):\n    return x\n\ndef f(x):\n    return partial(g, source=x)\n", "source=x", "source=None",
+    ),
+    "an end that is turned too": (
+        "def f(ids):\n    return list(reversed(ids + [2]))\n", "list(reversed(ids + [2]))", "list(reversed(ids)) + [2]",
+    ),
+    "the device alone": ("def f(a, x):\n    return a.to(x.device)\n", "x.device", "x"),
     "a power of a quotient": ("def f(s, w):\n    return s * w ** -3 / 2\n", "w ** -3 / 2", "w ** (-3 / 2)"),
     "a list that is not copied": (
         "def f(old, i):\n    ids = old.ids\n    ids.append(i)\n    return ids\n",
