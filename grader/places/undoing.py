@@ -211,7 +211,7 @@ class Undoing:
                         found.append(scenario)
                     elif all_of_them:
                         break
-            if found:
+            if len(found) == len(asked) > 1:  # one result may be right with weights that are read wrongly
                 self._readings |= grading.readings(found[0].component)
         except ERRORS:  # a scenario's script may expect other shapes
             pass
