@@ -78,8 +78,8 @@ class Slips:
             if called(node.func) == "fromkeys" and len(node.args) == 2:  # one value for all keys
                 each = ast.comprehension(ast.Name("each", ast.Store()), node.args[0], [], 0)
                 yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
-            if called(node.func) == "to" and len(node.args) == 1 and called(node.args[0]) == "device":
-                yield ast.Call(node.func, [node.args[0].value], node.keywords)  # type: ignore[attr-defined]
+            if called(node.func) == "to" and len(node.args) == 1 and isinstance(node.args[0], ast.Attribute):
+                yield ast.Call(node.func, [node.args[0].value], node.keywords)
             if called(node.func) == "arange":  # offsets of groups
                 sizes = (one for one in self._scopes.given(node.lineno) if one != "self")
                 yield from (ast.BinOp(node, ast.Mult(), ast.Name(one, ast.Load())) for one in sizes)

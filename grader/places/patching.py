@@ -9,6 +9,7 @@ from torch import Tensor
 
 from grader.core.value_trace import ValueTrace
 from grader.engine.scenario import Observation, Scenario
+from grader.places.alignment import same_layout
 from grader.places.flow import Flow
 from grader.places.place import chain, downstream, first_wrong, turned_by
 from grader.places.wrong import Wrong
@@ -95,6 +96,13 @@ class Patching:
             if proved or better:
                 return Blamed(back, proved, expected)
         return None
+
+    def _laid_out(self, flow: Flow, index: int) -> bool:
+        """Whether the last proof is an event's own value in another layout."""
+        own = flow.trace.values[flow.outputs(index)[0]].numbers
+        if own is None or self.proof is None or own.numel() != self.proof.numel():
+            return False
+        return same_layout(own, self.proof, flow.right.close)
 
     def _repaired(
         self, flow: Flow, wrong: Wrong, first: int, right: Tensor | None, *, exact: bool
