@@ -40,7 +40,7 @@ test: install  ## run the fast tests
 	$(PYTEST) -m "not slow"
 
 test-slow: install  ## run the slow tests
-	$(PYTEST) -m slow
+	$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m slow  # one process more than cores: some tests wait
 
 check-exercises: install  ## prove all exercises: every known mistake is killed and named, solutions pass
 	$(BIN)/zoo dev check --jobs $(JOBS)

@@ -87,12 +87,9 @@ class Patching:
 
     def _traced_back(self, flow: Flow, wrong: Wrong, index: int, *, exact: bool) -> Blamed | None:
         for back, right in reversed(chain(flow, index)):
-            turned = any(map(flow.is_turned, flow.outputs(back)))
-            if (
-                back != index and flow.is_right(back) and not turned
-            ):  # in another layout it may help, and is right
-                continue
             proved, better, expected = self._repaired(flow, wrong, back, right, exact=exact)
+            if proved and back != index and flow.is_right(back) and self._laid_out(flow, back):
+                continue  # it is right as it is, and what comes after it is not
             if proved or better:
                 return Blamed(back, proved, expected)
         return None
