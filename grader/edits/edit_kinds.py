@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
+from grader.edits.parsed import nodes_of
+
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
@@ -125,6 +127,12 @@ def defaults_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, a
         *zip(args.kwonlyargs, args.kw_defaults, strict=True),
     ]
     return {arg.arg: value for arg, value in pairs if value is not None}
+
+
+def defaults_in(tree: ast.Module) -> list[tuple[str, ast.expr]]:
+    """The arguments of all functions of a file that have a default, with it."""
+    functions = (node for node in nodes_of(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return [one for function in functions for one in defaults_of(function).items()]
 
 
 def method(of: ast.expr, name: str, *args: ast.expr) -> ast.Call:

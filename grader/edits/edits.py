@@ -23,7 +23,7 @@ from grader.edits.edit_kinds import (
     bounded,
     by_one,
     called,
-    defaults_of,
+    defaults_in,
     equations,
     exchanged,
     indexed,
@@ -160,22 +160,7 @@ class Edits:
         lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
-            (
-                [*first, *conditions, *second, *rest],
-                (
-                    self._made_once.anew,
-                    self._made_once.for_each,
-                    self._several.in_each_round,
-                    self._handed,
-                    self._slips.undone,
-                    self._several.counter_advanced,
-                    self._several.read_through,
-                    self._several.in_objects,
-                    self._loops.kept,
-                    self._carried_on,
-                    self._first_alone,
-                ),
-            ),
+            ([*first, *conditions, *second, *rest], self._slipped),
             (first, (self._given_twice,)),
             (first, changed),
             (first, (*moved, self._moves.repeated_names)),
@@ -219,6 +204,23 @@ class Edits:
             (rest, more),
         )
         return soon, late
+
+    @property
+    def _slipped(self) -> tuple[Change, ...]:
+        """What people get wrong most, in a few changes each."""
+        return (
+            self._made_once.anew,
+            self._made_once.for_each,
+            self._several.in_each_round,
+            self._handed,
+            self._slips.undone,
+            self._several.counter_advanced,
+            self._several.read_through,
+            self._several.in_objects,
+            self._loops.kept,
+            self._carried_on,
+            self._first_alone,
+        )
 
     def _in_turn(self, stages: Sequence[Stage]) -> Iterator[tuple[int, str]]:
         for lines, changes in stages:
@@ -264,15 +266,7 @@ class Edits:
     @cached_property
     def _defaults(self) -> dict[int, list[ast.expr]]:
         """By default of an argument: those that right code has for arguments of its name, if it has such."""
-        own, right = (
-            [
-                one
-                for node in nodes_of(tree)
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-                for one in defaults_of(node).items()
-            ]
-            for tree in self._trees
-        )
+        own, right = map(defaults_in, self._trees)
         return {
             id(value): [other for known, other in right if known == name]
             for name, value in own

@@ -44,14 +44,11 @@ class Several:
         """What a class has once for all its objects (`rows = []`), made for each object."""
         shared = self._made_once.of_class(node) if isinstance(node, (ast.Assign, ast.AnnAssign)) else []
         if shared:
-            made = [one for one in shared if one.value is not None]
-            names = [
-                ast.unparse(one.target if isinstance(one, ast.AnnAssign) else one.targets[0]) for one in made
-            ]
+            targets = [one.target if isinstance(one, ast.AnnAssign) else one.targets[0] for one in shared]
             own = [
-                f"self.{name} = {ast.unparse(one.value)}"
-                for name, one in zip(names, made, strict=True)
-                if one.value
+                f"self.{ast.unparse(target)} = {ast.unparse(one.value)}"
+                for target, one in zip(targets, shared, strict=True)
+                if one.value is not None
             ]
             text = self._file.with_text(shared[0], f"def __init__(self): {'; '.join(own)}")
             for one in shared[1:]:

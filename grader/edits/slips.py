@@ -8,6 +8,7 @@ from functools import cached_property
 
 from grader.edits.edit_kinds import (
     called,
+    defaults_in,
     defaults_of,
     in_each,
     in_training,
@@ -67,24 +68,7 @@ class Slips:
         elif isinstance(node, ast.Lambda):
             yield from self._bound_early(node)
         elif isinstance(node, ast.Call):
-            yield from self._made_once_for_all(node)
-            yield from self._not_spread(node)
-            if called(node.func) in REGISTERING and len(node.args) == 1:
-                name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
-                yield ast.Call(node.func, [name, *node.args], node.keywords)
-            yield from _from_another_start(node)
-            yield from in_training(node)
-            yield from self._handed_nothing(node)
-            if called(node.func) == "fromkeys" and len(node.args) == 2:  # one value for all keys
-                each = ast.comprehension(ast.Name("each", ast.Store()), node.args[0], [], 0)
-                yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
-            if called(node.func) == "to" and len(node.args) == 1 and isinstance(node.args[0], ast.Attribute):
-                yield ast.Call(node.func, [node.args[0].value], node.keywords)
-            if called(node.func) == "arange":  # offsets of groups
-                sizes = (one for one in self._scopes.given(node.lineno) if one != "self")
-                yield from (ast.BinOp(node, ast.Mult(), ast.Name(one, ast.Load())) for one in sizes)
-            if called(node.func) in ("max", "min") and len(node.args) == 1 and not node.keywords:
-                yield ast.Call(node.func, node.args, [ast.keyword("key", ast.Name("len", ast.Load()))])
+            yield from self._of_call(node)
         elif isinstance(node, ast.Attribute):
             if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
@@ -113,6 +97,26 @@ class Slips:
             key = node.slice.value
             others = [one for one in self._keys if one != key] if isinstance(key, str) else []
             yield from (ast.Subscript(node.value, ast.Constant(one), node.ctx) for one in others[:MOST_TEXTS])
+
+    def _of_call(self, node: ast.Call) -> Iterator[ast.AST]:
+        yield from self._made_once_for_all(node)
+        yield from self._not_spread(node)
+        if called(node.func) in REGISTERING and len(node.args) == 1:
+            name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
+            yield ast.Call(node.func, [name, *node.args], node.keywords)
+        yield from _from_another_start(node)
+        yield from in_training(node)
+        yield from self._handed_nothing(node)
+        if called(node.func) == "fromkeys" and len(node.args) == 2:  # one value for all keys
+            each = ast.comprehension(ast.Name("each", ast.Store()), node.args[0], [], 0)
+            yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
+        if called(node.func) == "to" and len(node.args) == 1 and isinstance(node.args[0], ast.Attribute):
+            yield ast.Call(node.func, [node.args[0].value], node.keywords)
+        if called(node.func) == "arange":  # offsets of groups
+            sizes = (one for one in self._scopes.given(node.lineno) if one != "self")
+            yield from (ast.BinOp(node, ast.Mult(), ast.Name(one, ast.Load())) for one in sizes)
+        if called(node.func) in ("max", "min") and len(node.args) == 1 and not node.keywords:
+            yield ast.Call(node.func, node.args, [ast.keyword("key", ast.Name("len", ast.Load()))])
 
     def _argument_fixed(self, node: ast.Constant) -> Iterator[ast.expr]:
         """A number, or a text, in place of the argument that has it for a default, here or in another function, or of
@@ -314,17 +318,13 @@ class Slips:
     @cached_property
     def _named_defaults(self) -> list[tuple[str, ast.expr]]:
         """The arguments of all functions, of the file and of right code, that have a default, with it."""
-        nodes = (node for tree in self._trees for node in nodes_of(tree))
-        found = [
-            one for node in nodes if isinstance(node, ast.FunctionDef) for one in defaults_of(node).items()
-        ]
+        found = [one for tree in self._trees for one in defaults_in(tree)]
         return list({(name, ast.dump(value)): (name, value) for name, value in found}.values())
 
     @cached_property
     def _defaults(self) -> set[ast.expr]:
         """The defaults themselves."""
-        nodes = (node for node in nodes_of(self._trees[0]) if isinstance(node, ast.FunctionDef))
-        return {value for node in nodes for value in defaults_of(node).values()}
+        return {value for _, value in defaults_in(self._trees[0])}
 
     @cached_property
     def _compared(self) -> set[ast.expr]:

@@ -217,16 +217,9 @@ class Records:
         if gradient is not None:
             return gradient
         only = list(wrong.names) == ["changed in place"]
-        undone = (
-            error is not None and "inplace operation" in error.message
-        )  # what the backward pass needs is lost
-        if only or ((undone or "changed in place" in wrong.names) and first_wrong(flow) is None):
-            index = written(flow)
-            if index is not None:
-                changed = where(flow, index, "in place")
-                return replace(changed, other=self.source.alias(changed.place.line) or changed.other)
-            if only:
-                return None
+        changed = self._in_place(flow, wrong)
+        if only or (changed is not None and first_wrong(flow) is None):
+            return changed
         if only_dtypes(wrong.names, self._key.right(wrong.scenario, wrong.got.free), wrong.got):
             return converted(flow)
         default = other_default(flow)
@@ -265,6 +258,16 @@ class Records:
             return self._where(flow, wrong, index, "value", exact=exact)
         return at_the_end(flow)
 
+    def _in_place(self, flow: Flow, wrong: Wrong) -> Where | None:
+        """Where an argument is changed in place, or with it what the backward pass needs."""
+        error = wrong.got.error
+        lost = error is not None and "inplace operation" in error.message
+        index = written(flow) if lost or "changed in place" in wrong.names else None
+        if index is None:
+            return None
+        found = where(flow, index, "in place")
+        return replace(found, other=self.source.alias(found.place.line) or found.other)
+
     @staticmethod
     def _of_gradient(flow: Flow, wrong: Wrong) -> Where | None:
         """Where a gradient is cut off, or goes through a `backward` of the file's own."""
@@ -295,11 +298,8 @@ class Records:
         evidence = "patched" if blamed.proved else "alike" if alike else ""
         if blamed.proved and flow.is_copy(blamed.event):
             evidence = "copied"
-            maker = (
-                flow.producer(flow.events[blamed.event].inputs[0])
-                if flow.events[blamed.event].inputs
-                else None
-            )
+            inputs = flow.events[blamed.event].inputs
+            maker = flow.producer(inputs[0]) if inputs else None
             if maker is not None and flow.events[maker].place.line != line:  # what is copied is wrong already
                 found = replace(where(flow, maker, why), other=line)
         odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]

@@ -112,16 +112,9 @@ class Undoing:
         ]  # fmt: skip
         self._begun = self._clocks()
         self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
-        one_wrong, everything = wrong[:1], [*wrong, *right]
-        if self._right(
-            self._text, one_wrong
-        ):  # just loaded, it is right: it keeps something from earlier calls
-            everything = [one for one in self._grading.scenarios if one in everything]
-            one_wrong = everything[: 1 + next(i for i, one in enumerate(everything) if one in wrong)]
-            if self.are_right(
-                self._text, one_wrong
-            ):  # from calls of another component: nothing can be proved here
-                return [Cure(*one, frozenset(wrong)) for one in known]
+        one_wrong, everything = self._asked(wrong, right)
+        if not one_wrong:  # wrong only after calls of another component: nothing can be proved here
+            return [Cure(*one, frozenset(wrong)) for one in known]
         again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], everything)]
         if again:
             return again
@@ -151,6 +144,20 @@ class Undoing:
         self._left -= self._spent()
         self._searched.seconds += self._spent()
         return sorted(found, key=lambda one: size_of_change(self._text, one.text))
+
+    def _asked(
+        self, wrong: Sequence[Scenario], right: Sequence[Scenario]
+    ) -> tuple[Sequence[Scenario], Sequence[Scenario]]:
+        """What a copy is asked first, and then all.
+
+        A file that is right when it was just loaded keeps something from earlier calls: they are made before, in their
+        order. Nothing is asked first where it is right even so.
+        """
+        if not self._right(self._text, wrong[:1]):
+            return wrong[:1], [*wrong, *right]
+        everything = [one for one in self._grading.scenarios if one in wrong or one in right]
+        first = everything[: 1 + next(i for i, one in enumerate(everything) if one in wrong)]
+        return [] if self.are_right(self._text, first) else first, everything
 
     def unhurried(self, tried: Tried) -> Tried:
         """Of these changes those for which there is time, in the search that begins, to read weights in all ways."""
