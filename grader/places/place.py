@@ -24,8 +24,8 @@ DRAWING = frozenset(
 )  # fmt: skip
 OF_LISTS = frozenset({"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor"})
 VIEWS = frozenset(
-    {"chunk", "flatten", "getitem", "movedim", "narrow", "permute", "reshape", "select", "split", "squeeze", "transpose",
-     "unbind", "unflatten", "unsqueeze", "view", "view_as"}
+    {"chunk", "flatten", "getitem", "movedim", "narrow", "permute", "reshape", "select", "split", "squeeze",
+     "transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"}
 )  # fmt: skip
 MOST_BACK = 4
 FEW_LINES = 2  # that only wrong runs have
