@@ -342,6 +342,19 @@ def one_axis(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Return(new if items[0] is node.value else ast.Tuple([new, *items[1:]], ast.Load()))
 
 
+def shape_of_one(node: ast.Tuple | ast.List) -> Iterator[ast.expr]:
+    """The whole shape of a tensor, in place of some of its sizes: `(x.shape[0], 1, x.shape[-1])`."""
+    sizes = [one for item in node.elts for one in ast.walk(item)]
+    owners = [one.value for one in sizes if isinstance(one, ast.Subscript) and called(one.value) == "shape"]
+    owners += [
+        ast.Attribute(one.func.value, "shape", ast.Load())
+        for one in sizes
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "size"
+    ]
+    if isinstance(node.ctx, ast.Load) and len({ast.unparse(one) for one in owners}) == 1 < len(node.elts):
+        yield owners[0]
+
+
 def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
     """A buffer, or a plain tensor, that is made a parameter; a plain tensor that is made a buffer.
 
@@ -362,6 +375,10 @@ def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
         yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
         name = ast.Constant(node.targets[0].attr)
         yield ast.Expr(method(own, "register_buffer", name, node.value))
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):  # one of several
+        for i, one in enumerate(node.value.elts):
+            items = [*node.value.elts[:i], ast.Call(kind, [one], []), *node.value.elts[i + 1 :]]
+            yield ast.Assign(node.targets, ast.Tuple(items, ast.Load()))
 
 
 def unkept(node: ast.AST) -> Iterator[ast.stmt]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain
 
 from grader.edits.alike import Alike
+from grader.edits.blocks import Blocks
 from grader.edits.edit_kinds import (
     COMPARISONS,
     EQUATION,
@@ -38,6 +39,7 @@ from grader.edits.edit_kinds import (
     rarer_of_call,
     regrouped,
     reordered,
+    shape_of_one,
     transposed,
     unkept,
     unwrapped,
@@ -93,6 +95,7 @@ class Edits:
         self._scopes = Scopes(self._tree)
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._file.lines, self._tree)
+        self._blocks = Blocks(self._file, self._tree)
         self._trees = [self._tree, parsed(right)]
         self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
@@ -173,7 +176,7 @@ class Edits:
                 [*first, *second, *rest],
                 (self._made.left_out, self._made.in_place_of_nothing, self._made.changed),
             ),
-            ([*first, *second, *rest], (self._left_out.unread,)),
+            ([*first, *second, *rest], (self._left_out.unread, self._blocks.together_left_out)),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
             ([*first, *second], (self._in_all_alike,)),
@@ -218,6 +221,7 @@ class Edits:
             self._several.read_through,
             self._several.in_objects,
             self._loops.kept,
+            self._blocks.mended,
             self._carried_on,
             self._first_alone,
         )
@@ -371,6 +375,7 @@ class Edits:
             for items in exchanged(node.elts):
                 line = next(new.lineno for new, old in zip(items, node.elts, strict=True) if new is not old)
                 yield line, self._file.with_one(node, type(node)(items, node.ctx))
+            yield from shape_of_one(node)
         elif isinstance(node, ast.Dict):
             yield from (ast.Dict(node.keys, values) for values in exchanged(node.values))
         else:

@@ -18,6 +18,8 @@ class FileText:
     def with_one(self, node: ast.AST, new: ast.AST) -> str:
         """The file with an expression or a statement replaced."""
         written = ast.unparse(ast.fix_missing_locations(new))
+        if isinstance(node, ast.stmt):  # of several lines
+            written = written.replace("\n", "\n" + " " * node.col_offset)
         if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
             written = f"({written})"
         return self.with_text(node, written)

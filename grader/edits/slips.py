@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from grader.edits.edit_kinds import (
+    PATHS,
+    TRAINING,
     called,
     defaults_in,
     defaults_of,
@@ -53,19 +56,9 @@ class Slips:
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             yield from _not_copied(node)
             yield from _with_its_variable(node)
-        elif (
-            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
-        ):
-            yield from (
-                in_each(_copy(one), node.right) for one in node.left.elts if isinstance(one, ast.Name)
-            )
-            each = ast.comprehension(ast.Name("one", ast.Store()), node, [], 0)
-            yield ast.ListComp(_copy(ast.Name("one", ast.Load())), [each])
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_one(node.right):
-            for flag in self._flags:  # what has ended does not count on
-                if isinstance(flag, ast.Attribute) or flag.id in self._scopes.names(node.lineno):
-                    yield ast.BinOp(node.left, ast.Add(), ast.UnaryOp(ast.Invert(), flag))
-        elif isinstance(node, ast.Lambda):
+        elif isinstance(node, ast.BinOp):
+            yield from self._of_operator(node)
+        elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and not node.decorator_list):
             yield from self._bound_early(node)
         elif isinstance(node, ast.Call):
             yield from self._of_call(node)
@@ -73,6 +66,8 @@ class Slips:
             if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
             if isinstance(node.ctx, ast.Load) and called(node.value) == "self":
+                unread = self._scopes.unread(node.lineno)[:MOST_UNREAD]
+                yield from (ast.Name(one, ast.Load()) for one in unread if one != "self")
                 own = self._scopes.sizes(node.lineno)
                 meant = [one for one in own if one != node.attr] if node.attr in own else []
                 yield from (ast.Attribute(node.value, one, ast.Load()) for one in meant[:MOST_SIZES])
@@ -89,7 +84,7 @@ class Slips:
         elif isinstance(node, ast.AugAssign):
             yield ast.Assign([node.target], node.value)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield from self._text_as_condition(node)
+            yield from self._as_condition(node)
             unread = self._scopes.unread(node.lineno)[:MOST_UNREAD]
             found = [one for one in (*self._scopes.unread_locals(node.lineno), *unread) if one != "self"]
             yield from (ast.Name(name, ast.Load()) for name in found)
@@ -97,6 +92,23 @@ class Slips:
             key = node.slice.value
             others = [one for one in self._keys if one != key] if isinstance(key, str) else []
             yield from (ast.Subscript(node.value, ast.Constant(one), node.ctx) for one in others[:MOST_TEXTS])
+
+    def _of_operator(self, node: ast.BinOp) -> Iterator[ast.AST]:
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+            yield from (
+                in_each(_copy(one), node.right) for one in node.left.elts if isinstance(one, ast.Name)
+            )
+            each = ast.comprehension(ast.Name("one", ast.Store()), node, [], 0)
+            yield ast.ListComp(_copy(ast.Name("one", ast.Load())), [each])
+        elif isinstance(node.op, ast.Add) and _is_one(node.right):
+            for flag in self._flags:  # what has ended does not count on
+                if isinstance(flag, ast.Attribute) or flag.id in self._scopes.names(node.lineno):
+                    yield ast.BinOp(node.left, ast.Add(), ast.UnaryOp(ast.Invert(), flag))
+        elif isinstance(node.op, ast.Div):  # a sum, by that of its own weights: `(w * x).sum() / w.sum()`
+            names = {one.id: one for one in ast.walk(node.left) if isinstance(one, ast.Name)}
+            if "sum" in {called(one) for one in ast.walk(node.left) if isinstance(one, ast.Attribute)}:
+                own = (one for name, one in names.items() if name not in PATHS)
+                yield from (ast.BinOp(node.left, node.op, method(one, "sum")) for one in own)
 
     def _of_call(self, node: ast.Call) -> Iterator[ast.AST]:
         yield from self._made_once_for_all(node)
@@ -185,10 +197,10 @@ class Slips:
             plain = ast.parse(f"__import__('copy').copy({ast.unparse(node.value)})", mode="eval").body
             yield from (ast.Assign(node.targets, one) for one in (plain, method(node.value, "clone")))
 
-    def _bound_early(self, node: ast.Lambda) -> Iterator[ast.Lambda]:
+    def _bound_early(self, node: ast.Lambda | ast.FunctionDef) -> Iterator[ast.AST]:
         """A function made in each round of a loop, with the variables of this round: it reads the last ones."""
         variables = self._of_rounds.get(id(node), ())
-        read = {one.id for one in ast.walk(node.body) if isinstance(one, ast.Name)}
+        read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
         late = [name for name in variables if name in read - {one.arg for one in node.args.args}]
         if late:
             args = ast.arguments(
@@ -200,7 +212,12 @@ class Slips:
                 kwarg=node.args.kwarg,
                 defaults=[*node.args.defaults, *(ast.Name(name, ast.Load()) for name in late)],
             )
-            yield ast.Lambda(args, node.body)
+            if isinstance(node, ast.Lambda):
+                yield ast.Lambda(args, node.body)
+            else:
+                own = copy.copy(node)
+                own.args = args
+                yield own
 
     def _not_unpacked(self, node: ast.Assign) -> Iterator[ast.Assign]:
         """One name for what a function gives as a tuple, or two for one value; a class in place of an object."""
@@ -228,10 +245,14 @@ class Slips:
             more = [ast.keyword(None, ast.Name(words, ast.Load()))] if words in names else []
             yield ast.Call(node.func, args, [*node.keywords, *more])
 
-    def _text_as_condition(self, node: ast.Name) -> Iterator[ast.Compare]:
-        """A text, which counts as true, in place of whether it is the one or the other."""
+    def _as_condition(self, node: ast.Name) -> Iterator[ast.expr]:
+        """A text, which counts as true, in place of whether it is the one or the other; what an argument decides in
+        place of the module's mode."""
         function = self._scopes.function(node.lineno)
         default = None if function is None else defaults_of(function).get(node.id)
+        is_flag = isinstance(default, ast.Constant) and isinstance(default.value, bool)
+        if is_flag and "self" in self._scopes.names(node.lineno):
+            yield TRAINING
         is_text = isinstance(default, ast.Constant) and isinstance(default.value, str)
         if is_text and node not in self._compared:
             for text in self._texts[:MOST_TEXTS]:
@@ -279,13 +300,13 @@ class Slips:
 
     @cached_property
     def _of_rounds(self) -> dict[int, list[str]]:
-        """By function without a name, the variables of the loops and comprehensions that it is in."""
+        """By function, the variables of the loops and comprehensions that it is in."""
         found: dict[int, list[str]] = {}
         for loop in (one for one in nodes_of(self._trees[0]) if isinstance(one, ROUNDS)):
             targets = [loop.target] if isinstance(loop, ast.For) else [one.target for one in loop.generators]
             names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
             for one in ast.walk(loop):
-                if isinstance(one, ast.Lambda):
+                if isinstance(one, (ast.Lambda, ast.FunctionDef)):
                     found.setdefault(id(one), []).extend(names)
         return found
 

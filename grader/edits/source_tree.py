@@ -447,6 +447,12 @@ class Source(Definitions):
         spans = [(one.lineno, one.end_lineno or 0) for one in functions if one.name == "backward"]
         return {line for first, last in spans for line in range(first, last + 1)}
 
+    def fields_named(self, name: str) -> list[int]:
+        """Lines of the bodies of classes that give a field of this name its type."""
+        bodies = [one.body for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)]
+        fields = [one for body in bodies for one in body if isinstance(one, ast.AnnAssign)]
+        return [one.lineno for one in fields if ast.unparse(one.target) == name]
+
     def state(self, ran: Collection[int]) -> list[tuple[int, str]]:
         """Lines of modules that ran outside of constructors and give attributes a value, with the attribute."""
         found = []
@@ -458,9 +464,22 @@ class Source(Definitions):
                 base = one.value if isinstance(one, ast.Subscript) else one
                 if isinstance(base, ast.Attribute) and called(base.value) == "self" and base.lineno in ran:
                     function = self._function(base.lineno)
-                    if function is not None and function.name != "__init__":
+                    if function is not None and function.name not in self._constructing:
                         found.append((base.lineno, ast.unparse(base)))
         return sorted(found)
+
+    @cached_property
+    def _constructing(self) -> set[str]:
+        """The names of constructors, and of the methods that they call."""
+        methods = [one for one in nodes_of(self._tree) if isinstance(one, ast.FunctionDef)]
+        found = {"__init__"}
+        for _ in range(MOST_STEPS_BACK):
+            inside = [node for one in methods if one.name in found for node in ast.walk(one)]
+            own = [one.func for one in inside if isinstance(one, ast.Call)]
+            found |= {
+                one.attr for one in own if isinstance(one, ast.Attribute) and called(one.value) == "self"
+            }
+        return found
 
     @cached_property
     def _plain_classes(self) -> set[str]:

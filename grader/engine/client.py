@@ -43,6 +43,7 @@ class Client:
         unread, free: see `grader.engine.scenario.Observation`.
         projections: where the class that was loaded last keeps its projections.
         gradients: of all parameters, by name, of the last call that went backward.
+        beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Client:
         self._compared = None if free is None else dict(free)
         self.projections = Projections({}, {})
         self.gradients: Mapping[str, Tensor | None] = {}
+        self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         submission.seed(seed)
 
     def seed(self, offset: int = 0) -> None:
@@ -100,6 +102,9 @@ class Client:
         """Construct a class of the submission, in the client's dtype, in eval mode unless `training`."""
         self.chosen |= {word: value for word, value in kwargs.items() if isinstance(value, (str, bool))}
         made = self._register(self.submission.construct(name, args, kwargs))
+        if self.beside is not None:
+            others, words = self.beside
+            self._register(self.submission.construct(name, others or args, {**kwargs, **words}))
         made.train(training)
         return made
 

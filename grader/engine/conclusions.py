@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
+from grader.engine.scenario import BESIDE
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -45,6 +46,10 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "large numbers": (
         "range-limited", "Only large values give wrong results: a step clips or rounds them.",
         "Search for clamp, for activations such as tanh, and for conversions to another dtype.",
+    ),
+    BESIDE: (
+        "settings-shared", "Another object of the class changes this one: a setting, or a tensor, belongs to all.",
+        "Which name is not an attribute of self, and should be one?",
     ),
     "a batch of one": ("assumes-batch", "The code does not cope with a batch of one."),
     "a length of one": ("assumes-length", "The code does not cope with sequences of length one."),
@@ -89,10 +94,14 @@ def first(findings: Findings) -> Named | None:
 def conclude(findings: Findings) -> Named | None:
     """A name for what went wrong, by what can be measured; None if nothing can be said but expected and got."""
     if findings.random:
-        return _unregistered(findings) or Named(
-            "random-result",
-            "Two equal calls return different results, although nothing should be random.",
-            hint="Is there dropout in eval mode, uninitialized memory, or state from an earlier call?",
+        return (
+            _unregistered(findings)
+            or _trait(findings, (BESIDE,))
+            or Named(
+                "random-result",
+                "Two equal calls return different results, although nothing should be random.",
+                hint="Is there dropout in eval mode, uninitialized memory, or state from an earlier call?",
+            )
         )
     return (
         _changed(findings)
@@ -302,10 +311,10 @@ def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _trait(findings: Findings) -> Named | None:
+def _trait(findings: Findings, traits: Collection[str] = tuple(TRAITS)) -> Named | None:
     """All that has a trait is wrong, and nothing without."""
     wrong = set(findings.wrong)
-    having = {t: {i for i, s in enumerate(findings.scenarios) if t in s.traits} for t in TRAITS}
+    having = {t: {i for i, s in enumerate(findings.scenarios) if t in s.traits} for t in traits}
     for trait in (trait for trait, those in having.items() if wrong == those):
         name, text, *hint = TRAITS[trait]
         return Named(name, text, hint=hint[0] if hint else f"Try it with {trait} alone.")

@@ -8,8 +8,8 @@ with one thing wrong (that is how a mistake gets its name).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Answer = Mapping[str, Tensor | str]
 Free = tuple[tuple[str, Hashable], ...]
 
+BESIDE = "another object of the class"
 LAYER_SLACK = {torch.bfloat16: 2.0}
 """By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
 
@@ -49,6 +50,22 @@ class Scenario:
     slack: float = 1.0
     traits: frozenset[str] = frozenset()
     picture: str = ""
+
+
+def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
+    """The same, while there is another object of the class: what that was made with must not change this one.
+
+    Args:
+        args: it is made with, in place of the others, if there are any.
+        kwargs: it is made with, besides the others.
+    """
+
+    def ask(client: Client) -> Answer:
+        client.beside = args, kwargs
+        return scenario.ask(client)
+
+    title, traits = f"{scenario.title}, beside another one", frozenset({BESIDE})
+    return replace(scenario, title=title, ask=ask, traits=traits)
 
 
 @dataclass(frozen=True)

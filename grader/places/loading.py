@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from grader.catalog import Exercise
 from grader.core.spots import Spot, Spots
 from grader.core.submission import Submission, SubmissionError
 from grader.core.value_trace import Recordable
+from grader.edits.source_tree import Source
 from grader.places.finder import MOST_SOURCE
 from grader.places.locate import Locator
 from grader.places.places import spot_of
@@ -43,8 +45,12 @@ def loading_places(
         return opened(text)
 
     text, left_out = without_what_raises(source, in_time)
-    if text is None:
-        return {}
+    if text is None:  # a class that cannot be made: of what its message says, fields do not fit each other
+        named = (
+            at for name in re.findall(r"'(\w+)'", error.message) for at in Source(source).fields_named(name)
+        )
+        at = next(named, None)
+        return {} if at is None else {"": Spot(at, at, why="error", other=error.line)}
     submission = in_time(text)
     try:
         assert isinstance(submission, Recordable)

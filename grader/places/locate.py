@@ -507,7 +507,8 @@ class Locator:
             others = self._undone(rest, self.records.suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
         agreed = best is not None and one.line in best.lines
         everything = not rest and len(one.cured) > 1  # if only at the expense of others
-        mostly = one.harmless and len(one.cured) > len(rest)
+        # a known mistake that gives all the same results is one cause: what helps with some of them does so by accident
+        mostly = one.harmless and len(one.cured) > len(rest) and self._steps is None
         if not (others or agreed or everything or mostly):
             return None
         if others or everything or mostly:  # else the change says where, and not what

@@ -17,6 +17,7 @@ from grader.api import (
     Subject,
     Submission,
     additive,
+    beside_another,
     causal,
     grading_of,
 )
@@ -330,9 +331,11 @@ class ClassMaker:
         one = _transparent(self.question((query, key, value.abs() + 0.5), 2))
         four, one = (replace(some, dropout=0.25, training=True) for some in (four, one))
         without = look.as_without_dropout
+        off_in_train = _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without)
         return [
             _one("eval mode with dropout=0.5", "dropout in eval", calm, "dropout in eval mode", see=without),
-            _one("train mode with dropout=0.0", "dropout", off, "train mode", see=without),
+            off_in_train,
+            beside_another(off_in_train, dropout=0.5),
             _one("train mode with dropout=0.25, four keys", "dropout", four, DROPS, see=look.dropped),
             _one("train mode with dropout=0.25, one key", "dropout", one, DROPS, see=look.dropped),
         ]

@@ -17,6 +17,7 @@ from grader.api import (
     Subject,
     Submission,
     alike_along,
+    beside_another,
     drawn_again,
     grading_of,
     no_shape,
@@ -109,9 +110,13 @@ def _modes(seed: int) -> list[Scenario]:
         draws = Draws(seed + 20)
         return client.call(ready(client, draws, 8, 20, dropout=0.5), draws.normal(2, 5, 8))
 
+    off = Scenario(
+        "train mode with dropout=0", NAME, "train", _plain(seed + 21, (2, 5, 8), 20, training=True)
+    )
     return [
         Scenario("eval mode with dropout=0.5", NAME, "eval", in_eval),
-        Scenario("train mode with dropout=0", NAME, "train", _plain(seed + 21, (2, 5, 8), 20, training=True)),
+        off,
+        beside_another(off, dropout=0.5),
         Scenario("train mode with dropout=0.25", NAME, "train", _dropped(seed + 22)),
     ]
 

@@ -17,6 +17,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    beside_another,
     grading_of,
     is_bias_of,
     own_parameters,
@@ -158,6 +159,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
             "two sequences in turns", "memory",
             _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3), other, "sequences in turns",
         ),
+        beside_another(_one("3 steps of [2, 1, 8]", "memory", _plain(seed + 17, (2, 3, 8), 2)), 12, 3),
         _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
         _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),
         _one(

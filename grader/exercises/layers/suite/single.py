@@ -18,6 +18,7 @@ from grader.api import (
     ParameterInfo,
     Scenario,
     alike,
+    beside_another,
     counted,
     own_parameters,
     parameter_facts,
@@ -191,6 +192,8 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         return f'norm="{norm}", {text}'
 
     long = Size(1, Draws(seed).length(), 6, Draws(seed + 1).length())
+    calm = _steady(kind, seed + 23, Way(norm, training=True))
+    off = one(title("train mode with dropout=0"), "train", calm, "train mode")
     found = [
         one(title(PLAIN.title), norm, ask_for(1)),
         one(title(Size(3, 4, 7, 6).title), norm, ask_for(2, Size(3, 4, 7, 6)), "an odd size"),
@@ -214,12 +217,8 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
         ),
         one(title("eval mode with dropout=0.5"), "eval", _steady(kind, seed + 22, Way(norm, 0.5))),
         one(title(f"train mode with dropout={RATE}"), "train", dropped(kind, norm, seed + 24), "train mode"),
-        one(
-            title("train mode with dropout=0"),
-            "train",
-            _steady(kind, seed + 23, Way(norm, training=True)),
-            "train mode",
-        ),
+        off,
+        beside_another(off, dropout=0.5, norm="pre" if norm == "post" else "post"),
     ]
     for dtype in (torch.float64, torch.bfloat16):
         text = f"{str(dtype).removeprefix('torch.')} inputs"

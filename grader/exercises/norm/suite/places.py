@@ -14,6 +14,7 @@ from grader.api import (
     Draws,
     Instance,
     Scenario,
+    beside_another,
     drawn_again,
     dropping_facts,
     no_shape,
@@ -164,6 +165,7 @@ def _of(name: str, seed: int) -> list[Scenario]:
     backward = _numbers(name, seed + 10, (2, 3, 8), backward=True)
     in_eval = _numbers(name, seed + 20, (2, 4, 8), dropout=0.5)
     in_train = _numbers(name, seed + 21, (2, 4, 8), training=True)
+    off = Scenario("train mode with dropout=0", name, "train", in_train, traits=train)
     found = [
         Scenario("the parts' parameters", name, "parts", _parts(name, seed)),
         Scenario("x of [2, 5, 8]", name, "numbers", _numbers(name, seed + 1, (2, 5, 8))),
@@ -178,7 +180,8 @@ def _of(name: str, seed: int) -> list[Scenario]:
             "around what gives its input", name, "same", _around(name, "Same", seed + 12), traits=itself
         ),
         Scenario("eval mode with dropout=0.5", name, "eval", in_eval),
-        Scenario("train mode with dropout=0", name, "train", in_train, traits=train),
+        off,
+        beside_another(off, dropout=0.5),
         Scenario(f"train mode with dropout={RATE}", name, "train", _dropped(name, seed + 22), traits=train),
     ]
     long, many = (1, Draws(seed).length(very=True), 6), (Draws(seed).length(), 2, 6)

@@ -17,6 +17,7 @@ from grader.api import (
     Scenario,
     Subject,
     Submission,
+    beside_another,
     grading_of,
     parameter_facts,
 )
@@ -124,6 +125,7 @@ def _eps(seed: int) -> list[Scenario]:
         Scenario("rows that hardly vary", NAME, "eps", _plain(seed + 10, (2, 4, 8), factor=3e-3)),
         Scenario("eps=0.5", NAME, "eps", _plain(seed + 12, (2, 4, 8), eps=0.5)),
         Scenario("eps=0.25", NAME, "eps", _plain(seed + 11, (2, 3, 8), eps=0.25)),
+        beside_another(Scenario("eps=0.25", NAME, "eps", _plain(seed + 13, (2, 3, 8), eps=0.25)), eps=0.5),
     ]
 
 

@@ -17,6 +17,7 @@ from grader.api import (
     Subject,
     Submission,
     alike,
+    beside_another,
     describe_outcome,
     grading_of,
 )
@@ -107,6 +108,7 @@ def _rest(name: str, seed: int) -> list[Scenario]:
         Scenario("train mode", name, "train", _train(name, seed)),
         Scenario("a short x after a long one", name, "train", _one_after_another(name, seed, (8, 3))),
         Scenario("a long x after a short one", name, "train", _one_after_another(name, seed, (3, 8))),
+        beside_another(Scenario("x of [2, 5, 8]", name, "train", _plain(name, (2, 5, 8), 9, seed + 30)), 6),
     ]
     for dtype in (torch.float64, torch.bfloat16):
         said_so = f"{str(dtype)[6:]} inputs"

@@ -24,6 +24,7 @@ from grader.api import (
     Subject,
     Submission,
     alike,
+    beside_another,
     counted,
     grading_of,
     own_parameters,
@@ -295,6 +296,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("forward", "forward", Put(seed + 8).forward),
         _one("forward with pad=3", "forward", Put(seed + 9, three, padded="anywhere").forward),
         _one("decode after another batch", "memory", Put(seed + 10).after_another),
+        beside_another(_one("decode, PAD at the end", "memory", Put(seed + 21).decode), pad=1),
         _one("the gradient", "gradients", Put(seed + 12).gradients, "the backward pass"),
         _one("train mode", "train", Put(seed + 13, training=True).in_training, "train mode"),
     ]
