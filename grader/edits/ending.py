@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Set
 
-from grader.edits.edit_kinds import called
+from grader.edits.edit_kinds import LAZY, called
 
 MOST_ROUNDS = 100  # of a loop of changed code, ...
 MOST_LOOPING_S = (
@@ -15,7 +15,7 @@ MOST_LOOPING_S = (
 LOOPING_S = 0.15  # ... in each scenario; right code takes a fifth of it
 MOST_ITEMS = 10_000  # of an iterator of itertools that never ends
 ENDLESS = ("count", "cycle", "repeat")
-_LOOP = re.compile(rb"\b(for|while|count|cycle|repeat)\b")
+_LOOP = re.compile(rb"\b(for|while|count|cycle|repeat)\b|\+=.*\b(" + "|".join(LAZY).encode() + rb")\b")
 
 
 def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
@@ -52,6 +52,8 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
             rounds = f"_rounds_{part.lineno}"
             guards.before(part, f"{rounds} = iter(range({MOST_ROUNDS}, 0, -1))")
             guards.around(part.test, f"_early() and next({rounds}, 0) and (", ")")
+        elif isinstance(part, ast.AugAssign) and _is_lazy(part.value):  # `rows += filter(f, rows)` never ends
+            guards.around(part.value, "[*(", ")]")
         elif isinstance(part, ast.Call) and ast.unparse(part.func) in endless:
             guards.around(part, "__import__('itertools').islice(", f", {MOST_ITEMS})")
         elif isinstance(part, ast.FunctionDef) and recursive:
@@ -73,6 +75,11 @@ def _of_base(function: ast.expr) -> bool:
     """Return whether it is a method of `super()`."""
     owner = function.value if isinstance(function, ast.Attribute) else None
     return isinstance(owner, ast.Call) and called(owner.func) == "super"
+
+
+def _is_lazy(value: ast.expr) -> bool:
+    """Return whether an expression gives its items only when they are asked for."""
+    return isinstance(value, ast.GeneratorExp) or (isinstance(value, ast.Call) and called(value.func) in LAZY)
 
 
 def _parts(tree: ast.AST, lines: Set[int]) -> Iterator[ast.AST]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from grader.edits.edit_kinds import (
+    LAZY,
     PATHS,
     TRAINING,
     called,
@@ -124,6 +125,8 @@ class Slips:
             yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
         if called(node.func) == "to" and len(node.args) == 1 and isinstance(node.args[0], ast.Attribute):
             yield ast.Call(node.func, [node.args[0].value], node.keywords)
+        if called(node.func) in LAZY:  # what can be read once only
+            yield ast.Call(ast.Name("list", ast.Load()), [node], [])
         if called(node.func) == "arange":  # offsets of groups
             sizes = (one for one in self._scopes.given(node.lineno) if one != "self")
             yield from (ast.BinOp(node, ast.Mult(), ast.Name(one, ast.Load())) for one in sizes)

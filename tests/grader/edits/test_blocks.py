@@ -54,6 +54,10 @@ CASES = {
     "divided by another number": (
         "def f(x, w, n):\n    return (x * w).sum() / n\n", "/ n", "/ w.sum()",
     ),
+    "what can be read once only": (
+        "def f(rows):\n    kept = filter(None, rows)\n    return [*kept], [*kept]\n",
+        "filter(None, rows)", "list(filter(None, rows))",
+    ),
     "one of several that is no parameter": (
         "class M(nn.Module):\n    def __init__(self, n):\n        self.a, self.b = nn.Parameter(zeros(n)), zeros(n)\n",
         "), zeros(n)", "), nn.Parameter(zeros(n))",

@@ -125,6 +125,13 @@ def test_loops_over_lists_that_grow_end() -> None:
     assert len(names["f"]([1])) > 1
 
 
+def test_lists_that_grow_by_what_reads_them_end() -> None:
+    changed = "rows = [1]\nrows += filter(None, rows)\nrows += (one for one in rows)\n"
+    made: dict[str, list[int]] = {}
+    exec(ending(changed), made)
+    assert made["rows"] == [1, 1, 1, 1]
+
+
 def test_comprehensions_end() -> None:
     text = "def f(x):\n    return [(i, f'{[j for j in x]}') for i in __import__('itertools').count() for _ in x]\n"
     names: dict[str, Any] = {}
