@@ -64,6 +64,7 @@ from grader.edits.steps import Steps
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
+COUNTS = ("arange", "linspace", "range", "len")  # give no masks, and nothing below 0
 SIZES = ("len", "numel", "size")
 LIMIT, MUCH = 8, 16  # a whole number that may be a length built in, and how many times as much is enough
 LARGE = 1e4  # a number that may stand for infinity
@@ -435,7 +436,8 @@ class Edits:
 
     def _inverted(self, node: ast.AST) -> Iterator[ast.AST]:
         """A value with a sign, a mask or a condition inverted."""
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._values:
+        counts = isinstance(node, ast.Call) and called(node.func) in COUNTS
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) and id(node) in self._values and not counts:
             yield from (ast.UnaryOp(one(), node) for one in (ast.Invert, ast.USub))
         if id(node) in self._conditions and isinstance(node, ast.expr):
             if isinstance(node, ast.Compare):

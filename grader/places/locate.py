@@ -56,6 +56,7 @@ MOST_BEHIND = 4  # lines behind an exception that are as likely as its own
 MOST_MADE = 2000  # where what a line reads was made
 MOST_ONLY = 12  # lines that run in no right run, where a mistake is likely
 REST_S = 2.5  # of CPU for what one change does not make right, beside `EDITING_S`
+MOSTLY = 2  # how many times as many results as it does not it has to make right
 WITHIN_S = 1.5  # in the functions of a line that values prove
 AGAIN_S = 1.5  # elsewhere, where these do not help; and in lines that did not run in a wrong call
 ENOUGH = 100  # numbers in a result
@@ -233,15 +234,14 @@ class Locator:
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         apart = partners(self._text, cures[0].text)
-        proofs += apart
         branch = next(
             (line for line in self.source.decides(proofs[0]) if line in (self.records.needed or ())), None
         )
         branch = branch or self.source.jumps(proofs[0])
-        second = next((line for line in apart if line != best.place.line), None) or between or branch
-        second = second or next((line for line in proofs if line != best.place.line), None)
+        second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
+        second = second or between or branch
         second = second or self.records.gave_wrong(best.place.line) or best.other
-        right = best.last_right if best.last_right and best.last_right[0] not in proofs else None
+        right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
 
     def _functions_of(self, best: Where, suspected: Sequence[int]) -> set[int]:
@@ -507,8 +507,8 @@ class Locator:
             others = self._undone(rest, self.records.suspected(rest), MOST_EDITS, one.text, seconds=REST_S)
         agreed = best is not None and one.line in best.lines
         everything = not rest and len(one.cured) > 1  # if only at the expense of others
-        # a known mistake that gives all the same results is one cause: what helps with some of them does so by accident
-        mostly = one.harmless and len(one.cured) > len(rest) and self._steps is None
+        # a known mistake that gives all the results is one cause: what helps with a few may do so by accident
+        mostly = one.harmless and len(one.cured) > (1 if self._steps is None else MOSTLY) * len(rest)
         if not (others or agreed or everything or mostly):
             return None
         if others or everything or mostly:  # else the change says where, and not what
