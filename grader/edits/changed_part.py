@@ -15,9 +15,8 @@ def changed_part(old: str, new: str) -> tuple[str, str]:
     pair: tuple[ast.AST, ast.AST] | None = (ast.parse(old), ast.parse(new))
     while pair is not None:
         a, b = pair
-        if isinstance(a, ast.expr) and not (isinstance(a, ATOMS) and isinstance(b, ATOMS) and shown[0]):
-            shown = pair
-        elif isinstance(a, ast.arguments) and shown[0] is None:
+        says = isinstance(a, ast.expr) and not (isinstance(a, ATOMS) and isinstance(b, ATOMS) and shown[0])
+        if says or (isinstance(a, ast.arguments) and shown[0] is None):
             shown = pair
         elif isinstance(a, ast.stmt) and not hasattr(a, "body"):
             shown = a, None if isinstance(b, ast.Pass) else b
