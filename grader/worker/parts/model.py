@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from .base import Part, weight
 
 
-class Embedding(Part):
-    """Rows of `judge_table` [V, D]. It has the attributes of an `nn.Embedding`, for those who look at them."""
+class Embedding(Part, nn.Embedding):
+    """Rows of `judge_table` [V, D]: an `nn.Embedding`, for those who look at that, but for its parameter's name."""
 
     def __init__(self, vocab: int, d_model: int) -> None:
-        super().__init__()
+        nn.Module.__init__(self)
+        self._calls = []
         self.judge_table = weight(vocab, d_model)
         self.num_embeddings, self.embedding_dim = vocab, d_model
+        self.padding_idx, self.max_norm, self.norm_type = None, None, 2.0
+        self.scale_grad_by_freq = self.sparse = False
 
     @property
-    def weight(self) -> Tensor:
+    def weight(self) -> Tensor:  # type: ignore[override]
         """The table."""
         return self.judge_table
 
