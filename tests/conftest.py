@@ -43,7 +43,6 @@ LONG = {
     "tests/grader/hostile/test_ordinary_user.py",
     "tests/grader/classroom/test_ray.py",
     "tests/grader/sandbox/test_killed_at_any_message.py",
-    "tests/grader/exercises/test_training_tests.py",
     "tests/grader/training/test_live_rules.py",
     "tests/grader/learner/test_notebooks.py",
     "tests/zoo/pages/test_commands.py",

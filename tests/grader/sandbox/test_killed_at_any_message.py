@@ -24,6 +24,7 @@ from grader.sandbox.process import Worker
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
 from tests import solution_file
+from zoo.core.recipe import Recipe
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at a fork server")
 QUICK = frozenset(CATEGORIES) - {"training"}
@@ -234,7 +235,19 @@ def test_a_worker_killed_at_messages_of_each_kind(bench: Bench, name: str) -> No
     every(bench, name, sorted(chosen))
 
 
+@pytest.fixture
+def _short_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the steps, and whatever is spelled then is enough: a killed worker is one after any step."""
+    defaults = Recipe.__init__.__defaults__
+    assert defaults
+    assert defaults[0] == Recipe().steps
+    monkeypatch.setattr(Recipe.__init__, "__defaults__", (30, *defaults[1:]))
+    monkeypatch.setattr("grader.training.training.BAR", 0.0)  # not trained again,
+    monkeypatch.setattr("grader.training.training.require", lambda _score: None)  # and not failed
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_short_training")
 def test_a_worker_killed_while_a_model_is_trained_and_when_it_is_asked_again(bench: Bench) -> None:
     only = frozenset({"training"})
     bench.messages("feedforward", only)
