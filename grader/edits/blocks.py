@@ -32,7 +32,7 @@ class Blocks:
         after = self._after.get(id(node), []) if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
         for number in range(2, min(MOST_TOGETHER, len(after)) + 1):
             left_out = after[:number]
-            if not any(isinstance(one, (ast.FunctionDef, ast.ClassDef, ast.Return)) for one in left_out):
+            if not any(map(_has_to_stay, left_out)):
                 yield self._without(left_out)
 
     def mended(self, node: ast.AST) -> Iterator[str | tuple[int, str]]:
@@ -43,6 +43,12 @@ class Blocks:
             yield from (self._file.with_one(node.test, new) for new in _of_all(node.test))
             yield from self._in_other_branch(node)
             yield from self._noted(node)
+        elif isinstance(node, ast.Match):
+            values = [one for case in node.cases if (one := _only_value(case.body)) is not None]
+            for i, one in enumerate(values):
+                for other in values[i + 1 :]:
+                    text = self._file.with_all([(one, other), (other, one)])
+                    yield from ((one.lineno, text),) if text else ()
         elif isinstance(node, ast.IfExp):
             for some, other in ((node.body, node.orelse), (node.orelse, node.body)):
                 if isinstance(other, ast.Name):
@@ -114,6 +120,12 @@ class Blocks:
         return b"".join([*lines[:at], f"{line}\n".encode(), *lines[at:]]).decode("utf-8", "replace")
 
 
+def _has_to_stay(node: ast.stmt) -> bool:
+    """Return whether a statement says what a function gives, or nothing at all."""
+    says_nothing = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return says_nothing or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return, ast.Pass))
+
+
 def _of_all(test: ast.expr) -> Iterator[ast.expr]:
     """What is asked of the first one, asked of all: `all(one.ended for one in rows)` for `rows[0].ended`; of any."""
     for node in ast.walk(test):
@@ -122,6 +134,11 @@ def _of_all(test: ast.expr) -> Iterator[ast.expr]:
             asked = ast.parse(ast.unparse(test).replace(ast.unparse(node), "one"), mode="eval").body
             for name in ("all", "any"):
                 yield ast.Call(ast.Name(name, ast.Load()), [ast.GeneratorExp(asked, each)], [])
+
+
+def _only_value(body: list[ast.stmt]) -> ast.expr | None:
+    """The value that a block of one statement gives, or computes."""
+    return body[0].value if len(body) == 1 and isinstance(body[0], (ast.Return, ast.Assign)) else None
 
 
 def _parts(step: ast.stmt) -> Iterator[ast.stmt]:

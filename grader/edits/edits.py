@@ -484,13 +484,16 @@ class Edits:
             yield from map(ast.Constant, sorted(others)[:4])
 
     def _handed(self, node: ast.AST) -> Iterator[Changed]:
-        """Another name in a call that is made for what it does, as `rows.append(x)`, whose values no record has; an
-        argument that is handed on to what has one of this name."""
+        """Another name in a call that is made for what it does, as `rows.append(x)`, or in what is written into
+        something, whose values no record has; an argument that is handed on to what has one of this name."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             names = [one for one in node.value.args if isinstance(one, ast.Name)]
             yield from (
                 (one.lineno, self._file.with_one(one, new)) for one in names for new in self._renamed(one)
             )
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            names = [one for one in ast.walk(node.value) if isinstance(one, ast.Name)]
+            yield from (self._file.with_one(one, new) for one in names for new in self._renamed(one))
         if isinstance(node, ast.Call):
             yield from self._keywords.handed_on(node, self._scopes.given(node.lineno))
 
@@ -501,9 +504,11 @@ class Edits:
             yield from self._several.in_all_alike(node, changes, self._other_constants)
 
     def _carried_on(self, node: ast.AST) -> Iterator[str]:
-        """A `continue` after a statement that is made for other rounds."""
+        """A `continue` after a statement that is made for other rounds; state that is put in order like other state."""
         for statement in self._loops.carried_on(node):
             yield self._file.with_text(node, f"{ast.unparse(statement)}; continue")
+        if isinstance(node, ast.Assign):
+            yield from (self._file.with_after(node, one) for one in self._loops.also_reordered(node))
 
     def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())

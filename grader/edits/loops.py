@@ -45,6 +45,17 @@ class Loops:
                 appended = ast.Attribute(ast.Name(to, ast.Load()), "append", ast.Load())
                 yield ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
 
+    def also_reordered(self, node: ast.Assign) -> Iterator[ast.Assign]:
+        """For `sums = sums[parents]` in a loop: other state put in that order in a statement of its own."""
+        loop = self._loops.get(id(node))
+        if loop is None or not isinstance(node.targets[0], ast.Name):
+            return
+        name = node.targets[0].id
+        if isinstance(node.value, (ast.Call, ast.Subscript)) and name in _names(node.value):
+            for other in self._state(loop):
+                if other not in _names(node.value):
+                    yield ast.Assign([ast.Name(other, ast.Store())], renamed(node.value, name, other))
+
     def _reordered(self, node: ast.Name) -> Iterator[ast.AST]:
         """State that keeps its order, in the new order that the loop gives other state."""
         loop = self._loops.get(id(node))

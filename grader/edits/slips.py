@@ -63,6 +63,8 @@ class Slips:
             yield from self._bound_early(node)
         elif isinstance(node, ast.Call):
             yield from self._of_call(node)
+        elif isinstance(node, ast.Compare) and all(isinstance(one, ast.Eq) for one in node.ops):
+            yield from _same_object(node)
         elif isinstance(node, ast.Attribute):
             if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
@@ -418,6 +420,14 @@ def _from_another_start(node: ast.Call) -> Iterator[ast.Call]:
         start, end = node.args
         more = end.left if isinstance(end, ast.BinOp) and ast.dump(end.right) == ast.dump(start) else None
         yield ast.Call(node.func, [more or ast.BinOp(end, ast.Sub(), start)], node.keywords)
+
+
+def _same_object(node: ast.Compare) -> Iterator[ast.Compare]:
+    """Whether two are the same, in place of whether they are alike: `query is key` for `query.shape == key.shape`."""
+    sides = [one.func if isinstance(one, ast.Call) else one for one in (node.left, *node.comparators)]
+    owners = [one.value for one in sides if isinstance(one, ast.Attribute)]
+    if len(owners) == len(sides) and all(isinstance(one, ast.Name) for one in owners):
+        yield ast.Compare(owners[0], [ast.Is() for _ in node.ops], owners[1:])
 
 
 def _changed(function: ast.FunctionDef) -> set[str]:

@@ -483,6 +483,7 @@ class Locator:
                 *(at for one in (source.jumps(line),) if one for at in (one, *source.helpers(one))),
                 *source.callers(line),
                 *source.helpers(line),
+                *(at for one in source.callers(line) for at in source.helpers(one)),
                 *source.readers(line),
             )
             if one != line

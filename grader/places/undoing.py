@@ -19,6 +19,7 @@ EDITING_S = 3.0  # of CPU, ...
 ALL_S = 4.5  # ... for all searches together, ...
 LEAST_S = 1.5  # ... of which each component and each search has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
+FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.4  # ... for a second line that may be at fault as well
 WAITING = 4.0  # seconds by the clock that count as one of CPU
@@ -119,7 +120,7 @@ class Undoing:
         if again:
             return again
         for line, text in tried:
-            if self._late() or len(found) == MOST_CURES:
+            if self._late(FORCED_S) or len(found) == MOST_CURES:
                 break
             if line in [one.line for one in found]:
                 continue
@@ -189,8 +190,9 @@ class Undoing:
         cpu, clock = (now - then for now, then in zip(self._clocks(), self._begun, strict=True))
         return max(cpu, clock / WAITING)
 
-    def _late(self) -> bool:
-        return self._spent() > self._end or time.monotonic() > self._deadline
+    def _late(self, rest: float = 0.0) -> bool:
+        """Whether there is no time left. Args: rest: seconds of CPU that are kept for something else."""
+        return self._spent() > self._end - min(rest, self._end / 4) or time.monotonic() > self._deadline
 
     def are_right(self, text: str, asked: Sequence[Scenario]) -> bool:
         """Whether the file is right in all these scenarios, with another text."""
@@ -198,6 +200,15 @@ class Undoing:
 
     def _right(self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False) -> list[Scenario]:
         """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
+        found = self._read_so(text, asked, self._readings, all_of_them=all_of_them)
+        if not found and self._readings:  # another change may go with another reading
+            found = self._read_so(text, asked, {}, all_of_them=all_of_them)
+        return found
+
+    def _read_so(
+        self, text: str, asked: Sequence[Scenario], readings: dict[Choice, int], *, all_of_them: bool
+    ) -> list[Scenario]:
+        """The same. Args: readings: of weights, for those that are not known."""
         found: list[Scenario] = []
         try:
             copy = self._submission.edited(ending(text, recursive=self._recursive, scenarios=len(asked)))
@@ -209,7 +220,7 @@ class Undoing:
                 copy,
                 self._grading.subject,
                 self._grading.seed,
-                readings={**known, **self._readings},
+                readings={**known, **readings},
                 most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
             )
             with without_scripting():

@@ -159,6 +159,10 @@ def scenarios(seed: int) -> Sequence[Scenario]:
             "two sequences in turns", "memory",
             _plain(seed + 10, (2, 4, 8), 2, method="interleaved", others=3), other, "sequences in turns",
         ),
+        _one(
+            "two sequences of the same shape in turns", "memory",
+            _plain(seed + 18, (2, 4, 8), 2, method="interleaved", others=2), other, "sequences in turns",
+        ),
         beside_another(_one("3 steps of [2, 1, 8]", "memory", _plain(seed + 17, (2, 3, 8), 2)), 12, 3),
         _one("the first step", "gradients", _gradients(seed + 11, (2, 1, 8), 2), "the backward pass"),
         _one("the fourth step", "gradients", _gradients(seed + 12, (2, 4, 8), 2), "the backward pass"),

@@ -184,10 +184,18 @@ class Put:
 
     def after_another(self, client: Client) -> Answer:
         """encode and decode another batch, of other lengths, then decode from arguments only."""
+        return self._after(client, 2, (3, 6), "end")
+
+    def after_one_alike(self, client: Client) -> Answer:
+        """The same after a batch that has its shape, and no PAD."""
+        return self._after(client, self.batch, self.lengths, "none")
+
+    def _after(self, client: Client, sentences: int, lengths: tuple[int, int], padded: str) -> Answer:
         draws, model, source, target = self.begin(client)
-        other = tokens(draws, (2, 3), self.size.src_vocab, self.size)
-        words = tokens(draws, (2, 6), self.size.tgt_vocab, self.size)
-        client.call(model, words, draws.normal(2, 3, self.size.d_model), other, method="decode")
+        other = tokens(draws, (sentences, lengths[0]), self.size.src_vocab, self.size, padded=padded)
+        words = tokens(draws, (sentences, lengths[1]), self.size.tgt_vocab, self.size, padded=padded)
+        memory = draws.normal(sentences, lengths[0], self.size.d_model)
+        client.call(model, words, memory, other, method="decode")
         client.call(model, other, method="encode")
         memory = draws.normal(*source.shape, self.size.d_model)
         found = self.call(client, model, "decode", target, {"tgt": target, "memory": memory, "src": source})
@@ -296,6 +304,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("forward", "forward", Put(seed + 8).forward),
         _one("forward with pad=3", "forward", Put(seed + 9, three, padded="anywhere").forward),
         _one("decode after another batch", "memory", Put(seed + 10).after_another),
+        _one("decode after a batch of the same shape", "memory", anywhere.after_one_alike),
         beside_another(_one("decode, PAD at the end", "memory", Put(seed + 21).decode), pad=1),
         _one("the gradient", "gradients", Put(seed + 12).gradients, "the backward pass"),
         _one("train mode", "train", Put(seed + 13, training=True).in_training, "train mode"),
