@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     from grader.engine.projection_names import is_bias_of
     from grader.engine.projections import Projections, projections
     from grader.engine.readings import Wanted, own_parameters
-    from grader.engine.scenario import LAYER_SLACK, Answer, Observation, Scenario, beside_another
+    from grader.engine.scenario import (
+        LAYER_SLACK,
+        Answer,
+        Observation,
+        Scenario,
+        after_a_call,
+        beside_another,
+    )
     from grader.engine.subject import Subject, run
     from grader.engine.wording import counted
     from grader.sandbox.remote import RemoteInstance
@@ -113,7 +120,15 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.projection_names": ("is_bias_of",),
     "grader.engine.projections": ("Projections", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),
-    "grader.engine.scenario": ("Answer", "LAYER_SLACK", "Scenario", "Observation", "beside_another"),
+    "grader.engine.scenario": (
+        "Answer",
+        "LAYER_SLACK",
+        "Prepared",
+        "Scenario",
+        "Observation",
+        "after_a_call",
+        "beside_another",
+    ),
     "grader.engine.wording": ("counted",),
     "grader.sandbox.remote": ("RemoteInstance",),
     "grader.training.wrapped_part": ("wrapped_part",),

@@ -43,6 +43,8 @@ class Client:
         unread, free: see `grader.engine.scenario.Observation`.
         projections: where the class that was loaded last keeps its projections.
         gradients: of all parameters, by name, of the last call that went backward.
+        calls_before: before each call, make one with other numbers in the same shapes, see `after_a_call`.
+        told_apart: whether such a call gave something else.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
     """
 
@@ -69,6 +71,7 @@ class Client:
         self.projections = Projections({}, {})
         self.gradients: Mapping[str, Tensor | None] = {}
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
+        self.calls_before = self.told_apart = False
         submission.seed(seed)
 
     def seed(self, offset: int = 0) -> None:
@@ -229,8 +232,12 @@ class Client:
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
         made: dict[int, Tensor] = {}
+        earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method)
         answer = describe_outcome(outcome, single=single, names=names)
+        if earlier is not None:
+            now, then = tensors(outcome.value), tensors(earlier.value)
+            self.told_apart |= len(now) != len(then) or not all(map(torch.equal, now, then))
         if cotangent is None:
             callee.release(outcome)
             return answer
@@ -249,6 +256,18 @@ class Client:
             answer |= {f"gradient of {name}": gradient.to(self.dtype) for name, gradient in found.items()}
         return answer
 
+    def _call_before(
+        self, callee: Callee, args: Sequence[Any], kwargs: Mapping[str, Any], method: str
+    ) -> Outcome:
+        made: dict[int, Tensor] = {}
+        turned: dict[int, Tensor] = {}
+        given = [_turned(self.cast(one, made), turned) for one in args]
+        outcome = callee.call(
+            given, {k: _turned(self.cast(v, made), turned) for k, v in kwargs.items()}, method=method
+        )
+        callee.release(outcome)
+        return outcome
+
     def first_gradients(self, instance: Instance, *args: Any) -> dict[str, Tensor | str]:
         """Say whether a gradient arrives at any matrix of weights before anything was learned: if not, none ever does.
 
@@ -264,6 +283,18 @@ class Client:
         for instance in self._made:
             instance.close()
         self._made.clear()
+
+
+def _turned(value: Any, done: dict[int, Tensor]) -> Any:
+    """Other numbers in the same shapes: those of a tensor in the opposite order; what is given twice stays one."""
+    if isinstance(value, Tensor):
+        other = value.flip(tuple(range(value.dim())))
+        return done.setdefault(id(value), other + 0.5 if other.is_floating_point() else other)
+    if isinstance(value, dict):
+        return {key: _turned(item, done) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_turned(item, done) for item in value)
+    return value
 
 
 def describe_outcome(

@@ -12,7 +12,7 @@ from grader.core.failures import Named
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.naming import Findings
-from grader.engine.scenario import BESIDE
+from grader.engine.scenario import AFTER, BESIDE
 
 ROUNDED = 1e-2  # of the largest number: bfloat16 has 8 bits
 LOPSIDED = 0.25  # of the mean size of differences: rounding goes up and down
@@ -46,6 +46,10 @@ TRAITS: dict[str, tuple[str, ...]] = {
     "large numbers": (
         "range-limited", "Only large values give wrong results: a step clips or rounds them.",
         "Search for clamp, for activations such as tanh, and for conversions to another dtype.",
+    ),
+    AFTER: (
+        "kept-by-shape", "The result is that of an earlier call, with other numbers in the same shapes.",
+        "What does your code keep from one call to the next, and how does it look that up?",
     ),
     BESIDE: (
         "settings-shared", "Another object of the class changes this one: a setting, or a tensor, belongs to all.",

@@ -23,6 +23,7 @@ Answer = Mapping[str, Tensor | str]
 Free = tuple[tuple[str, Hashable], ...]
 
 BESIDE = "another object of the class"
+AFTER = "an earlier call with the same shapes"
 LAYER_SLACK = {torch.bfloat16: 2.0}
 """By dtype, for what goes through a whole layer: right code was off by half the usual bound in 1 of 1,500 draws."""
 
@@ -52,6 +53,19 @@ class Scenario:
     picture: str = ""
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A script that something is said to the client before. Args: script: as a scenario's `ask`; prepare: says it."""
+
+    script: Callable[[Client], Answer]
+    prepare: Callable[[Client], None]
+
+    def __call__(self, client: Client) -> Answer:
+        """The script's answer."""
+        self.prepare(client)
+        return self.script(client)
+
+
 def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
     """The same, while there is another object of the class: what that was made with must not change this one.
 
@@ -60,12 +74,21 @@ def beside_another(scenario: Scenario, *args: Any, **kwargs: Any) -> Scenario:
         kwargs: it is made with, besides the others.
     """
 
-    def ask(client: Client) -> Answer:
+    def prepare(client: Client) -> None:
         client.beside = args, kwargs
-        return scenario.ask(client)
 
     title, traits = f"{scenario.title}, beside another one", frozenset({BESIDE})
-    return replace(scenario, title=title, ask=ask, traits=traits)
+    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
+
+
+def after_a_call(scenario: Scenario) -> Scenario:
+    """The same, after a call of each kind with other numbers in the same shapes, which must not change anything."""
+
+    def prepare(client: Client) -> None:
+        client.calls_before = True
+
+    title, traits = f"{scenario.title}, after another call", frozenset({AFTER})
+    return replace(scenario, title=title, ask=Prepared(scenario.ask, prepare), traits=traits)
 
 
 @dataclass(frozen=True)
@@ -76,6 +99,7 @@ class Observation:
     `free`: what the contract leaves free, as the submission has it, see `Client.left_free`.
     `chosen`: words and switches that the class was constructed with, by name: norm="pre".
     `extra`: parameters that do not belong to the class, with their first values, see `Client.load`.
+    `told_apart`: an earlier call gave something else than the same call with other numbers, see `after_a_call`.
     """
 
     values: Mapping[str, Tensor] = field(default_factory=dict)
@@ -85,6 +109,7 @@ class Observation:
     free: Free = ()
     chosen: Free = ()
     extra: tuple[tuple[str, Tensor], ...] = ()
+    told_apart: bool = False
 
 
 def observe(answer: Answer) -> Observation:

@@ -16,8 +16,8 @@ from grader.core.submission import Submission, SubmissionError
 from grader.engine.client import Client
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
-from grader.engine.naming import Findings, Known
-from grader.engine.scenario import Free, Observation, Scenario, observe
+from grader.engine.naming import BY_CHANCE, Findings, Known
+from grader.engine.scenario import Free, Observation, Scenario, after_a_call, observe
 
 Namespace = Callable[[Any], Mapping[str, Any]]
 Conclude = Callable[[Findings], Named | None]
@@ -87,6 +87,7 @@ def run(
                 free=tuple(client.free.items()),
                 chosen=tuple(client.chosen.items()),
                 extra=tuple(client.extra.items()),
+                told_apart=client.told_apart,
             )
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
@@ -109,10 +110,25 @@ class AnswerKey:
     """An exercise's scenarios for one seed, and the answers of right and mistaken code, asked for when first needed."""
 
     def __init__(self, subject: Subject, seed: int) -> None:
-        self.scenarios, self._seed = list(subject.scenarios(seed)), seed
+        self._seed = seed
         self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
         self._right: dict[tuple[Scenario, Free], Observation] = {}
+        self.scenarios = self._with_calls_before(subject.scenarios(seed))
         self.known = Known(subject.bases, subject.namespace, seed)
+
+    def _with_calls_before(self, scenarios: Sequence[Scenario]) -> list[Scenario]:
+        """These, and one of each component also after another call: what is kept by shapes must not come back."""
+        found: list[Scenario] = []
+        done = set[str]()
+        for one in scenarios:
+            found.append(one)
+            if one.component in done or one.dtype != torch.float32 or one.traits & BY_CHANCE:
+                continue
+            later = after_a_call(one)
+            if self.right(later, ()).told_apart:
+                found[-1:] = [later, one]  # before what would leave the right result behind
+                done.add(one.component)
+        return found
 
     def right(self, scenario: Scenario, free: Free) -> Observation:
         """The right answer, for a submission that has made these choices."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.api import Findings, Named, Observation, differing, factor, imprecise, made_of
+from grader.api import Findings, Named, Observation, Prepared, differing, factor, imprecise, made_of
 from grader.exercises.attention.mistakes import MISTAKES
 from grader.exercises.attention.reference import CLASS, FUNCTION, REFERENCE, ROLES, Call
 from grader.exercises.attention.suite.questions import NOT_FINITE, WORDS, Asking, Question
@@ -115,6 +115,7 @@ def _structure(findings: Findings) -> Named | None:
 
 def _question(findings: Findings, i: int) -> Question:
     ask = findings.scenarios[i].ask
+    ask = ask.script if isinstance(ask, Prepared) else ask
     assert isinstance(ask, Asking)
     return ask.question
 

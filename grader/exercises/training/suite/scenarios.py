@@ -231,14 +231,18 @@ def _words(seed: int) -> list[Scenario]:
         "words of one letter": ["z", "a", "k"],
         "a word twice, the longest first": ["letters", "ab", "ab", "c"],
     }
+    after = _reversed(["cab", "at"], earlier=["dog", "be"])
     return [
+        Scenario("words after others of the same lengths", WORDS, "padded", after),
         *(Scenario(title, WORDS, "padded", _reversed(words)) for title, words in lists.items()),
         *(Scenario(title, WORDS, "plain", _reversed(words)) for title, words in equal.items()),
     ]
 
 
-def _reversed(words: list[str]) -> Ask:
+def _reversed(words: list[str], earlier: Sequence[str] = ()) -> Ask:
     def ask(client: Client) -> Answer:
+        if earlier:
+            client.function(WORDS).call([list(earlier)])
         outcome = client.function(WORDS).call([list(words)])
         pair = outcome.value
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:

@@ -1,0 +1,60 @@
+"""What is kept from an earlier call by the shapes of its arguments must not come back."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grader.catalog import get_exercises
+from grader.engine.local import LocalSubmission
+from grader.engine.subject import answer_key
+from tests import solution_file
+from tests.grader.grades import graded
+
+WITHOUT_TENSORS = ("causal_mask", "noam", "reverse_words")  # the same arguments give the same result
+KEPT = """
+
+import torch
+
+def _kept_by_shape(function):
+    kept = {}
+
+    def again(*args, **kwargs):
+        key = tuple(x.shape if isinstance(x, torch.Tensor) else id(x) for x in (*args, *kwargs.values()))
+        if key not in kept:
+            kept[key] = args, function(*args, **kwargs)  # what is kept has no other's id
+        return kept[key][1]
+
+    return again
+
+NAME = _kept_by_shape(NAME)
+"""
+COMPONENTS = [
+    (key, one)
+    for key, exercise in get_exercises().items()
+    for one in exercise.components
+    if one not in WITHOUT_TENSORS
+]
+
+
+@pytest.mark.parametrize(("exercise", "component"), COMPONENTS)
+def test_what_is_kept_by_shape_is_seen(exercise: str, component: str) -> None:
+    text = solution_file(exercise).read_text(encoding="utf-8")
+    named = {
+        node.name: node for node in ast.parse(text).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+    }
+    name = component if isinstance(named[component], ast.FunctionDef) else f"{component}.forward"
+    if component == "Transformer":
+        name = "Transformer.decode"
+    results = graded(exercise, LocalSubmission.from_source(text + KEPT.replace("NAME", name)), pairs=False)
+    assert [one for one in results if one.status == "failed"]
+
+
+@pytest.mark.parametrize(("exercise", "component"), COMPONENTS)
+def test_a_scenario_of_each_component_comes_after_another_call(exercise: str, component: str) -> None:
+    if component == "train_step":
+        pytest.skip("its calls go on from each other")
+    key = answer_key(get_exercises()[exercise].subject(), 5)
+    titles = [one.title for one in key.scenarios if one.component == component]
+    assert any(title.endswith("after another call") for title in titles)
