@@ -214,9 +214,11 @@ class Locator:
         cures = self._undone(wrong, lines, most, within=within, seconds=WITHIN_S if within else EDITING_S)
         done = undoing is None or undoing.partly or not (within or undoing.exhausted)
         if not cures and not done and (within or self.records.needed):
+            needed = self.records.needed
             if not within:
                 self.records.needed = None  # what is made once and kept did not run again
             cures = self._undone(wrong, lines, most, seconds=AGAIN_S)
+            self.records.needed = needed
         if not cures:
             return self._unresolved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:

@@ -28,6 +28,7 @@ VIEWS = frozenset(
      "transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"}
 )  # fmt: skip
 MOST_BACK = 4
+MOST_KEPT = 2  # attributes: of more it cannot be said which one is to blame
 FEW_LINES = 2  # that only wrong runs have
 
 
@@ -406,7 +407,7 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
 def kept(source: Source, ran: Collection[int]) -> Where | None:
     """Lines where something is kept in the module from one call to the next."""
     found = source.state(ran)
-    if not found or len({name for _, name in found}) > 1:
+    if not found or len({name for _, name in found}) > MOST_KEPT:
         return None
     (line, name), *others = found
     said = f"`{name}` is kept from one call to the next"

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
@@ -27,6 +28,7 @@ MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
 HURRIED_READINGS = 2  # later: of two norms alike
 ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+MOST_OTHERS = 3  # scenarios of another component that a change must not make wrong
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 MOST_NOTED = 12  # changes that make a first wrong result right
 MOST_PARTLY = 6  # lines in which a change makes some wrong results right
@@ -80,6 +82,7 @@ class Undoing:
         self._known: dict[str, dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
         self._recursive = calls_itself(text)
+        self._others: dict[str, list[list[Scenario]]] = {}  # by component: what is right of the others
         # of the last search: changes that make only some wrong results right, and whether there were no more to try
         self.partly: list[Cure] = []
         self.exhausted = False
@@ -125,7 +128,7 @@ class Undoing:
             if line in [one.line for one in found]:
                 continue
             first = self.are_right(text, one_wrong)
-            if first and self.are_right(text, everything):
+            if first and self.are_right(text, everything) and self._spares_others(text, wrong[0].component):
                 found.append(Cure(line, text, frozenset(wrong)))
                 self._end = min(self._end, self._spent() + SECOND_S)
             elif first and len(one_wrong) == 1 and not found and len(some) < MOST_NOTED:
@@ -159,6 +162,21 @@ class Undoing:
         everything = [one for one in self._grading.scenarios if one in wrong or one in right]
         first = everything[: 1 + next(i for i, one in enumerate(everything) if one in wrong)]
         return [] if self.are_right(self._text, first) else first, everything
+
+    def _spares_others(self, text: str, component: str) -> bool:
+        """Whether what is right of other components is so with another text: each has its first few scenarios asked."""
+        if component not in self._others:
+            names = dict.fromkeys(
+                one.component for one in self._grading.scenarios if one.component != component
+            )
+            right = (
+                islice(
+                    filter(self._grading.is_right, scenarios_of(self._grading.scenarios, name)), MOST_OTHERS
+                )
+                for name in names
+            )
+            self._others[component] = [some for one in right if (some := list(one))]
+        return all(self.are_right(text, some) for some in self._others[component])
 
     def unhurried(self, tried: Tried) -> Tried:
         """Of these changes those for which there is time, in the search that begins, to read weights in all ways."""
