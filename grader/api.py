@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         LAYER_SLACK,
         Answer,
         Observation,
+        Prepared,
         Scenario,
         after_a_call,
         beside_another,

@@ -166,17 +166,18 @@ class Undoing:
     def _spares_others(self, text: str, component: str) -> bool:
         """Whether what is right of other components is so with another text: each has its first few scenarios asked."""
         if component not in self._others:
-            names = dict.fromkeys(
-                one.component for one in self._grading.scenarios if one.component != component
-            )
-            right = (
-                islice(
-                    filter(self._grading.is_right, scenarios_of(self._grading.scenarios, name)), MOST_OTHERS
-                )
-                for name in names
-            )
-            self._others[component] = [some for one in right if (some := list(one))]
+            names = dict.fromkeys(one.component for one in self._grading.scenarios)
+            others = (self._first_right(name) for name in names if name != component)
+            self._others[component] = [some for some in others if some]
         return all(self.are_right(text, some) for some in self._others[component])
+
+    def _first_right(self, component: str) -> list[Scenario]:
+        """The first few scenarios in which a component is right; none if the file has not got it."""
+        scenarios = scenarios_of(self._grading.scenarios, component)
+        try:
+            return list(islice(filter(self._grading.is_right, scenarios), MOST_OTHERS))
+        except SubmissionError:
+            return []
 
     def unhurried(self, tried: Tried) -> Tried:
         """Of these changes those for which there is time, in the search that begins, to read weights in all ways."""
