@@ -74,7 +74,10 @@ class Blocks:
         for some, others in (branches, branches[::-1]):
             have = {ast.dump(one) for one in others}
             steps = [one for one in some if isinstance(one, SIMPLE) and ast.dump(one) not in have]
-            for step in [new for one in steps for new in _parts(one)][:MOST_STEPS]:
+            parts = [new for one in steps for new in _parts(one)]
+            if not others and len(some) == 1:  # as if there was no condition, which is another change
+                parts = parts[1:]
+            for step in parts[:MOST_STEPS]:
                 if others:
                     last = others[-1]
                     if not isinstance(last, ast.Return):
