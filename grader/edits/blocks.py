@@ -11,6 +11,7 @@ from grader.edits.parsed import nodes_of
 
 MOST_TOGETHER = 3  # statements that are left out at once
 MOST_STEPS = 6  # of one branch that the other one may lack
+STAYING = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.Return, ast.Pass)
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
@@ -124,9 +125,9 @@ class Blocks:
 
 
 def _has_to_stay(node: ast.stmt) -> bool:
-    """Return whether a statement says what a function gives, or nothing at all."""
+    """Return whether a statement says what a function gives, goes round, or says nothing at all."""
     says_nothing = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return says_nothing or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return, ast.Pass))
+    return says_nothing or isinstance(node, STAYING)
 
 
 def _of_all(test: ast.expr) -> Iterator[ast.expr]:

@@ -6,6 +6,7 @@ import ast
 import difflib
 import re
 
+MANY = 100  # tokens of a change that is no single part
 ATOMS = (ast.Name, ast.Constant, ast.UnaryOp, ast.Starred)  # say nothing without what is around them
 
 
@@ -62,7 +63,7 @@ def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def size_of_change(old: str, new: str) -> int:
     """Return how many tokens a change of a file replaces; of parentheses, only those of calls count."""
-    return sum(_tokens_changed(old, new))
+    return sum(_tokens_changed(old, new)) or MANY  # several statements
 
 
 def only_removes(old: str, new: str) -> bool:
