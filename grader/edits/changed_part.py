@@ -63,7 +63,8 @@ def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def size_of_change(old: str, new: str) -> int:
     """Return how many tokens a change of a file replaces; of parentheses, only those of calls count."""
-    return sum(_tokens_changed(old, new)) or MANY  # several statements
+    found = sum(_tokens_changed(old, new))
+    return MANY if found == 0 and _dumped(ast.parse(old)) != _dumped(ast.parse(new)) else found
 
 
 def only_removes(old: str, new: str) -> bool:
