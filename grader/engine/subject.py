@@ -107,12 +107,17 @@ def run(
 
 
 class AnswerKey:
-    """An exercise's scenarios for one seed, and the answers of right and mistaken code, asked for when first needed."""
+    """An exercise's scenarios for one seed, and the answers of right and mistaken code, asked for when first needed.
+
+    Attributes:
+        first: by scenario, the one that has to be asked before it, because it would leave the right result behind.
+    """
 
     def __init__(self, subject: Subject, seed: int) -> None:
         self._seed = seed
         self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
         self._right: dict[tuple[Scenario, Free], Observation] = {}
+        self.first: dict[Scenario, Scenario] = {}
         self.scenarios = self._with_calls_before(subject.scenarios(seed))
         self.known = Known(subject.bases, subject.namespace, seed)
 
@@ -126,7 +131,8 @@ class AnswerKey:
                 continue
             later = after_a_call(one)
             if self.right(later, ()).told_apart:
-                found[-1:] = [later, one]  # before what would leave the right result behind
+                found.append(later)
+                self.first[one] = later
                 done.add(one.component)
         return found
 
