@@ -518,8 +518,8 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
 def in_training(node: ast.Call) -> Iterator[ast.Call]:
     """A function that drops, in train mode only."""
     words = {word.arg: word for word in node.keywords}
-    later = called(node.args[0]) if called(node.func) == "partial" and node.args else ""
-    if "dropout" in (called(node.func), later) and "training" not in words:
+    name = called(node.args[0]) if called(node.func) == "partial" and node.args else called(node.func)
+    if "drop" in name.lower() and "training" not in words:
         yield ast.Call(node.func, node.args, [*node.keywords, ast.keyword("training", TRAINING)])
     if "dropout_p" in words:
         others = [word for word in node.keywords if word.arg != "dropout_p"]

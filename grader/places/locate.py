@@ -491,7 +491,9 @@ class Locator:
             if one != line
         ]
         return (
-            self._undone(wrong, made, MOST_MADE, like=cure.text, seconds=SECOND_S, only=True) if made else []
+            self._undone(wrong, made, MOST_MADE, like=cure.text, seconds=SECOND_S, only=True, besides=line)
+            if made
+            else []
         )
 
     def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:

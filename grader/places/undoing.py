@@ -98,6 +98,7 @@ class Undoing:
         forced: Tried,
         known: Tried = (),
         seconds: float = EDITING_S,
+        besides: float = 0,
     ) -> list[Cure]:
         """Changes that make all wrong scenarios right, of one line each, the smallest first.
 
@@ -106,6 +107,7 @@ class Undoing:
             forced: changes that may make wrong what was right; tried where no other one helps.
             known: changes that made other wrong scenarios right: no more are tried where one does it again.
             seconds: of CPU.
+            besides: a line that is known already.
         """
         found: list[Cure] = []
         some: list[tuple[int, str]] = []  # changes that make the first scenario right, and not all
@@ -122,10 +124,11 @@ class Undoing:
         again = [Cure(*one, frozenset(wrong)) for one in known if self.are_right(one[1], everything)]
         if again:
             return again
+        conditions = list(forced)
         for line, text in tried:
-            if self._late(FORCED_S) or len(found) == MOST_CURES:
+            if self._late(FORCED_S if conditions else 0.0) or len(found) == MOST_CURES:
                 break
-            if line in [one.line for one in found]:
+            if line in (besides, *(one.line for one in found)):
                 continue
             first = self.are_right(text, one_wrong)
             if first and self.are_right(text, everything) and self._spares_others(text, wrong[0].component):
@@ -133,7 +136,7 @@ class Undoing:
                 self._end = min(self._end, self._spent() + SECOND_S)
             elif first and len(one_wrong) == 1 and not found and len(some) < MOST_NOTED:
                 some.append((line, text))
-        for line, text in () if found else forced:
+        for line, text in () if found else conditions:
             if self._late():
                 break
             if self.are_right(text, wrong[:MOST_EDITED]):
