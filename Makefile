@@ -39,9 +39,8 @@ grade: install  ## grade the shipped solution of the attention exercise, then th
 test: install  ## run the fast tests
 	$(PYTEST) -m "not slow"
 
-# one process more than cores: some of these tests wait
 test-slow: install  ## run the slow tests
-	$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m slow
+	$(PYTEST) -m slow
 
 check-exercises: install  ## prove all exercises: every known mistake is killed and named, solutions pass
 	$(BIN)/zoo dev check --jobs $(JOBS)
