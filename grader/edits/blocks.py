@@ -20,9 +20,8 @@ class Blocks:
 
     def __init__(self, file: FileText, tree: ast.Module) -> None:
         self._file, self._tree = file, tree
-        self._after: dict[
-            int, list[ast.stmt]
-        ] = {}  # by id of a statement: it and those after it in its block
+        # by id of a statement: it and those after it in its block
+        self._after: dict[int, list[ast.stmt]] = {}
         for parent in nodes_of(tree):
             for name, body in ast.iter_fields(parent):
                 if isinstance(body, list) and name in ("body", "orelse", "finalbody"):
@@ -36,7 +35,7 @@ class Blocks:
             if not any(map(_has_to_stay, left_out)):
                 yield self._without(left_out)
 
-    def mended(self, node: ast.AST) -> Iterator[str | tuple[int, str]]:
+    def undone(self, node: ast.AST) -> Iterator[str | tuple[int, str]]:
         """What a block should not do, or does in one case only."""
         if isinstance(node, ast.With) and all(one.optional_vars is None for one in node.items):
             yield self._file.with_text(node.items[0].context_expr, "__import__('contextlib').nullcontext()")
@@ -62,10 +61,9 @@ class Blocks:
         start = min(one.lineno for one in (first, *getattr(first, "decorator_list", ()))) - 1
         end = last.end_lineno or last.lineno
         lines = self._file.lines
-        stands = (
-            b" " * first.col_offset + b"pass\n" + b"\n" * (end - start - 1)
-        )  # other lines keep their numbers
-        return b"".join([*lines[:start], stands, *lines[end:]]).decode("utf-8", "replace")
+        # other lines keep their numbers
+        instead = b" " * first.col_offset + b"pass\n" + b"\n" * (end - start - 1)
+        return b"".join([*lines[:start], instead, *lines[end:]]).decode("utf-8", "replace")
 
     def _in_other_branch(self, node: ast.If) -> Iterator[tuple[int, str]]:
         """A step that one branch has, done in the other one as well; it may be part of a longer one there."""
@@ -83,10 +81,11 @@ class Blocks:
                     last = others[-1]
                     if not isinstance(last, ast.Return):
                         yield last.end_lineno or last.lineno, self._file.with_after(last, step)
-                    yield others[0].lineno, self._before(others[0], step)
+                    yield others[0].lineno, self._file.with_before(others[0], step)
                 elif some is node.body:
-                    at, indent = node.end_lineno or node.lineno, " " * node.col_offset
-                    yield at, self._inserted(at, f"{indent}else: {_written(step)}")
+                    at = node.end_lineno or node.lineno
+                    otherwise = f"else: {ast.unparse(ast.fix_missing_locations(step))}"
+                    yield at, self._file.with_line(at, node.col_offset, otherwise)
 
     def _noted(self, node: ast.If) -> Iterator[tuple[int, str]]:
         """`if not self.built: self.build()`, where nothing ever notes that it is built: noted after it, or in it."""
@@ -110,18 +109,11 @@ class Blocks:
             if isinstance(function, ast.FunctionDef) and function.name in calls:
                 last = function.body[-1]
                 if isinstance(last, ast.Return):
-                    yield last.lineno, self._before(last, noted)
+                    yield last.lineno, self._file.with_before(last, noted)
                 else:
                     yield last.end_lineno or last.lineno, self._file.with_after(last, noted)
         last = node.body[-1]
         yield last.end_lineno or last.lineno, self._file.with_after(last, noted)
-
-    def _before(self, statement: ast.stmt, new: ast.stmt) -> str:
-        return self._inserted(statement.lineno - 1, " " * statement.col_offset + _written(new))
-
-    def _inserted(self, at: int, line: str) -> str:
-        lines = self._file.lines
-        return b"".join([*lines[:at], f"{line}\n".encode(), *lines[at:]]).decode("utf-8", "replace")
 
 
 def _has_to_stay(node: ast.stmt) -> bool:
@@ -159,7 +151,3 @@ def _steps_on(value: ast.expr, name: str) -> Iterator[ast.expr]:
             operands = [one.left, one.right] if isinstance(one, ast.BinOp) else [*one.args, one.func]
             if any(isinstance(part, ast.Name) and part.id == name for part in operands):
                 yield one
-
-
-def _written(node: ast.stmt) -> str:
-    return ast.unparse(ast.fix_missing_locations(node))

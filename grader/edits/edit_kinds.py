@@ -91,17 +91,8 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
 }
 LAZY = (
-    "accumulate",
-    "chain",
-    "enumerate",
-    "filter",
-    "filterfalse",
-    "islice",
-    "map",
-    "reversed",
-    "starmap",
-    "zip",
-)
+    "accumulate", "chain", "enumerate", "filter", "filterfalse", "islice", "map", "reversed", "starmap", "zip"
+)  # fmt: skip
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)

@@ -222,7 +222,7 @@ class Edits:
             self._several.read_through,
             self._several.in_objects,
             self._loops.kept,
-            self._blocks.mended,
+            self._blocks.undone,
             self._carried_on,
             self._first_alone,
         )

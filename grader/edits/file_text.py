@@ -47,6 +47,15 @@ class FileText:
 
     def with_after(self, statement: ast.stmt, new: ast.stmt) -> str:
         """The file with another statement after one."""
-        at = statement.end_lineno or statement.lineno
-        added = " " * statement.col_offset + ast.unparse(ast.fix_missing_locations(new)) + "\n"
-        return b"".join([*self.lines[:at], added.encode(), *self.lines[at:]]).decode("utf-8", "replace")
+        written = ast.unparse(ast.fix_missing_locations(new))
+        return self.with_line(statement.end_lineno or statement.lineno, statement.col_offset, written)
+
+    def with_before(self, statement: ast.stmt, new: ast.stmt) -> str:
+        """The file with another statement before one."""
+        written = ast.unparse(ast.fix_missing_locations(new))
+        return self.with_line(statement.lineno - 1, statement.col_offset, written)
+
+    def with_line(self, after: int, column: int, written: str) -> str:
+        """The file with a line after another one, indented so far."""
+        added = f"{' ' * column}{written}\n".encode()
+        return b"".join([*self.lines[:after], added, *self.lines[after:]]).decode("utf-8", "replace")

@@ -118,6 +118,18 @@ class Flow:
             value = written
         return self._same_numbers(value)
 
+    def lines_back(self, value: int, most: int) -> list[int]:
+        """The line that made a value, then those on the way back of each first input, the nearest first."""
+        lines: list[int] = []
+        producer = self.producer(value)
+        while producer is not None and len(lines) < most:
+            event = self.events[producer]
+            lines.append(event.place.line)
+            before = [one for one in event.inputs if one < value]
+            value = before[0] if before else value
+            producer = self.producer(value) if before else None
+        return lines
+
     def makers(self, value: int, before: int) -> list[int]:
         """The events that gave a value before another event, the last one first."""
         found = [one for one in self._makers.get(value, []) if one < before]

@@ -570,30 +570,15 @@ def converted(flow: Flow) -> Where | None:
         left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
         wide = [one for one in left if values[one].dtype == values[value].dtype]
         if wide and len(wide) < len(left):  # one operand has given its dtype to the result
-            lines = [at for one in wide for at in _makers_lines(flow, one)]
-            other = next((at for at in lines if at != found.place.line), None)
-            if other is not None or lines:
-                return replace(found, other=other or lines[0], evidence="dtype")
+            lines = [at for one in wide for at in flow.lines_back(one, MOST_BACK)]
+            if lines:
+                other = next((at for at in lines if at != found.place.line), lines[0])
+                return replace(found, other=other, evidence="dtype")
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
             end = ends[-1].place.line  # where the way back may be missing, if the conversion is meant
             place = found.place if found.place.line == end else Place(end, end)
             return replace(found, place=place, other=line, evidence="dtype")
     return found
-
-
-def _makers_lines(flow: Flow, value: int) -> list[int]:
-    """The line that made a value, and those before it on the way of its first input, the nearest first."""
-    lines: list[int] = []
-    for _ in range(MOST_BACK):
-        producer = flow.producer(value)
-        if producer is None:
-            break
-        lines.append(flow.events[producer].place.line)
-        before = [one for one in flow.events[producer].inputs if one < value]
-        if not before:
-            break
-        value = before[0]
-    return lines
 
 
 def _innermost(flow: Flow, index: int) -> int:
