@@ -39,6 +39,11 @@ class Definitions:
         """Return whether a line belongs to a function."""
         return self._function(line) is not None
 
+    def in_constructor(self, line: int) -> bool:
+        """Return whether a line belongs to a constructor."""
+        function = self._function(line)
+        return function is not None and function.name == "__init__"
+
     def functions(self, lines: Collection[int]) -> set[int]:
         """All lines of the functions that lines belong to, and of the constructors of their classes.
 
@@ -236,10 +241,12 @@ class Definitions:
         for function in nodes_of(self._tree):
             if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
                 continue
+            given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
             for node in ast.walk(function):
                 if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                    handed_on = ast.unparse(node.value) if isinstance(node.value, ast.Name) else ""
                     for target in (one for whole in _targets(node) for one in ast.walk(whole)):
-                        if isinstance(target, ast.Attribute) and ast.unparse(node.value) != target.attr:
+                        if isinstance(target, ast.Attribute) and target.attr not in {handed_on} & given:
                             found.setdefault(target.attr, []).append(node.lineno)
                 if (
                     isinstance(node, ast.Call)

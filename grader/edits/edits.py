@@ -54,10 +54,11 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.other_names import given_twice, other_arguments
+from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.scopes import Scopes
 from grader.edits.several import Several
-from grader.edits.slips import Slips
+from grader.edits.slips import Slips, without_room
 from grader.edits.starts import first_alone
 from grader.edits.steps import Steps
 
@@ -70,6 +71,8 @@ LIMIT, MUCH = 8, 16  # a whole number that may be a length built in, and how man
 LARGE = 1e4  # a number that may stand for infinity
 INFINITY = ast.parse("float('inf')", mode="eval").body
 MOST_NAMES = 12
+MOST_ALIKE = 2  # lines
+NEAR = 8  # lines
 MOST_WRAPPED = 8  # functions that an expression may have to go through
 
 
@@ -96,7 +99,7 @@ class Edits:
         self._scopes = Scopes(self._tree)
         self._ran, self._known = frozenset(ran), constants(right)
         self._moves = Moves(self._file.lines, self._tree)
-        self._blocks = Blocks(self._file, self._tree)
+        self._blocks, self._pairs = Blocks(self._file, self._tree), Pairs(self._file, self._tree)
         self._trees = [self._tree, parsed(right)]
         self._made = Modules(self._trees)
         self._left_out = LeftOut(self._trees, self._scopes)
@@ -166,18 +169,26 @@ class Edits:
             ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
             ([*first, *conditions, *second, *rest], self._slipped),
             (first, (self._given_twice,)),
+            (first[:NEAR], changed),
+            (conditions[:NEAR], changed),
+            ([*first, *second, *rest], (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
-            (first, (*moved, self._moves.repeated_names)),
+            (first, moved),
+            (first[:MOST_ALIKE], (self._in_all_alike,)),
             (first, lacking),
             ([*first, *second, *rest], (without_an_end, laid_out, regrouped)),
             (conditions, changed),
             (second, changed),
             (second, lacking),
+            ([*first[:MOST_ALIKE], *second], (self._pairs.left_out,)),
             (
                 [*first, *second, *rest],
                 (self._made.left_out, self._made.in_place_of_nothing, self._made.changed),
             ),
-            ([*first, *second, *rest], (self._left_out.unread, self._blocks.together_left_out)),
+            (
+                [*first, *second, *rest],
+                (self._left_out.unread, self._slips.as_operand, self._blocks.together_left_out),
+            ),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
             ([*first, *second], (self._in_all_alike,)),

@@ -21,6 +21,7 @@ JOINING = (ast.Add, ast.BitAnd, ast.BitOr)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 FUNCTIONAL = {"F": "F", "nn": "nn.functional", "torch": "torch.nn.functional"}
+STEPS = (ast.Name, ast.Call, ast.BinOp, ast.Subscript)  # that may go through a part
 VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Constant)
 
 SIZE = re.compile("size|shape", re.IGNORECASE)  # in the name of a local: where a result may lack its layout
@@ -53,8 +54,8 @@ class LeftOut:
             yield ast.Call(node.func, node.args, [*node.keywords, word])
 
     def unread(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What its function never reads, as a further index, in the place of a value, or worked into it; a helper that
-        nothing calls."""
+        """What its function never reads, as a further index, in the place of a value, or worked into it; a helper, or
+        a part of the class, that nothing calls."""
         if isinstance(node, ast.Subscript):  # also where something is stored
             index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             for name in (*self._scopes.unread_locals(node.lineno), *self._scopes.unread_parts(node.lineno)):
@@ -92,6 +93,8 @@ class LeftOut:
             yield from self._made_of(name, node.lineno)
             if SIZE.search(name) and isinstance(node, (ast.Name, ast.Call)):
                 yield method(node, "reshape", ast.Name(name, ast.Load()))
+        if isinstance(node, STEPS):
+            yield from (ast.Call(part, [node], []) for part in self._scopes.unused_parts(node.lineno))
         for helper in self._uncalled:
             yield ast.Call(helper, [node], [])
             if isinstance(node, ast.Name):

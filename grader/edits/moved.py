@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from grader.edits.parsed import nodes_of
 
@@ -53,6 +53,20 @@ class Moves:
                 yield self._put(
                     node, _span(one)[0] if one.lineno < node.lineno else _span(one)[1], node.col_offset
                 )
+
+    def displaced(self, node: ast.AST) -> Iterator[str]:
+        """The file with a statement before the last one above it that it has to do with, or after the next one."""
+        if id(node) not in self._siblings or not isinstance(node, ast.stmt):
+            return
+        _, body, i = self._siblings[id(node)]
+        if _span(node)[1] - _span(node)[0] > MOST_LINES or isinstance(node, ast.Return):
+            return
+        above = next((one for one in body[:i][::-1] if depend(node, one)), None)
+        below = next((one for one in body[i + 1 :] if depend(node, one)), None)
+        if above is not None:
+            yield self._put(node, _span(above)[0], node.col_offset)
+        if below is not None and not isinstance(below, ast.Return):
+            yield self._put(node, _span(below)[1], node.col_offset)
 
     def ends(self, node: ast.AST) -> bool:
         """Whether a statement is the last one of its block, or of a function but for one."""
@@ -122,6 +136,30 @@ def _again(name: str, node: ast.stmt, inside: Sequence[ast.stmt]) -> Iterator[tu
     places = [one for one in inside if made < one.lineno <= node.lineno]
     for maker in {ast.dump(one): one for one in makers if one is not node}.values():
         yield from ((maker, one) for one in places)
+
+
+def depend(some: ast.stmt, other: ast.stmt) -> bool:
+    """Return whether it matters which of two statements comes first: one changes a name that the other one has."""
+    (read, changed), (others, other_changed) = _names(some), _names(other)
+    return bool(changed & (others | other_changed) or other_changed & read)
+
+
+def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names that a statement has, and those of them that it changes, also in place."""
+    nodes = list(ast.walk(statement))
+    stored = (
+        one for one in nodes if isinstance(one, (ast.Name, ast.Subscript)) and isinstance(one.ctx, ast.Store)
+    )
+    calls = (one.value.func for one in nodes if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
+    changed = {one.id for one in map(_base, chain(stored, calls)) if isinstance(one, ast.Name)}
+    return {one.id for one in nodes if isinstance(one, ast.Name)}, changed
+
+
+def _base(node: ast.expr) -> ast.expr:
+    """What is indexed, or has the attribute: `x` of `x[0].y`."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node
 
 
 def _span(node: ast.AST) -> tuple[int, int]:

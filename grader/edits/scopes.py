@@ -21,6 +21,7 @@ class Scopes:
         self.names, self.given, self.unread = cache(self._names), cache(self._given), cache(self._unread)
         self.unread_locals, self.unread_parts = cache(self._unread_locals), cache(self._unread_parts)
         self.unread_attributes = cache(self._unread_attributes)
+        self.unused_parts = cache(self._unused_parts)
         self.made_in = cache(self._made_in)
         self.attributes, self.functions = cache(self._attributes), cache(self._functions)
         self.sizes = cache(self._sizes)
@@ -120,7 +121,7 @@ class Scopes:
             and isinstance(node.value, kinds)
         ]
 
-    def _unread_attributes(self, line: int) -> list[ast.expr]:
+    def _unread_attributes(self, line: int) -> list[ast.Attribute]:
         """Return the attributes that the class around a line gives `self`, and that the file never reads."""
         classes = self._around(line, (ast.ClassDef,))
         return [
@@ -129,6 +130,21 @@ class Scopes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
             if called(node.value) == "self" and node.attr not in self._read_attributes
         ]
+
+    def _unused_parts(self, line: int) -> list[ast.Attribute]:
+        """Those of them that are modules, as far as their statements tell: calls, or one each of what a loop makes."""
+        kinds = (ast.Call, ast.GeneratorExp, ast.ListComp)
+        classes = self._around(line, (ast.ClassDef,))
+        made = [node for node in ast.walk(classes[0]) if isinstance(node, ast.Assign)] if classes else []
+        parts = {
+            node.attr
+            for one in made
+            for target in one.targets
+            for node in ast.walk(target)
+            if isinstance(node, ast.Attribute)
+            if all(isinstance(part, kinds) for part in getattr(one.value, "elts", [one.value]))
+        }
+        return [one for one in self.unread_attributes(line) if one.attr in parts]
 
     @cached_property
     def _read_attributes(self) -> set[str]:

@@ -29,6 +29,8 @@ MOST_FLAGS = 4
 MOST_SIZES = 3  # of a class, that may be meant
 CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
 MOST_LOCALS = 12  # that may be what is returned
+BESIDE = 1  # lines
+INFINITELY_SMALL = ast.parse("float('-inf')", mode="eval").body
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 FORGOTTEN_CALLS = (  # of methods
@@ -54,6 +56,7 @@ class Slips:
         """An expression or a statement without such a slip."""
         if isinstance(node, ast.Constant):
             yield from self._argument_fixed(node)
+            yield from self._another_key(node)
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             yield from _not_copied(node)
             yield from _with_its_variable(node)
@@ -95,6 +98,64 @@ class Slips:
             key = node.slice.value
             others = [one for one in self._keys if one != key] if isinstance(key, str) else []
             yield from (ast.Subscript(node.value, ast.Constant(one), node.ctx) for one in others[:MOST_TEXTS])
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            yield from self._of_those(node, node.slice)
+
+    def _another_key(self, node: ast.Constant) -> Iterator[ast.Constant]:
+        """Another key of a dictionary of the file that has this one: `"relu"` for `"gelu"`."""
+        for keys in self._dictionaries if isinstance(node.value, str) else ():
+            if node.value in [one.value for one in keys] and node not in keys:
+                yield from (ast.Constant(one.value) for one in keys[:MOST_TEXTS] if one.value != node.value)
+
+    @cached_property
+    def _dictionaries(self) -> list[list[ast.Constant]]:
+        """The keys of each dictionary that is written in the file, if all are texts."""
+        dictionaries = (node.keys for node in nodes_of(self._trees[0]) if isinstance(node, ast.Dict))
+        known = ([one for one in keys if isinstance(one, ast.Constant)] for keys in dictionaries)
+        return [keys for keys in known if all(isinstance(one.value, str) for one in keys)]
+
+    def _of_those(self, node: ast.Subscript, part: ast.Slice) -> Iterator[ast.Subscript]:
+        """The rows that an index says, in place of as many of the first ones: `x[rows]` for `x[: len(rows)]`."""
+        if isinstance(part.upper, ast.Name) and part.lower is None:
+            for name in self._counts.get(part.upper.id, ()):
+                yield ast.Subscript(node.value, ast.Name(name, ast.Load()), node.ctx)
+
+    @cached_property
+    def _counts(self) -> dict[str, list[str]]:
+        """Names that are counted, by that of the number: `n = rows.numel()`."""
+        found: dict[str, list[str]] = {}
+        for node in nodes_of(self._trees[0]):
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
+                and _is_count(node.value)
+            ):
+                names = [one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)]
+                found.setdefault(node.targets[0].id, []).extend(
+                    one for one in names if one not in (*PATHS, "len")
+                )
+        return found
+
+    def as_operand(self, node: ast.AST) -> Iterator[ast.BinOp]:
+        """What is made of the same value beside it, or with a part of that: `h * d` beside `(h + 1) * d`."""
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+            return
+        for other in self._operators.get(ast.unparse(node), ()):
+            if abs(other.lineno - node.lineno) <= BESIDE and node not in (other.left, other.right):
+                first = ast.unparse(other.left) == ast.unparse(node)
+                rest = other.right if first else other.left
+                for part in (rest, *(one for one in ast.walk(rest) if isinstance(one, ast.Name))):
+                    yield ast.BinOp(node, other.op, part) if first else ast.BinOp(part, other.op, node)
+
+    @cached_property
+    def _operators(self) -> dict[str, list[ast.BinOp]]:
+        """Operators of the file that work on a name or an attribute, by its code."""
+        found: dict[str, list[ast.BinOp]] = {}
+        for node in (one for one in nodes_of(self._trees[0]) if isinstance(one, ast.BinOp)):
+            for one in (node.left, node.right):
+                if isinstance(one, (ast.Name, ast.Attribute)):
+                    found.setdefault(ast.unparse(one), []).append(node)
+        return found
 
     def _of_operator(self, node: ast.BinOp) -> Iterator[ast.AST]:
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
@@ -114,6 +175,10 @@ class Slips:
                 yield from (ast.BinOp(node.left, node.op, method(one, "sum")) for one in own)
 
     def _of_call(self, node: ast.Call) -> Iterator[ast.AST]:
+        function = ast.unparse(node.func)  # of what it gave, once is enough
+        yield from (
+            one for one in node.args if isinstance(one, ast.Call) and ast.unparse(one.func) == function
+        )
         yield from self._made_once_for_all(node)
         yield from self._not_spread(node)
         if called(node.func) in REGISTERING and len(node.args) == 1:
@@ -420,6 +485,30 @@ def _from_another_start(node: ast.Call) -> Iterator[ast.Call]:
         start, end = node.args
         more = end.left if isinstance(end, ast.BinOp) and ast.dump(end.right) == ast.dump(start) else None
         yield ast.Call(node.func, [more or ast.BinOp(end, ast.Sub(), start)], node.keywords)
+
+
+def _is_count(node: ast.expr) -> bool:
+    """Return whether an expression is `len(x)`, `x.numel()`, `x.size(0)` or `x.shape[0]`."""
+    called_so = isinstance(node, ast.Call) and called(node.func) in ("len", "numel", "size")
+    return called_so or (isinstance(node, ast.Subscript) and called(node.value) == "shape")
+
+
+def without_room(node: ast.AST) -> Iterator[ast.Call]:
+    """A softmax without scores that are 0: those of keys which are all zeros, where a buffer is not full yet."""
+    if not isinstance(node, ast.Call) or called(node.func) != "softmax":
+        return
+    of = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    own = of is not node.func and ast.unparse(of) not in (
+        "F",
+        "torch",
+        "nn.functional",
+        "torch.nn.functional",
+    )
+    for scores in [of] if own else node.args[:1]:
+        empty = ast.Compare(scores, [ast.Eq()], [ast.Constant(0)])
+        left = method(scores, "masked_fill", empty, INFINITELY_SMALL)
+        function = ast.Attribute(left, "softmax", ast.Load()) if own else node.func
+        yield ast.Call(function, node.args if own else [left, *node.args[1:]], node.keywords)
 
 
 def _same_object(node: ast.Compare) -> Iterator[ast.Compare]:

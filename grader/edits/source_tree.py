@@ -106,14 +106,21 @@ class Source(Definitions):
         return [one.lineno for one in inside if isinstance(one, ast.stmt)]
 
     def origins(self, line: int) -> list[int]:
-        """Lines that what a line reads comes from, the nearest first."""
-        found = [line]
+        """Lines that what a line reads comes from, the nearest first; also those of loops that make it."""
+        found, around = [line], self._loops(line)
         for at in found:
             if len(found) > MOST_ORIGINS:
                 break
-            more = [*self.assigned(at), *self.made(at), *self.helpers(at)]
+            rounds = [one for one in self._loops(at) if one not in around]
+            more = [*self.assigned(at), *self.made(at), *rounds, *self.helpers(at)]
             found += [one for one in dict.fromkeys(more) if one not in found]
         return found[1:]
+
+    def _loops(self, line: int) -> list[int]:
+        """Lines where the loops around a line begin, the innermost first."""
+        loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))
+        around = [node.lineno for node in loops if node.lineno < line <= (node.end_lineno or 0)]
+        return sorted(around, reverse=True)
 
     def readers(self, line: int) -> list[int]:
         """Lines that read an attribute of `self` which a line makes, or a local of its function; then theirs."""

@@ -45,6 +45,7 @@ class Client:
         gradients: of all parameters, by name, of the last call that went backward.
         calls_before: before each call, make one with other numbers in the same shapes, see `after_a_call`.
         told_apart: whether such a call gave something else.
+        given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
     """
 
@@ -72,6 +73,7 @@ class Client:
         self.gradients: Mapping[str, Tensor | None] = {}
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
+        self.given = 0
         submission.seed(seed)
 
     def seed(self, offset: int = 0) -> None:
@@ -232,6 +234,7 @@ class Client:
             names: of the tensors of a tuple that is wanted; anything else is a "result" in words.
         """
         made: dict[int, Tensor] = {}
+        self.given = max(self.given, len(tensors((args, tuple(kwargs.values())))))
         earlier = self._call_before(callee, args, kwargs, method) if self.calls_before else None
         outcome = callee.call(self.cast(args, made), self.cast(kwargs, made), grad=grad, method=method)
         answer = describe_outcome(outcome, single=single, names=names)

@@ -100,6 +100,7 @@ class Observation:
     `chosen`: words and switches that the class was constructed with, by name: norm="pre".
     `extra`: parameters that do not belong to the class, with their first values, see `Client.load`.
     `told_apart`: an earlier call gave something else than the same call with other numbers, see `after_a_call`.
+    `given`: most tensors that one call was given.
     """
 
     values: Mapping[str, Tensor] = field(default_factory=dict)
@@ -110,6 +111,7 @@ class Observation:
     chosen: Free = ()
     extra: tuple[tuple[str, Tensor], ...] = ()
     told_apart: bool = False
+    given: int = 0
 
 
 def observe(answer: Answer) -> Observation:

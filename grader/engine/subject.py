@@ -17,7 +17,7 @@ from grader.engine.client import Client
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import BY_CHANCE, Findings, Known
-from grader.engine.scenario import Free, Observation, Scenario, after_a_call, observe
+from grader.engine.scenario import Free, Observation, Scenario, after_a_call, observe, scenarios_of
 
 Namespace = Callable[[Any], Mapping[str, Any]]
 Conclude = Callable[[Findings], Named | None]
@@ -88,6 +88,7 @@ def run(
                 chosen=tuple(client.chosen.items()),
                 extra=tuple(client.extra.items()),
                 told_apart=client.told_apart,
+                given=client.given,
             )
         except SubmissionError as error:
             if error.fatal or error.kind in ("not_written", "missing"):
@@ -122,19 +123,19 @@ class AnswerKey:
         self.known = Known(subject.bases, subject.namespace, seed)
 
     def _with_calls_before(self, scenarios: Sequence[Scenario]) -> list[Scenario]:
-        """These, and one of each component also after another call: what is kept by shapes must not come back."""
-        found: list[Scenario] = []
-        done = set[str]()
-        for one in scenarios:
-            found.append(one)
-            if one.component in done or one.dtype != torch.float32 or one.traits & BY_CHANCE:
-                continue
-            later = after_a_call(one)
-            if self.right(later, ()).told_apart:
-                found.append(later)
-                self.first[one] = later
-                done.add(one.component)
-        return found
+        """These, and some of each component also after another call: what is kept by shapes must not come back.
+
+        The first one that tells, and the first of those that are given most tensors: masks, too.
+        """
+        later = {one: after_a_call(one) for one in scenarios if _can_come_after(one)}
+        for component in dict.fromkeys(one.component for one in scenarios):
+            own = scenarios_of(list(later), component)
+            most = max((self.right(one, ()).given for one in own), default=0)
+            for some in (own, [one for one in own if self.right(one, ()).given == most]):
+                first = next((one for one in some if self.right(later[one], ()).told_apart), None)
+                if first is not None:
+                    self.first[first] = later[first]
+        return [each for one in scenarios for each in (one, self.first.get(one)) if each is not None]
 
     def right(self, scenario: Scenario, free: Free) -> Observation:
         """The right answer, for a submission that has made these choices."""
@@ -143,6 +144,10 @@ class AnswerKey:
                 scenario, self._right_code, exact=True, seed=self._seed, free=free or None
             )
         return self._right[scenario, free]
+
+
+def _can_come_after(scenario: Scenario) -> bool:
+    return scenario.dtype == torch.float32 and not scenario.traits & BY_CHANCE
 
 
 @functools.lru_cache(maxsize=4)

@@ -176,7 +176,8 @@ class RightValues:
         return abs(a[0] - b[0]) <= slack and abs(a[1] - b[1]) <= slack * largest and a[2] == b[2]
 
     def find_part(self, numbers: Tensor) -> Right | None:
-        """The right value that these numbers are a slice of: one head of several, a third of a packed projection."""
+        """The right value that these numbers are a slice of: one head of several, a third of a packed projection; or
+        that has room left in them, which nothing was written to."""
         numbers = hidden(numbers)
         if level(numbers) or _whole_numbers(numbers):
             return None
@@ -196,6 +197,18 @@ class RightValues:
                     )
                     if bool(near.any()):
                         return found[int(near.nonzero()[0])]
+        return self._with_room(numbers)
+
+    def _with_room(self, numbers: Tensor) -> Right | None:
+        """The right value that is left without what is zero all along an axis: a buffer that is not full yet."""
+        for axis, size in enumerate(numbers.shape):
+            rows = numbers.movedim(axis, 0)
+            kept = (rows != 0).reshape(size, -1).any(1)  # [n]
+            written = rows[kept].movedim(0, axis)
+            if not bool(kept.all()) and not level(written):
+                found = self._whole(written)
+                if found is not None:
+                    return found
         return None
 
     def _joined(self, numbers: Tensor) -> Right | None:

@@ -400,7 +400,8 @@ class Locator:
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
             lost = lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
-            return lost or (best if best is not None and best.alone else kept(self.source, ran))
+            lost = lost or (best if best is not None and best.alone else kept(self.source, ran))
+            return lost or self._of_error(wrong)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure
@@ -409,6 +410,12 @@ class Locator:
         if nothing is None or {*nothing.lines} & {*best.lines}:
             return best
         return replace(best, other=nothing.other or nothing.place.line)
+
+    def _of_error(self, wrong: Sequence[Wrong]) -> Where | None:
+        """Where the first error is raised, if one is; wrong values may have come first."""
+        error = next((one for one in wrong if one.got.error is not None), None)
+        found = None if error is None else self.records.one(error)
+        return found if found is not None and found.why == "error" else None
 
     def _undone(
         self,

@@ -144,10 +144,15 @@ def foreign(source: Source, names: Sequence[str]) -> Where | None:
 
 
 def cut_off(flow: Flow) -> int | None:
-    """The first event that a gradient does not come through, outside of a `forward` with its own `backward`."""
+    """The first event that a gradient does not come through, outside of a `forward` with its own `backward`.
+
+    Not of a constructor, or of what one calls: first values of weights are made there.
+    """
     values = flow.trace.values
     for index, event in enumerate(flow.events):
         if event.kind != "call" or not any(values[v].requires_grad for v in event.inputs):
+            continue
+        if any(map(flow.source.in_constructor, (event.place.line, *event.callers))):
             continue
         if any(event.place.line in lines for _, lines, _ in flow.source.differentiated):
             continue
@@ -247,7 +252,8 @@ def elsewhere_right(flow: Flow, index: int) -> int | None:
     others = (
         one
         for one, other in enumerate(flow.events)
-        if other.place == event.place and other.callers[:1] != event.callers[:1] and flow.agrees(one)
+        if other.place == event.place and other.callers[:1] != event.callers[:1]
+        if flow.agrees(one) or flow.is_right(one)
     )
     return event.callers[0] if event.callers and next(others, None) is not None else None
 
@@ -573,6 +579,11 @@ def converted(flow: Flow) -> Where | None:
             lines = [at for one in wide for at in flow.lines_back(one, MOST_BACK)]
             if lines:
                 other = next((at for at in lines if at != found.place.line), lines[0])
+                # where the attribute gets its value, which is not converted with its module
+                made = [
+                    at for at in flow.source.made(found.place.line) if flow.source.functions([at]) & {*lines}
+                ]
+                other = made[0] if made else other
                 return replace(found, other=other, evidence="dtype")
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
             end = ends[-1].place.line  # where the way back may be missing, if the conversion is meant

@@ -49,8 +49,15 @@ def raised(flow: Flow, line: int, message: str = "") -> Where:
     other = cause(flow, index, message) or _signature(flow.source, event.place.line, message)
     other = other or _unmade(flow.source, line, message) or _condition(flow.source, line, names)
     other = other or turned_at(flow, index, values)
-    other = other or next(iter(flow.source.assigned(line)), None) or other_line(flow, index)
+    other = other or _not_right(flow, [*flow.source.assigned(line), *flow.source.made(line)])
+    other = other or other_line(flow, index)
     return Where(event.place, "error", other, event.callers, value=value, expected=expected)
+
+
+def _not_right(flow: Flow, lines: list[int]) -> int | None:
+    """The first of the lines that gave no right value; the first of all if all did."""
+    right = {event.place.line for i, event in enumerate(flow.events) if flow.is_right(i)}
+    return next((one for one in lines if one not in right), next(iter(lines), None))
 
 
 def cause(flow: Flow, index: int, message: str) -> int | None:

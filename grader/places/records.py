@@ -29,6 +29,7 @@ from grader.places.place import (
     cut_off,
     discarded,
     drawn,
+    elsewhere_right,
     first_wrong,
     never_dropped,
     other_default,
@@ -291,7 +292,11 @@ class Records:
         seen = index if blamed.since is None else blamed.since
         found = where(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line
-        if blamed.since is not None and line != found.place.line:
+        if (
+            blamed.since is not None
+            and line != found.place.line
+            and elsewhere_right(flow, blamed.event) is None
+        ):
             found = replace(found, other=line)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)

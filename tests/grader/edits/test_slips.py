@@ -244,6 +244,18 @@ CASES = {
     "dropout of whole rows": (
         "def f(p):\n    return nn.Dropout1d(p)\n", "Dropout1d", "Dropout",
     ),
+    "a product beside another": (
+        "def f(h, d):\n    return slice(d, (h + 1) * d)\n", "slice(d,", "slice(h * d,",
+    ),
+    "done twice by a helper": (
+        "def f(x, y):\n    return x + y\n\ndef g(x, y):\n    return f(f(x, y), y)\n", "f(f(x, y), y)", "f(x, y)",
+    ),
+    "a part that is never called": (
+        "class M(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.q, self.k = (nn.Linear(d, d) for _ in range(2))\n\n"
+        "    def forward(self, x, y):\n        q, k = x, self.k(y)\n        return q, k\n",
+        "q, k = x,", "q, k = self.q(x),",
+    ),
 }  # fmt: skip
 
 
