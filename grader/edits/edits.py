@@ -180,7 +180,7 @@ class Edits:
             (conditions, changed),
             (second, changed),
             (second, lacking),
-            ([*first[:MOST_ALIKE], *second], (self._pairs.left_out,)),
+            ([*first[:NEAR], *second], (self._pairs.left_out,)),
             (
                 [*first, *second, *rest],
                 (self._made.left_out, self._made.in_place_of_nothing, self._made.changed),

@@ -256,6 +256,45 @@ CASES = {
         "    def forward(self, x, y):\n        q, k = x, self.k(y)\n        return q, k\n",
         "q, k = x,", "q, k = self.q(x),",
     ),
+    "another key of a dictionary": (
+        "ACTS = {'relu': torch.relu, 'gelu': torch.gelu}\nACT = 'gelu'\n\ndef f(x):\n    return ACTS[ACT](x)\n",
+        "ACT = 'gelu'", "ACT = 'relu'",
+    ),
+    "as many of the first rows": (
+        "def f(x, y, live):\n    n = live.numel()\n    return g(x[live], y[:n])\n", "y[:n]", "y[live]",
+    ),
+    "of the first rows twice": (
+        "def f(x, y, live):\n    n = len(live)\n    return g(x[:n], y[:n])\n", "x[:n], y[:n]", "x[live], y[live]",
+    ),
+    "a softmax over an empty room": (
+        "def f(q, k):\n    s = q @ k\n    return s.softmax(-1)\n",
+        "s.softmax(-1)", "s.masked_fill(s == 0, float('-inf')).softmax(-1)",
+    ),
+    "a softmax over an empty room of a function": (
+        "def f(q, k):\n    return torch.softmax(q @ k, -1)\n",
+        "q @ k, -1", "(q @ k).masked_fill(q @ k == 0, float('-inf')), -1",
+    ),
+    "two operands of one expression": (
+        "def f(e, n, p):\n    return e / (n - 1) * (1 - p) + p\n", "e / (n - 1) * (1 - p) + p", "e / n + p",
+    ),
+    "an operand each of two statements": (
+        "def f(e, n, a, b):\n    share = e / (n - 1)\n    return (1 - e - share) * a + share * b\n",
+        "e / (n - 1)\n    return (1 - e - share) * a", "e / n\n    return (1 - e) * a",
+    ),
+    "a slice each of two statements": (
+        "def f(x, y):\n    a = x[:, :-1].clone()\n    b = y[:, 1:].clone()\n    return g(a, b)\n",
+        "a = x[:, :-1].clone()\n    b = y[:, 1:].clone()", "a = x.clone()\n    b = y.clone()",
+    ),
+    "made before what it is made of": (
+        "def f(self, k, old):\n    state = {'k': k}\n    n = 0\n    if old is not None:\n        k = g(old, k)\n"
+        "    return h(k), state\n",
+        "    state = {'k': k}\n    n = 0\n    if old is not None:\n        k = g(old, k)\n",
+        "    n = 0\n    if old is not None:\n        k = g(old, k)\n    state = {'k': k}\n",
+    ),
+    "written before it is put in order": (
+        "def f(ids, t, new, rows):\n    ids[:, t] = new\n    ids = ids[rows]\n    return ids\n",
+        "    ids[:, t] = new\n    ids = ids[rows]\n", "    ids = ids[rows]\n    ids[:, t] = new\n",
+    ),
 }  # fmt: skip
 
 

@@ -61,6 +61,16 @@ def test_a_head_alone_is_a_part() -> None:
     assert values(SPLIT).find_part(head + 1) is None
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_value_with_room_left_in_it_is_a_part(axis: int) -> None:
+    room = torch.zeros_like(MERGED).narrow(axis, 0, 2)
+    for whole in (torch.cat([MERGED, room], axis), torch.cat([room, MERGED], axis)):
+        assert values().find(whole) is None
+        assert values().find_part(whole) is not None
+    assert values().find_part(torch.cat([MERGED, room + 1], axis)) is None
+    assert values().find_part(torch.cat([MERGED.narrow(axis, 0, 2), room], axis)) is None
+
+
 def test_hiding_with_a_large_number_is_hiding() -> None:
     hidden = MERGED.masked_fill(MERGED > 1, -math.inf)
     for number in (-1e9, torch.finfo(torch.float32).min):

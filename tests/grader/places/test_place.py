@@ -284,6 +284,43 @@ def test_a_gradient_is_cut_where_it_is_cut() -> None:
     assert found.why == "gradient"
 
 
+def test_a_gradient_is_cut_after_the_weights_got_their_first_values() -> None:
+    text = solution_file("feedforward").read_text(encoding="utf-8")
+    text = text.replace(
+        "    def forward(",
+        "        self.start()\n\n    def start(self):\n        nn.init.normal_(self.down.weight.data.view(-1))\n\n"
+        "    def forward(",
+    )
+    found = place("feedforward", text.replace("self.up(x).relu()", "self.up(x).detach().relu()"))
+    assert found is not None
+    assert found.place.line == line_of(text, ".relu()")
+
+
+NORM = """
+
+class Norm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gain, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        y = x - x.mean(-1, keepdim=True)
+        y = y / (y.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+        return self.gain * y + self.bias
+"""
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_helper_that_is_right_for_other_calls_is_shown_with_its_call() -> None:
+    text = solution_file("decoder").read_text(encoding="utf-8").replace("nn.LayerNorm", "Norm")
+    text = text.replace("from torch import", "import torch\nfrom torch import", 1)
+    wrong = text.replace("x = self.norm3(x + ", "x = self.norm2(x + ") + NORM
+    assert wrong != text + NORM
+    found = place("decoder", wrong)
+    assert found is not None
+    assert set(found.lines) == {line_of(wrong, "return self.gain"), line_of(wrong, "self.feed_forward(x)))")}
+
+
 def test_an_argument_that_is_changed_is_changed_there() -> None:
     text = solution_file("feedforward").read_text(encoding="utf-8")
     found = place(
