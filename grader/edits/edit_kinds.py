@@ -367,13 +367,12 @@ def registered(node: ast.stmt, kind: ast.expr) -> Iterator[ast.stmt]:
     own = ast.Name("self", ast.Load())
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         args = node.value.args
-        if (
-            called(node.value.func) == "register_buffer"
-            and len(args) > 1
-            and isinstance(args[0], ast.Constant)
-        ):
-            target = ast.Attribute(own, str(args[0].value), ast.Store())
-            yield ast.Assign([target], ast.Call(kind, [args[1]], []))
+        if called(node.value.func) == "register_buffer" and len(args) > 1:
+            made = ast.Call(kind, [args[1]], [])
+            if isinstance(args[0], ast.Constant):
+                yield ast.Assign([ast.Attribute(own, str(args[0].value), ast.Store())], made)
+            else:  # a name that is computed
+                yield ast.Expr(method(own, "register_parameter", args[0], made))
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
         yield ast.Assign(node.targets, ast.Call(kind, [node.value], []))
         name = ast.Constant(node.targets[0].attr)

@@ -109,12 +109,17 @@ class Keywords:
         return {one.name: one.default for one in left if one.default is not inspect.Parameter.empty}
 
     def _function(self, node: ast.expr) -> Callable[..., object] | None:
-        """The function of torch that an expression names."""
+        """The function of torch that an expression names, or the class, or its method: `nn.Embedding.from_pretrained`."""
         first, *rest = ast.unparse(node).split(".")
         root, *path = self._modules.get(first, first).split(".")
         found: object = sys.modules.get(root) if root in ROOTS else None
         for part in (*path, *rest):
-            found = vars(found).get(part) if isinstance(found, ModuleType) else None  # nothing is imported
+            if isinstance(found, type):
+                found = getattr(found, part, None)
+            else:
+                found = (
+                    vars(found).get(part) if isinstance(found, ModuleType) else None
+                )  # nothing is imported
         return found if callable(found) else None
 
     def _values(self, name: str, default: object, names: Sequence[str]) -> Iterator[ast.expr]:

@@ -31,6 +31,7 @@ CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "cle
 MOST_LOCALS = 12  # that may be what is returned
 BESIDE = 1  # lines
 INFINITELY_SMALL = ast.parse("float('-inf')", mode="eval").body
+INFINITE = {"min": INFINITELY_SMALL, "max": ast.parse("float('inf')", mode="eval").body}  # of `torch.finfo`
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.For)
 REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 FORGOTTEN_CALLS = (  # of methods
@@ -69,6 +70,8 @@ class Slips:
         elif isinstance(node, ast.Compare) and all(isinstance(one, ast.Eq) for one in node.ops):
             yield from _same_object(node)
         elif isinstance(node, ast.Attribute):
+            if node.attr in INFINITE and called(getattr(node.value, "func", node.value)) == "finfo":
+                yield INFINITE[node.attr]
             if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
             if isinstance(node.ctx, ast.Load) and called(node.value) == "self":

@@ -243,6 +243,15 @@ class Source(Definitions):
         nodes = [n for n in nodes_of(self._tree) if isinstance(n, ast.Subscript) and n.lineno in span]
         return {n.value.id for n in nodes if isinstance(n.value, ast.Name) and isinstance(n.slice, ast.Tuple)}
 
+    def given_a_value(self, line: int) -> set[str]:
+        """Names that a statement gives a value, other than by writing into what they have."""
+        span = self.span(line)
+        return {
+            n.id
+            for n in nodes_of(self._tree)
+            if isinstance(n, ast.Name) and _is_store(n) and n.lineno in span
+        }
+
     def operands(self, line: int, sides: Sequence[bool]) -> list[str]:
         """Attributes of `self` that a statement's operators work on. Args: sides: whether the left ones, the right."""
         span = self.span(line)

@@ -232,7 +232,9 @@ class Locator:
         between = None if best is None else self._explanations.left_out(best.place)
         dropped = proofs[0] in self.records.nothing_gets()  # before any other explanation
         if best is None or dropped or not {best.place.line, between} & {*proofs}:
-            other = next((one for one in (best.lines if best else ()) if one != proofs[0]), None)
+            shown = best.lines if best else ()  # of a copy rather where it is made than what it is a copy of
+            shown = shown[::-1] if best is not None and best.evidence == "copied" else shown
+            other = next((one for one in shown if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         apart = partners(self._text, cures[0].text)

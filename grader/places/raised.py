@@ -131,7 +131,8 @@ def _indexed(flow: Flow, index: int, message: str) -> int | None:
     if "too many indices" in message or "out of bounds" in message:
         names = flow.source.indexed(event.place.line)
     for before in reversed(flow.events[:index]):
-        if before.frame == event.frame and before.kind == "line" and names & set(before.names):
+        made = names & flow.source.given_a_value(before.place.line)  # not only written to
+        if before.frame == event.frame and before.kind == "line" and made & set(before.names):
             return before.place.line
     return None
 

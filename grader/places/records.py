@@ -306,7 +306,9 @@ class Records:
             inputs = flow.events[blamed.event].inputs
             maker = flow.producer(inputs[0]) if inputs else None
             if maker is not None and flow.events[maker].place.line != line:  # what is copied is wrong already
-                found = replace(where(flow, maker, why), other=line)
+                copied = flow.events[blamed.event].place.line
+                made = where(flow, maker, why)
+                found = replace(made, other=line if copied == made.place.line else copied)
         odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             evidence = "narrow" if len({event.place.line for event in odd}) <= NARROW else ""

@@ -42,6 +42,7 @@ def added(call: str, *names: str) -> set[str]:
         ("torch.nn.functional.nll_loss(x, y)", ("pad",), "torch.nn.functional.nll_loss(x, y, ignore_index=pad)"),
         ("soft(x)", (), "soft(x, dim=-1)"),
         ("nn.MultiheadAttention(8, 2)", (), "nn.MultiheadAttention(8, 2, batch_first=True)"),
+        ("nn.Embedding.from_pretrained(t)", (), "nn.Embedding.from_pretrained(t, freeze=False)"),
         ("scaled(x, 3)", ("y",), "scaled(x, 3, shift=y)"),
         ("self.helper(x)", ("x", "pad"), "self.helper(x, pad=pad)"),
     ],

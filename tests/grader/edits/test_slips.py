@@ -295,6 +295,14 @@ CASES = {
         "def f(ids, t, new, rows):\n    ids[:, t] = new\n    ids = ids[rows]\n    return ids\n",
         "    ids[:, t] = new\n    ids = ids[rows]\n", "    ids = ids[rows]\n    ids[:, t] = new\n",
     ),
+    "the largest number for infinity": (
+        "MOST = torch.finfo(torch.float32).max\n\ndef f(x):\n    return x - MOST\n",
+        "torch.finfo(torch.float32).max", "float('inf')",
+    ),
+    "a buffer with a computed name that should learn": (
+        "class M(nn.Module):\n    def add(self, name, x):\n        self.register_buffer(f'{name}_bias', x)\n",
+        "register_buffer(f'{name}_bias', x)", "register_parameter(f'{name}_bias', nn.Parameter(x))",
+    ),
 }  # fmt: skip
 
 
