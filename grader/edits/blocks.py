@@ -12,6 +12,14 @@ from grader.edits.parsed import nodes_of
 MOST_TOGETHER = 3  # statements that are left out at once
 MOST_STEPS = 6  # of one branch that the other one may lack
 STAYING = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.Return, ast.Pass)
+KINDS = (
+    "property",
+    "classmethod",
+    "staticmethod",
+    "abstractmethod",
+    "setter",
+    "overload",
+)  # what a function is
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
@@ -39,6 +47,10 @@ class Blocks:
         """What a block should not do, or does in one case only."""
         if isinstance(node, ast.With) and all(one.optional_vars is None for one in node.items):
             yield self._file.with_text(node.items[0].context_expr, "__import__('contextlib').nullcontext()")
+        elif isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:  # `@torch.no_grad()`, `@cache`
+                if called(getattr(decorator, "func", decorator)) not in KINDS:
+                    yield decorator.lineno, self._file.without_decorator(decorator)
         elif isinstance(node, ast.If):
             yield from (self._file.with_one(node.test, new) for new in _of_all(node.test))
             yield from self._in_other_branch(node)

@@ -520,6 +520,7 @@ class Edits:
             yield self._file.with_text(node, f"{ast.unparse(statement)}; continue")
         if isinstance(node, ast.Assign):
             yield from (self._file.with_after(node, one) for one in self._loops.also_reordered(node))
+            yield from (self._file.with_one(node, one) for one in self._loops.with_more_state(node))
 
     def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())
@@ -610,7 +611,8 @@ class Edits:
     def _with_keywords(self, node: ast.AST) -> Iterator[ast.AST]:
         """A call with one keyword argument more, of those that its signature has."""
         if isinstance(node, ast.Call):
-            names = dict.fromkeys((*self._scopes.given(node.lineno), *self._scopes.names(node.lineno)))
+            known = (*self._scopes.given(node.lineno), *self._scopes.names(node.lineno))
+            names = dict.fromkeys((*known, *self._scopes.constants))
             yield from self._keywords.more(node, [name for name in names if name != "self"])
 
     def _through_a_part(self, node: ast.AST) -> Iterator[ast.AST]:

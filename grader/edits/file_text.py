@@ -59,3 +59,10 @@ class FileText:
         """The file with a line after another one, indented so far."""
         added = f"{' ' * column}{written}\n".encode()
         return b"".join([*self.lines[:after], added, *self.lines[after:]]).decode("utf-8", "replace")
+
+    def without_decorator(self, node: ast.expr) -> str:
+        """The file without a decorator; other lines keep their numbers."""
+        first, end = node.lineno - 1, node.end_lineno or node.lineno
+        return b"".join([*self.lines[:first], b"\n" * (end - first), *self.lines[end:]]).decode(
+            "utf-8", "replace"
+        )

@@ -109,7 +109,7 @@ class Keywords:
         return {one.name: one.default for one in left if one.default is not inspect.Parameter.empty}
 
     def _function(self, node: ast.expr) -> Callable[..., object] | None:
-        """The function of torch that an expression names, or the class, or its method: `nn.Embedding.from_pretrained`."""
+        """The function, class or method of torch that an expression names: `nn.Embedding.from_pretrained`."""
         first, *rest = ast.unparse(node).split(".")
         root, *path = self._modules.get(first, first).split(".")
         found: object = sys.modules.get(root) if root in ROOTS else None

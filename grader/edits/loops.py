@@ -56,6 +56,19 @@ class Loops:
                 if other not in _names(node.value):
                     yield ast.Assign([ast.Name(other, ast.Store())], renamed(node.value, name, other))
 
+    def with_more_state(self, node: ast.Assign) -> Iterator[ast.Assign]:
+        """For `ids, sums = (x[parents] for x in (ids, sums))` in a loop: with other state too."""
+        loop, target = self._loops.get(id(node)), node.targets[0]
+        rounds = node.value.generators if isinstance(node.value, (ast.GeneratorExp, ast.ListComp)) else []
+        of = rounds[0].iter if rounds else None
+        if loop is None or not isinstance(target, ast.Tuple) or not isinstance(of, ast.Tuple):
+            return
+        for other in self._state(loop) if ast.unparse(target) == ast.unparse(of) else ():
+            if other not in _names(of):
+                more = ast.Tuple([*target.elts, ast.Name(other, ast.Store())], ast.Store())
+                text = ast.unparse(node.value).replace(ast.unparse(of), ast.unparse(more), 1)
+                yield ast.Assign([more], ast.parse(text, mode="eval").body)
+
     def _reordered(self, node: ast.Name) -> Iterator[ast.AST]:
         """State that keeps its order, in the new order that the loop gives other state."""
         loop = self._loops.get(id(node))

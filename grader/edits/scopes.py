@@ -43,13 +43,32 @@ class Scopes:
         return found
 
     def _names(self, line: int) -> list[str]:
-        """Arguments, after a few locals that are assigned before a line, the nearest first; then the other locals."""
+        """Arguments, after a few locals that are assigned before a line, the nearest first; then the other locals.
+
+        Outside of functions: the arguments of lambdas in the line, and constants.
+        """
         functions = self._around(line, (ast.FunctionDef,))
         if not functions:
-            return []
+            lambdas = (n for n in nodes_of(self._tree) if isinstance(n, ast.Lambda) and n.lineno == line)
+            given = [n.arg for one in lambdas for n in ast.walk(one.args) if isinstance(n, ast.arg)]
+            return list(dict.fromkeys([*given, *self.constants]))
         made, args = self.made_in(functions[0])
         names = list(dict.fromkeys(name for at, name in made if at <= line))
         return list(dict.fromkeys([*names[:NEAREST], *args, *names]))
+
+    @cached_property
+    def constants(self) -> list[str]:
+        """Names of the file that stand for numbers: `PAD, SOS = 0, 1`."""
+        found: list[str] = []
+        for node in self._tree.body:
+            if isinstance(node, ast.Assign):
+                numbers = getattr(node.value, "elts", [node.value])
+                if all(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in numbers):
+                    names = (
+                        n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)
+                    )
+                    found += names
+        return found
 
     def _made_in(self, function: ast.FunctionDef) -> tuple[list[tuple[int, str]], list[str]]:
         """The locals of a function with the lines where they are assigned, the last one first; and its arguments."""

@@ -195,6 +195,8 @@ class Slips:
             yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
         if called(node.func) == "to" and len(node.args) == 1 and isinstance(node.args[0], ast.Attribute):
             yield ast.Call(node.func, [node.args[0].value], node.keywords)
+        if called(node.func) == "map" and len(node.args) == 2:
+            yield node.args[1]
         if called(node.func) in LAZY:  # what can be read once only
             yield ast.Call(ast.Name("list", ast.Load()), [node], [])
         if called(node.func) == "arange":  # offsets of groups

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import torch
 from torch import Tensor
@@ -247,15 +248,14 @@ def _iteration(flow: Flow, index: int) -> int | None:
 
 
 def elsewhere_right(flow: Flow, index: int) -> int | None:
-    """The calling line, where the same expression is right for another call."""
+    """The calling line, the innermost that differs, where the same expression is right for another call."""
     event = flow.events[index]
-    others = (
-        one
-        for one, other in enumerate(flow.events)
-        if other.place == event.place and other.callers[:1] != event.callers[:1]
-        if flow.agrees(one) or flow.is_right(one)
-    )
-    return event.callers[0] if event.callers and next(others, None) is not None else None
+    for one, other in enumerate(flow.events):
+        if other.place == event.place and (flow.agrees(one) or flow.is_right(one)):
+            line = next((a for a, b in zip_longest(event.callers, other.callers) if a != b), None)
+            if line is not None:
+                return line
+    return None
 
 
 def _odd(flow: Flow, index: int) -> int | None:
@@ -573,7 +573,8 @@ def converted(flow: Flow) -> Where | None:
         if producer is None:
             break
         line = flow.events[producer].place.line
-        left = [one for one in flow.events[producer].inputs if one < value and "float" in values[one].dtype]
+        kind = "float" if "float" in values[value].dtype else "int"
+        left = [one for one in flow.events[producer].inputs if one < value and kind in values[one].dtype]
         wide = [one for one in left if values[one].dtype == values[value].dtype]
         if wide and len(wide) < len(left):  # one operand has given its dtype to the result
             lines = [at for one in wide for at in flow.lines_back(one, MOST_BACK)]

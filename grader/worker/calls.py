@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from .device_trace import DeviceTrace
 from .failures import FailureError
 from .global_state import restored
+from .parts.base import unnoted
 from .values import Opaque, plain, tensors
 
 Position = int | str
@@ -158,7 +159,7 @@ def backward(
         if cotangent is not None and output.requires_grad
     ]
     if seeds:
-        with restored():
+        with restored(), unnoted():
             torch.autograd.backward(seeds)
     inputs = {position: _dense(leaf.grad) for position, leaf in graph.leaves.items()}
     found = {name: _dense(parameter.grad) for name, parameter in parameters.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,8 +17,21 @@ def weight(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.zeros(shape))
 
 
+_noting = [True]
+
+
+@contextmanager
+def unnoted() -> Iterator[None]:
+    """No calls are noted: with checkpoints, the backward pass makes those of the forward pass again."""
+    _noting.append(False)
+    try:
+        yield
+    finally:
+        _noting.pop()
+
+
 class Part(nn.Module):
-    """A part that notes what it was called with.
+    """A part that notes what it was called with, but for `unnoted`.
 
     Its weights are called `judge_...`, so that the judge tells them from the submission's own among the parameters of
     what they were handed to. They are 0 until the judge loads others.
@@ -28,7 +43,7 @@ class Part(nn.Module):
 
     def note(self, **tensors: Tensor | None) -> None:
         """Keep a copy of a call's tensors; None is left out."""
-        if len(self._calls) < MOST_CALLS:
+        if _noting[-1] and len(self._calls) < MOST_CALLS:
             kept = {name: x.detach().clone() for name, x in tensors.items() if isinstance(x, Tensor)}
             self._calls.append(kept)
 

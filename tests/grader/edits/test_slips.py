@@ -303,6 +303,24 @@ CASES = {
         "class M(nn.Module):\n    def add(self, name, x):\n        self.register_buffer(f'{name}_bias', x)\n",
         "register_buffer(f'{name}_bias', x)", "register_parameter(f'{name}_bias', nn.Parameter(x))",
     ),
+    "a decorator that should not be there": (
+        "class M(nn.Module):\n    @classmethod\n    @torch.no_grad()\n    def of(cls, x):\n        return cls(x)\n",
+        "    @torch.no_grad()\n", "",
+    ),
+    "mapped for nothing": (
+        "def f(x, y):\n    a, b = map(copy.deepcopy, (x, y))\n    return a, b\n",
+        "map(copy.deepcopy, (x, y))", "(x, y)",
+    ),
+    "state left out of a comprehension": (
+        "def f(ids, sums, ended, parents):\n    ids, sums, ended = g(ids)\n    for _ in range(3):\n"
+        "        ids, sums = (x[parents] for x in (ids, sums))\n        ended = h(ended)\n    return ids\n",
+        "ids, sums = (x[parents] for x in (ids, sums))",
+        "ids, sums, ended = (x[parents] for x in (ids, sums, ended))",
+    ),
+    "a keyword of a lambda that takes a constant": (
+        "import torch.nn.functional as F\nPAD, SOS = 0, 1\nshift = lambda t: F.pad(t, (1, 0))[:, :-1]\n",
+        "F.pad(t, (1, 0))", "F.pad(t, (1, 0), value=SOS)",
+    ),
 }  # fmt: skip
 
 
