@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations
 from math import prod
 
 import torch
@@ -24,7 +24,16 @@ ROLES = ("q", "k", "v", "out")
 MOST = 200
 # Whether the matrices of the inputs, and that of the output, are transposed against what their names let expect.
 FLIPS = ((False, False), (True, True), (False, True), (True, False))
-RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC")  # of packed matrices, heads and channels, in one dimension
+RUNS = (
+    "CHd",
+    "HCd",
+    "Hd",
+    "Cd",
+    "CH",
+    "HC",
+    "HdC",
+    "dC",
+)  # of packed matrices, heads and channels, in one dimension
 Shapes = tuple[tuple[str, torch.Size], ...]
 Numbers = Mapping[str, Tensor | None]
 
@@ -117,9 +126,12 @@ class _Group:
 
 @lru_cache(maxsize=512)
 def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
-    matrices, biases = _grouped(shapes, width)
     found: dict[tuple[object, ...], Projections] = {}
-    for index in _readings(matrices, biases, width, heads):
+    whole, by_head = (_grouped(shapes, width, some) for some in (0, heads))
+    readings = _readings(*whole, width, heads)
+    if list(map(len, whole)) != list(map(len, by_head)):  # as many pieces as heads may be matrices, or heads
+        readings = chain(readings, _readings(*by_head, width, heads))
+    for index in readings:
         key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
         found.setdefault(key, Projections(dict(shapes), index))
         if len(found) == MOST:
@@ -127,14 +139,19 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     return list(found.values()) or [Projections(dict(shapes), {})]
 
 
-def _grouped(shapes: Shapes, width: int) -> tuple[list[_Group], list[_Group]]:
-    """The matrices and the biases, each in the order in which they were made."""
+def _grouped(shapes: Shapes, width: int, heads: int) -> tuple[list[_Group], list[_Group]]:
+    """The matrices and the biases, each in the order in which they were made.
+
+    Args:
+        heads: so many numbered parameters of one shape are one for each head; 0 where that is not looked at.
+    """
     together: dict[str, dict[str, Tensor]] = {}
     start = 0
     for name, shape in shapes:
         where = torch.arange(start, start + prod(shape)).view(shape).squeeze()  # ones in a shape say nothing
         start += where.numel()
-        together.setdefault(re.sub(r"\d+", "*", name), {})[name] = where
+        for end, part in _without_bias(where, width):
+            together.setdefault(re.sub(r"\d+", "*", name) + end, {})[name + end] = part
     found: tuple[list[_Group], list[_Group]] = ([], [])
     for parts in together.values():
         total = sum(where.numel() for where in parts.values())
@@ -142,17 +159,36 @@ def _grouped(shapes: Shapes, width: int) -> tuple[list[_Group], list[_Group]]:
         size = width**2 if matrix else width
         odd = not matrix and not all(is_bias_of(name, where.shape, width) for name, where in parts.items())
         matrix |= odd and total not in (2 * width, 3 * width, 4 * width)
-        if any(w.numel() % size for w in parts.values()) and len({w.shape for w in parts.values()}) == 1:
+        alike, by_head = len({w.shape for w in parts.values()}) == 1, len(parts) == heads > 1
+        stacked = alike and (by_head or any(w.numel() % size for w in parts.values()))
+        if stacked:
             parts = {next(iter(parts)): torch.stack(list(parts.values())).squeeze()}  # [pieces, ...]
         for name, where in parts.items():
             count = where.numel() // size if where.numel() % size == 0 else 0
             shared = len(where) == count if where.dim() else False
-            if count > 1 and ((shared and where.dim() > (2 if matrix else 1)) or (count == 4 and matrix)):
-                pieces = where.reshape(count, -1, width) if where.dim() == 2 and matrix else where
+            if stacked and by_head:
+                found[not matrix].append(_Group(name, where, count))
+            elif count > 1 and ((shared and where.dim() > (2 if matrix else 1)) or (count == 4 and matrix)):
+                pieces = where
+                if where.dim() == 2 and matrix:  # side by side: [D, 4D] -> [4, D, D]
+                    across = (
+                        where.unflatten(1, (count, width)).transpose(0, 1) if len(where) == width else where
+                    )
+                    pieces = across.reshape(count, -1, width)
                 found[not matrix].extend(_Group(name, piece, 1) for piece in pieces)
             else:
                 found[not matrix].append(_Group(name, where, count))
     return found
+
+
+def _without_bias(where: Tensor, width: int) -> Iterator[tuple[str, Tensor]]:
+    """A parameter as a whole; or a matrix, and the bias that is its last column (or row), each with a name's end."""
+    if where.dim() == 2 and width + 1 in where.shape and where.numel() % (width + 1) == 0:
+        dim = list(where.shape).index(width + 1)
+        yield "", where.narrow(dim, 0, width)
+        yield "bias", where.select(dim, width)
+    else:
+        yield "", where
 
 
 def _readings(
