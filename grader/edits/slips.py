@@ -139,6 +139,23 @@ class Slips:
                 )
         return found
 
+    def _as_called_before(self, node: ast.Call, name: str) -> Iterator[ast.Call]:
+        """A call with the arguments that the same function calls the same with, of which none is one of its own."""
+        around = self._scopes.function(node.lineno)
+        for other in self._calls.get(name, ()) if around is not None and len(node.args) > 1 else ():
+            same = self._scopes.function(other.lineno) is around and len(other.args) == len(node.args)
+            if same and not {*map(ast.unparse, other.args)} & {*map(ast.unparse, node.args)}:
+                yield ast.Call(node.func, other.args, other.keywords)
+
+    @cached_property
+    def _calls(self) -> dict[str, list[ast.Call]]:
+        """Calls of the file, by what is called."""
+        found: dict[str, list[ast.Call]] = {}
+        for node in nodes_of(self._trees[0]):
+            if isinstance(node, ast.Call):
+                found.setdefault(ast.unparse(node.func), []).append(node)
+        return found
+
     def as_operand(self, node: ast.AST) -> Iterator[ast.BinOp]:
         """What is made of the same value beside it, or with a part of that: `h * d` beside `(h + 1) * d`."""
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
@@ -182,6 +199,7 @@ class Slips:
         yield from (
             one for one in node.args if isinstance(one, ast.Call) and ast.unparse(one.func) == function
         )
+        yield from self._as_called_before(node, function)
         yield from self._made_once_for_all(node)
         yield from self._not_spread(node)
         if called(node.func) in REGISTERING and len(node.args) == 1:

@@ -321,6 +321,10 @@ CASES = {
         "import torch.nn.functional as F\nPAD, SOS = 0, 1\nshift = lambda t: F.pad(t, (1, 0))[:, :-1]\n",
         "F.pad(t, (1, 0))", "F.pad(t, (1, 0), value=SOS)",
     ),
+    "the arguments of an earlier call": (
+        "def f(cache, k, v):\n    a, b = cache.append(Pair(k, v)).both()\n    return a, b, cache.append(Pair(a, b))\n",
+        "cache.append(Pair(a, b))", "cache.append(Pair(k, v))",
+    ),
 }  # fmt: skip
 
 
