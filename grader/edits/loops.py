@@ -52,7 +52,7 @@ class Loops:
             return
         name = node.targets[0].id
         if isinstance(node.value, (ast.Call, ast.Subscript)) and name in _names(node.value):
-            for other in self._state(loop):
+            for other in sorted(self._state(loop)):
                 if other not in _names(node.value):
                     yield ast.Assign([ast.Name(other, ast.Store())], renamed(node.value, name, other))
 
@@ -63,7 +63,7 @@ class Loops:
         of = rounds[0].iter if rounds else None
         if loop is None or not isinstance(target, ast.Tuple) or not isinstance(of, ast.Tuple):
             return
-        for other in self._state(loop) if ast.unparse(target) == ast.unparse(of) else ():
+        for other in sorted(self._state(loop)) if ast.unparse(target) == ast.unparse(of) else ():
             if other not in _names(of):
                 more = ast.Tuple([*target.elts, ast.Name(other, ast.Store())], ast.Store())
                 text = ast.unparse(node.value).replace(ast.unparse(of), ast.unparse(more), 1)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -390,6 +393,32 @@ def test_an_attribute_is_that_of_its_own_class() -> None:
 def test_the_condition_on_which_a_loop_is_left() -> None:
     source = Source("def f(x):\n    for a in x:\n        if a:\n            break\n        x = a\n")
     assert [source.jumps(line) for line in (4, 5)] == [3, None]
+
+
+CHANGES = """
+import hashlib, itertools, sys
+from grader.edits.edits import Edits
+text = sys.stdin.read()
+changes = Edits(text, right=text).among([], [], range(1, len(text.splitlines()) + 1))
+print(hashlib.sha256(repr(list(itertools.islice(changes, 2000))).encode()).hexdigest())
+"""
+
+
+def test_the_order_of_changes_does_not_depend_on_the_process() -> None:
+    """The same file gets the same line whenever it is graded."""
+    text = solution_file("decoding").read_text(encoding="utf-8")
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", CHANGES],
+            input=text,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
 
 
 @pytest.mark.slow
