@@ -116,6 +116,13 @@ class Source(Definitions):
             found += [one for one in dict.fromkeys(more) if one not in found]
         return found[1:]
 
+    def neighbours(self, line: int) -> list[int]:
+        """Lines of the statements before and after that of a line, in the same function."""
+        lines = [one for one in self.statements if self._function(one) is self._function(line)]
+        span = self.span(line)
+        before = [one for one in lines if one < span.start][-1:]
+        return [*before, *[one for one in lines if one >= span.stop][:1]]
+
     def _loops(self, line: int) -> list[int]:
         """Lines where the loops around a line begin, the innermost first."""
         loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))

@@ -499,11 +499,18 @@ class Locator:
             )
             if one != line
         ]
-        return (
-            self._undone(wrong, made, MOST_MADE, like=cure.text, seconds=SECOND_S, only=True, besides=line)
-            if made
-            else []
-        )
+        for lines in (
+            made,
+            source.neighbours(line),
+        ):  # of two that do not fit each other, either may be changed
+            if not lines:
+                continue
+            found = self._undone(
+                wrong, lines, MOST_MADE, like=cure.text, seconds=SECOND_S, only=True, besides=line
+            )
+            if found:
+                return found
+        return []
 
     def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
         """The line behind some of the wrong results, where no one change makes all of them right.

@@ -160,3 +160,10 @@ def test_an_argument_that_is_overwritten_is_found() -> None:
 def test_functions_of_lines_are_whole() -> None:
     found = Source(ORIGINS).functions([of("return x * EPS"), of("EPS = 0.5")])
     assert found == {of("EPS = 0.5"), of("def wave"), of("return x * EPS")}
+
+
+def test_neighbours_are_statements_of_the_same_function() -> None:
+    source = Source(
+        "def f(x):\n    a = g(\n        x\n    )\n    b = a\n    return b\n\ndef h():\n    return 1\n"
+    )
+    assert [source.neighbours(line) for line in (2, 3, 5, 6, 9)] == [[1, 5], [1, 5], [2, 6], [5], [8]]
