@@ -499,12 +499,8 @@ class Locator:
             )
             if one != line
         ]
-        for lines in (
-            made,
-            source.neighbours(line),
-        ):  # of two that do not fit each other, either may be changed
-            if not lines:
-                continue
+        # of two statements side by side that do not fit each other, either may be changed
+        for lines in filter(None, (made, source.neighbours(line))):
             found = self._undone(
                 wrong, lines, MOST_MADE, like=cure.text, seconds=SECOND_S, only=True, besides=line
             )
