@@ -213,6 +213,9 @@ class Slips:
             yield ast.DictComp(ast.Name("each", ast.Load()), node.args[1], [each])
         if called(node.func) == "to" and len(node.args) == 1 and isinstance(node.args[0], ast.Attribute):
             yield ast.Call(node.func, [node.args[0].value], node.keywords)
+        if called(node.func) in ("range", "arange") and len(node.args) in (1, 2):  # every other one
+            start = [ast.Constant(0)] if len(node.args) == 1 else []
+            yield ast.Call(node.func, [*start, *node.args, ast.Constant(2)], node.keywords)
         if called(node.func) == "map" and len(node.args) == 2:
             yield node.args[1]
         if called(node.func) in LAZY:  # what can be read once only

@@ -328,6 +328,9 @@ CASES = {
         "def f(cache, k, v):\n    a, b = cache.append(Pair(k, v)).both()\n    return a, b, cache.append(Pair(a, b))\n",
         "cache.append(Pair(a, b))", "cache.append(Pair(k, v))",
     ),
+    "every one in place of every other one": (
+        "def f(n):\n    return [g(i) for i in range(0, n)]\n", "range(0, n)", "range(0, n, 2)",
+    ),
 }  # fmt: skip
 
 
