@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,9 +26,12 @@ from grader.engine.subject import Subject, answer_key, run
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 READING_S = 2.0  # of CPU, to find a better one
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
+MOST_RECONSIDERED = 3  # scenarios in which another way to read weights is looked for
 TELLING = 16  # numbers in which only one way of reading the weights comes out right
 
-Choice = tuple[str, int]  # a component, and in how many ways the weights of one size can be read
+# a component, in how many ways the weights of one size can be read, and which these are, where that has a name
+Choice = tuple[str, int, tuple[str, ...]]
+NO_CHOICE: Choice = ("", 1, ())
 
 
 class Grading:
@@ -59,6 +63,7 @@ class Grading:
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}
+        self._reconsidered: Counter[Choice] = Counter()  # how often
         self._telling: dict[tuple[Scenario, Choice, int], bool] = {}
         self._accounts: dict[str, tuple[Findings, list[Account]]] = {}
 
@@ -85,7 +90,8 @@ class Grading:
         return run(scenario, self.submission, exact=exact, pick=self._pick, seed=self.seed + seed)
 
     def _pick(self, component: str, found: Sequence[Any]) -> Any:
-        choice = self._choice[component] = (component, len(found))
+        labels = tuple(getattr(one, "label", "") for one in found)
+        choice = self._choice[component] = (component, len(found), labels)
         return found[min(self._reading.get(choice, 0), len(found) - 1)]
 
     def _settle(self, scenario: Scenario) -> None:
@@ -96,10 +102,13 @@ class Grading:
         """
         self._choice.pop(scenario.component, None)
         first = self._got[scenario] = self.ask(scenario)
-        choice = self._chosen[scenario] = self._choice.get(scenario.component, ("", 1))
+        choice = self._chosen[scenario] = self._choice.get(scenario.component, NO_CHOICE)
         tried = self._in_vain.setdefault(choice, set())
-        settled = choice in self._reading and (not tried or first.chosen in tried)
-        if settled or choice[1] < 2 or first.error is not None:
+        if choice[1] < 2 or first.error is not None:
+            return
+        if choice in self._reading and (not tried or first.chosen in tried):
+            if not tried and not self.is_right(scenario):
+                self._reconsider(scenario, choice)
             return
         for number in range(min(choice[1], self._most_readings or choice[1])):
             self._reading[choice] = number
@@ -113,6 +122,25 @@ class Grading:
             tried.add(first.chosen)
         if sum(value.numel() for value in self.right(scenario).values.values()) < TELLING:
             del self._reading[choice]
+
+    def _reconsider(self, scenario: Scenario, choice: Choice) -> None:
+        """Where the settled way to read weights is wrong here: another one with which all else is as right as before.
+
+        It may have been settled by a result that does not depend on all weights, as a first step on queries and keys.
+        """
+        self._reconsidered[choice] += 1
+        if self._reconsidered[choice] > MOST_RECONSIDERED:
+            return
+        settled, first = self._reading[choice], self._got[scenario]
+        before = [one for one, its in self._chosen.items() if its == choice and one in self._got]
+        right = [one for one in before if one is not scenario and self.is_right(one)]
+        for number in range(min(choice[1], self._most_readings or choice[1])):
+            if number != settled and all(
+                self._is_right_read(one, choice, number) for one in (scenario, *right)
+            ):
+                self._got.update({one: self.ask(one) for one in before})
+                return
+        self._reading[choice], self._got[scenario] = settled, first
 
     def _ask_again(self, choice: Choice | None) -> None:
         """What was asked with weights read in a way that is not the right one is to be asked again when needed."""
@@ -400,7 +428,7 @@ class Grading:
             *{one.group: one for one in whole[::-1]}.values(),
         ]
         end, best, most = time.process_time() + READING_S, list[dict[Choice, int]](), 1
-        for number in range(1, max((count for _, count in choices), default=1)):
+        for number in range(1, max((count for _, count, _ in choices), default=1)):
             if time.process_time() > end:
                 break
             self._reading = settled | {choice: min(number, choice[1] - 1) for choice in choices}
@@ -433,7 +461,7 @@ class Grading:
         before, looked = dict(self._got), 0
         settled = dict(self._reading)
         choices = [choice for choice in settled if choice[0] == component]
-        for number in range(1, min(max((count for _, count in choices), default=1), 8)):
+        for number in range(1, min(max((count for _, count, _ in choices), default=1), 8)):
             if looked == OTHER_READINGS or time.monotonic() > deadline:
                 break
             other = self._read(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, permutations
+from itertools import chain, permutations, product
 from math import prod
 
 import torch
@@ -46,10 +46,12 @@ class Projections:
         shapes: of the learner's parameters, by name.
         index: for each weight and bias that is there, the positions of its numbers in all parameters, flattened and
             joined in order.
+        label: which way to read them it is, the same for all sizes.
     """
 
     shapes: Mapping[str, torch.Size]
     index: Mapping[str, Tensor]
+    label: str = ""
 
     def missing(self, width: int) -> list[str]:
         """Roles whose weights were not found, or are not [width, width]."""
@@ -131,9 +133,9 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     readings = _readings(*whole, width, heads)
     if list(map(len, whole)) != list(map(len, by_head)):  # as many pieces as heads may be matrices, or heads
         readings = chain(readings, _readings(*by_head, width, heads))
-    for index in readings:
+    for label, index in readings:
         key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
-        found.setdefault(key, Projections(dict(shapes), index))
+        found.setdefault(key, Projections(dict(shapes), index, label))
         if len(found) == MOST:
             break
     return list(found.values()) or [Projections(dict(shapes), {})]
@@ -193,20 +195,23 @@ def _without_bias(where: Tensor, width: int) -> Iterator[tuple[str, Tensor]]:
 
 def _readings(
     matrices: Sequence[_Group], biases: Sequence[_Group], width: int, heads: int
-) -> Iterator[dict[str, Tensor]]:
+) -> Iterator[tuple[str, dict[str, Tensor]]]:
     for flip in FLIPS:
         for roles in _assignments(matrices):
-            # The ways to read each matrix; where there are several, the groups go the same way.
+            # The ways to read each matrix; groups that can be read in as many ways go the same way.
             ways = {group: list(_ways(group, roles[group], width, heads, flip)) for group in roles}
-            for number in range(max((len(some) for some in ways.values()), default=1)):
-                chosen = {g: some[min(number, len(some) - 1)] for g, some in ways.items() if some}
+            lengths = sorted({len(some) for some in ways.values() if some})
+            for numbers in product(*map(range, lengths)):
+                number = dict(zip(lengths, numbers, strict=True))
+                chosen = {g: some[number[len(some)]] for g, some in ways.items() if some}
                 index = {
                     f"{role}.weight": piece
                     for group, (_, found) in chosen.items()
                     for role, piece in zip(roles[group], found, strict=True)
                 }
                 homes = [(group, roles[group], order) for group, (order, _) in chosen.items()]
-                yield index | _bias_index(biases, homes, width, heads)
+                label = f"{flip} {[(mine, order) for _, mine, order in homes]}"
+                yield label, index | _bias_index(biases, homes, width, heads)
 
 
 def _assignments(matrices: Sequence[_Group]) -> Iterator[dict[_Group, tuple[str, ...]]]:
@@ -316,7 +321,8 @@ def _bias_index(
     index: dict[str, Tensor] = {}
     for bias, roles in placed:
         if bias.count and len(roles) == bias.count and roles[0] in orders:
-            flat = bias.where.flatten().unsqueeze(-1)  # [numbers, 1]
+            columns = bias.where.shape == (width, bias.count)  # [D, 4]: one each
+            flat = (bias.where.T if columns else bias.where).flatten().unsqueeze(-1)  # [numbers, 1]
             order = orders[roles[0]]
             usual = roles == ("out",) or {*order} != {*_sizes(bias.count, heads, width // heads)}
             pieces = (

@@ -6,7 +6,7 @@ not compared, since some models set them to 0; what a query that is PAD looks at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -248,17 +248,23 @@ class Put:
             if "judge_" in n and not any(torch.equal(info.value, value) for value in loaded)
         ]
         judges = [n.rpartition("judge_")[2] for n in everything if "judge_" in n]
-        own = [
-            one
-            for one in own_parameters(everything).values()
-            if tuple(one.value.shape) != (self.size.tgt_vocab,)
-        ]
+        trained = [name for name, one in own_parameters(everything).items() if one.requires_grad]
+        own = {name: one.value for name, one in own_parameters(everything).items()}
+        # by their names, or their shapes, in which ones say nothing
+        named = [name for name in own if "bias" in name]
+        vectors = [name for name, value in own.items() if sum(size > 1 for size in value.shape) < 2]
+        biases = next((some for some in (named, vectors) if numbers_in(own, some) == self.size.tgt_vocab), [])
         return {
             "parameters of the parts": counted(judges),
             "parameters that __init__ gave new values": counted(changed),
-            "own numbers, without a bias": str(sum(one.value.numel() for one in own)),
-            "of these trained": str(sum(one.value.numel() for one in own if one.requires_grad)),
+            "own numbers, without a bias": str(numbers_in(own, own) - numbers_in(own, biases)),
+            "of these trained": str(numbers_in(own, {*trained} - {*biases})),
         }
+
+
+def numbers_in(values: Mapping[str, Tensor], names: Iterable[str]) -> int:
+    """How many numbers these parameters have."""
+    return sum(values[name].numel() for name in names)
 
 
 def _one(title: str, group: str, ask: Ask, *traits: str, dtype: torch.dtype = torch.float32) -> Scenario:
