@@ -151,7 +151,6 @@ class Edits:
             ([*first, *second, *rest], (without_an_end, laid_out, regrouped)),
             (conditions, changed),
             (second, changed),
-            (second, lacking),
             ([*first[:NEAR], *second], (self._pairs.left_out,)),
             (
                 [*first, *second, *rest],
@@ -166,6 +165,7 @@ class Edits:
             ([*first, *second], (self._in_all_alike,)),
             (first, (self._changes.reduced,)),
             (rest, changed),
+            (second, lacking),
             ([*first, *rest], (self._steps.index, one_axis)),
             (conditions, renamed),
             (second, (self._changes.inverted,)),
