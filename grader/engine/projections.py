@@ -115,11 +115,13 @@ class _Group:
         name: the first one's.
         where: positions; of several, [pieces, ...].
         count: how many matrices (or biases) of full size it holds; 0 if it fits none.
+        pieces: whether it is made up of numbered ones.
     """
 
     name: str
     where: Tensor
     count: int
+    pieces: bool = False
 
     @property
     def role(self) -> str | None:
@@ -169,7 +171,7 @@ def _grouped(shapes: Shapes, width: int, heads: int) -> tuple[list[_Group], list
             count = where.numel() // size if where.numel() % size == 0 else 0
             shared = len(where) == count if where.dim() else False
             if stacked and by_head:
-                found[not matrix].append(_Group(name, where, count))
+                found[not matrix].append(_Group(name, where, count, pieces=True))
             elif count > 1 and ((shared and where.dim() > (2 if matrix else 1)) or (count == 4 and matrix)):
                 pieces = where
                 if where.dim() == 2 and matrix:  # side by side: [D, 4D] -> [4, D, D]
@@ -179,7 +181,7 @@ def _grouped(shapes: Shapes, width: int, heads: int) -> tuple[list[_Group], list
                     pieces = across.reshape(count, -1, width)
                 found[not matrix].extend(_Group(name, piece, 1) for piece in pieces)
             else:
-                found[not matrix].append(_Group(name, where, count))
+                found[not matrix].append(_Group(name, where, count, pieces=stacked))
     return found
 
 
@@ -321,7 +323,7 @@ def _bias_index(
     index: dict[str, Tensor] = {}
     for bias, roles in placed:
         if bias.count and len(roles) == bias.count and roles[0] in orders:
-            columns = bias.where.shape == (width, bias.count)  # [D, 4]: one each
+            columns = not bias.pieces and bias.where.shape == (width, bias.count)  # [D, 4]: one each
             flat = (bias.where.T if columns else bias.where).flatten().unsqueeze(-1)  # [numbers, 1]
             order = orders[roles[0]]
             usual = roles == ("out",) or {*order} != {*_sizes(bias.count, heads, width // heads)}
