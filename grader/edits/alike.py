@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from grader.edits.edit_kinds import PATHS
-from grader.edits.parsed import nodes_of
+from grader.edits.parsed import nodes_of, replaced_parts
 
 MOST_ALIKE = 6
 ATOMS = (ast.Name, ast.Constant, ast.Attribute)
@@ -26,7 +26,7 @@ class Alike:
             group = self._groups[key]
             if 1 < len(group) <= MOST_ALIKE and (of is None or id(of) in parts):
                 for other, its in group:
-                    yield other, new if other is node else _in_place(new, of, its)
+                    yield other, new if other is node else replaced_parts(new, (of, its))
                 return
 
     def calls_of(self, node: ast.Call) -> list[ast.Call]:
@@ -48,7 +48,7 @@ class Alike:
                 while of is not None and not isinstance(of, ATOMS):
                     first, of = of, _worked_on(of)
                 holes = dict.fromkeys([_worked_on(node), first if of is None else of])
-                marked = (_in_place(node, hole, ast.Name("_", ast.Load())) for hole in holes)
+                marked = (replaced_parts(node, (hole, ast.Name("_", ast.Load()))) for hole in holes)
                 found[id(node)] = [*zip(map(ast.dump, marked), holes, strict=True)]
         return found
 
@@ -72,16 +72,3 @@ def _worked_on(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Subscript):
         return node.value
     return node.left if isinstance(node, ast.BinOp) else None
-
-
-def _in_place(node: ast.AST, old: ast.AST | None, new: ast.AST | None) -> ast.AST:
-    """A copy of a tree with one of its parts replaced."""
-
-    def walk(item: object) -> object:
-        if item is old and new is not None:
-            return new
-        if isinstance(item, ast.AST):
-            return type(item)(**{name: walk(value) for name, value in ast.iter_fields(item)})
-        return [*map(walk, item)] if isinstance(item, list) else item
-
-    return walk(node)  # type: ignore[return-value]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from grader.edits.file_text import FileText
-from grader.edits.parsed import nodes_of
+from grader.edits.parsed import nodes_of, replaced_parts
 
 MOST_PAIRS = 60  # of a statement
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
@@ -37,11 +37,11 @@ class Pairs:
         own = list(_shorter(node))
         for i, one in enumerate(own):
             for other in own[i + 1 :]:
-                yield self._file.with_one(node, _changed(node, one, other))
+                yield self._file.with_one(node, replaced_parts(node, one, other))
         for other in _shorter(after) if isinstance(after, SIMPLE) else ():
             assert after is not None
-            text = FileText(self._file.with_one(after, _changed(after, other)))
-            yield from (text.with_one(node, _changed(node, one)) for one in own)
+            text = FileText(self._file.with_one(after, replaced_parts(after, other)))
+            yield from (text.with_one(node, replaced_parts(node, one)) for one in own)
 
 
 def _shorter(statement: ast.stmt) -> Iterator[Change]:
@@ -57,17 +57,3 @@ def _shorter(statement: ast.stmt) -> Iterator[Change]:
 
 def _is_sliced(node: ast.Subscript) -> bool:
     return any(isinstance(one, ast.Slice) for one in ast.walk(node.slice))
-
-
-def _changed(statement: ast.stmt, *changes: Change) -> ast.stmt:
-    """A copy of a statement with expressions replaced, of which one may be part of another."""
-    instead: Mapping[int, ast.expr] = {id(old): new for old, new in changes}
-
-    def walk(item: object) -> object:
-        if id(item) in instead:
-            return walk(instead[id(item)])
-        if isinstance(item, ast.AST):
-            return type(item)(**{name: walk(value) for name, value in ast.iter_fields(item)})
-        return [*map(walk, item)] if isinstance(item, list) else item
-
-    return walk(statement)  # type: ignore[return-value]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
+from typing import TypeVar
+
+N = TypeVar("N", bound=ast.AST)
 
 MOST_FILES = 8
 
@@ -18,3 +21,17 @@ def parsed(text: str) -> ast.Module:
 def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
     """Return all nodes of such a tree, outer ones first."""
     return tuple(ast.walk(tree))
+
+
+def replaced_parts(node: N, *changes: tuple[ast.AST | None, ast.AST | None]) -> N:
+    """A copy of a tree with some of its parts replaced, of which one may be part of another; None is no part."""
+    instead = {id(old): new for old, new in changes if old is not None and new is not None}
+
+    def walk(item: object) -> object:
+        if id(item) in instead:
+            return walk(instead[id(item)])
+        if isinstance(item, ast.AST):
+            return type(item)(**{name: walk(value) for name, value in ast.iter_fields(item)})
+        return [*map(walk, item)] if isinstance(item, list) else item
+
+    return walk(node)  # type: ignore[return-value]

@@ -24,16 +24,8 @@ ROLES = ("q", "k", "v", "out")
 MOST = 200
 # Whether the matrices of the inputs, and that of the output, are transposed against what their names let expect.
 FLIPS = ((False, False), (True, True), (False, True), (True, False))
-RUNS = (
-    "CHd",
-    "HCd",
-    "Hd",
-    "Cd",
-    "CH",
-    "HC",
-    "HdC",
-    "dC",
-)  # of packed matrices, heads and channels, in one dimension
+# Of packed matrices, heads and channels, in one dimension.
+RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC", "HdC", "dC")
 Shapes = tuple[tuple[str, torch.Size], ...]
 Numbers = Mapping[str, Tensor | None]
 

@@ -114,11 +114,8 @@ def _parameters(width: int, heads: int) -> Ask:
     def ask(client: Client) -> Answer:
         own = own_parameters(client.make(NAME, width, heads).parameters())
         matrices = [one for name, one in own.items() if not is_bias_of(name, one.value.shape, width)]
-        several = (
-            [2, width],
-            [3, width],
-            [4, width],
-        )  # biases in one parameter, if the others are all matrices
+        # biases in one parameter, if the others are all matrices
+        several = ([2, width], [3, width], [4, width])
         others = [one for one in matrices if sorted(one.value.squeeze().shape) not in several]
         matrices = others if sum(one.value.numel() for one in others) == 4 * width**2 else matrices
         return {
