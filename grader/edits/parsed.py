@@ -27,11 +27,11 @@ def replaced_parts(node: N, *changes: tuple[ast.AST | None, ast.AST | None]) -> 
     """A copy of a tree with some of its parts replaced, of which one may be part of another; None is no part."""
     instead = {id(old): new for old, new in changes if old is not None and new is not None}
 
-    def walk(item: object) -> object:
-        if id(item) in instead:
-            return walk(instead[id(item)])
+    def walk(item: object, left: dict[int, ast.AST]) -> object:
+        if id(item) in left:  # what it is replaced with may have it as a part
+            return walk(left[id(item)], {key: new for key, new in left.items() if key != id(item)})
         if isinstance(item, ast.AST):
-            return type(item)(**{name: walk(value) for name, value in ast.iter_fields(item)})
-        return [*map(walk, item)] if isinstance(item, list) else item
+            return type(item)(**{name: walk(value, left) for name, value in ast.iter_fields(item)})
+        return [walk(one, left) for one in item] if isinstance(item, list) else item
 
-    return walk(node)  # type: ignore[return-value]
+    return walk(node, instead)  # type: ignore[return-value]
