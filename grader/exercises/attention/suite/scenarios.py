@@ -322,8 +322,10 @@ class ClassMaker:
         draws = self.draws
         calm = replace(self.question(draws.inputs((2,), 4, 5, 8), 2), dropout=0.5)
         off = replace(self.question(draws.inputs((2,), 4, 5, 8), 2), training=True)
-        # With identity matrices, column h*d + t of the output is head h's weight of key t.
+        # With identity matrices, column h*d + t of the output is head h's weight of key t. Queries are small: a weight
+        # near 0 would be lost in the rounding of the others.
         query, key, _ = draws.inputs((24,), 4, 4, 8)
+        query = query / 16
         value = torch.eye(4, dtype=torch.float64).repeat(1, 2).expand(24, 4, 8)
         four = _transparent(self.question((query, key, value), 2))
         # One key has weight 1: its value comes through scaled, or not at all, whole head by whole head.
