@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from grader.core.submission import FirstCall, Gradients, Opaque, Outcome, ParameterInfo, SubmissionError
 from grader.core.value_trace import ValueTrace, read_trace
 from grader.worker import (
+    absent,
     calls,
-    compiling,
     components,
     device_trace,
     failures,
@@ -128,7 +128,7 @@ class LocalSubmission:
 
     def edited(self, text: str) -> LocalSubmission:
         """The file with another text. Raises SubmissionError."""
-        with compiling.without_scripting():
+        with absent.without_scripting():
             found = LocalSubmission.from_source(text, filename=self._filename or "", device=self._device)
         found.first_calls = self.first_calls
         return found
@@ -235,7 +235,12 @@ class LocalInstance(LocalFunction):
 def _as_submission_error(filename: str | None) -> Iterator[None]:
     """Let the code run as it would in a worker: its warnings are its own, its exceptions are described."""
     try:
-        with warnings.catch_warnings(), torch.enable_grad(), compiling.without_compiling():
+        with (
+            warnings.catch_warnings(),
+            torch.enable_grad(),
+            absent.without_compiling(),
+            absent.without_threads(),
+        ):
             warnings.simplefilter("ignore")
             yield
     except SubmissionError:

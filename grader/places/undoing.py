@@ -14,7 +14,7 @@ from grader.edits.changed_part import size_of_change
 from grader.edits.ending import calls_itself, ending
 from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
-from grader.worker.compiling import without_scripting
+from grader.worker.absent import without_scripting
 
 EDITING_S = 3.0  # of CPU, ...
 ALL_S = 4.5  # ... for all searches together, ...

@@ -25,7 +25,9 @@ ASKED_FOR = (
 # what tensors give as their device while they are followed: the marked ones, and the others
 _ELSEWHERE, _HERE = torch.device("cpu"), torch.device(ASKED_FOR)
 _MODULE_FILE = nn.Module.to.__code__.co_filename
+_LOADING_FILE = torch._utils._rebuild_tensor_v2.__code__.co_filename
 _DEVICE_OF = Tensor.device.__get__
+_ASK = (Tensor.is_cuda.__get__, Tensor.is_cpu.__get__, Tensor.get_device)  # type: ignore[attr-defined]
 _MAKERS = frozenset(
     getattr(torch, name)
     for name in (
@@ -53,7 +55,7 @@ class DeviceTrace(TorchFunctionMode):
     def __init__(self, filename: str) -> None:
         super().__init__()
         self.found: list[str] = []
-        self._filename = filename
+        self._filename, self._asked = filename, False
 
     def __torch_function__(
         self,
@@ -67,11 +69,19 @@ class DeviceTrace(TorchFunctionMode):
             return _ELSEWHERE if hasattr(args[0], _MARK) else _HERE
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
+        if func in _ASK:
+            # what the code would do on another device cannot be seen here
+            self._asked = self._asked or sys._getframe(1).f_code.co_filename == self._filename
+            return result
+        if name == "type" and isinstance(result, str):
+            return result if hasattr(args[0], _MARK) else _TypeName(result)
+        if sys._getframe(1).f_code.co_filename == _LOADING_FILE:  # to where it was when it was saved
+            return result
         if func in _MAKERS and not any(isinstance(x, Tensor) for x in args[:1]):  # those stay where they are
             return _marked(result) if _fixed(kwargs.get("device")) else result
         if name == "to" and sys._getframe(1).f_code.co_filename == _MODULE_FILE:
             return _unmarked(args[0], result)  # of `module.to(...)`: from where it has the device is not seen
-        if name in ("to", "type_as", "cpu"):
+        if name in ("to", "type", "type_as", "cpu"):
             return _moved(name, args, kwargs, result)
         if name in _ACROSS:
             return result
@@ -88,16 +98,22 @@ class DeviceTrace(TorchFunctionMode):
 
     def look(self, result: Any) -> None:
         """Note it if what a call gave is on a fixed device."""
-        if any(hasattr(x, _MARK) for x in _tensors((result,))):
+        if not self._asked and any(hasattr(x, _MARK) for x in _tensors((result,))):
             self.found.append(RESULT)
 
     def _note(self, name: str) -> None:
+        if self._asked:
+            return
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._filename:
             frame = frame.f_back  # type: ignore[assignment]
         where = "" if frame is None else f" in line {frame.f_lineno}"
         if len(self.found) < _MOST and (text := f"{name.strip('_')}{where}") not in self.found:
             self.found.append(text)
+
+
+class _TypeName(str):
+    """What `x.type()` gives for a tensor that is not marked: `y.type(x.type())` is where x is."""
 
 
 def forgive(module: nn.Module) -> None:
@@ -114,7 +130,10 @@ def _unmarked(*tensors: Any) -> Any:
 
 
 def _fixed(device: object) -> bool:
-    return device is None or (isinstance(device, (str, torch.device)) and str(device) != ASKED_FOR)
+    if device is None:
+        return True
+    named = isinstance(device, (str, torch.device)) and not isinstance(device, _TypeName)
+    return named and str(device) != ASKED_FOR
 
 
 def _moved(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Tensor) -> Tensor:

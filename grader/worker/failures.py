@@ -13,6 +13,11 @@ from .source import MODULE
 
 MAX_MESSAGE = 2_000  # characters of a message that travel
 OUTPUT_LIMIT = 16 * 2**20  # bytes that a submission may print
+ALONE = (
+    "a file is graded by itself, with torch, numpy, einops and Python's own modules. "
+    "Copy into it what it needs of your other files"
+)
+ONE_THREAD = "while it is graded, code has one thread"
 # NotImplementedErrors that torch raises from an operator, in a line of the submission's.
 _TORCHS_OWN = re.compile(r"Could not run|\"\w+\" not implemented for ")
 
@@ -75,6 +80,10 @@ def describe(error: BaseException, filename: str | None) -> Failure:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         limit = f"your code printed more than {OUTPUT_LIMIT // 2**20} MB"
         return Failure("limit", limit, "", line, source_line)
+    if isinstance(error, ModuleNotFoundError):
+        message = f"{message}: {ALONE}"
+    if message == "can't start new thread":
+        message = f"{message}: {ONE_THREAD}"
     if isinstance(error, NotImplementedError) and own and not _TORCHS_OWN.match(message):
         return Failure("not_written", message, type_name, line, source_line)
     return Failure("exception", message, type_name, line, source_line)

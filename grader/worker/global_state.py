@@ -92,8 +92,8 @@ SETTINGS = (
     _autocast("cpu"),
     _autocast("cuda"),
     Setting(
-        torch.get_num_threads,
-        torch.set_num_threads,
+        lambda: torch.get_num_threads(),  # `without_threads` has others
+        lambda count: torch.set_num_threads(count),
         "the number of threads is {}",
         ("set_num_threads",),
         "Leave it to the program that uses your code.",

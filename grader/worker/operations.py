@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from . import calls, components, device_trace, source
-from .compiling import without_scripting
+from .absent import without_scripting
 from .failures import FailureError
 from .global_state import restored
 from .library import LibraryUses

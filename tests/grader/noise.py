@@ -101,8 +101,8 @@ class Noise(TorchDispatchMode):
             return self._run(func, args, dict(kwargs or {}))
 
     def _run(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        name = _name(func)
-        if _is_exact(func, name) or (name in PUTS and not _accumulates(func, args, kwargs)):
+        name = _name_of_rounded(func)
+        if not name or (name in PUTS and not _accumulates(func, args, kwargs)):
             return func(*args, **kwargs)
         if name in STEPS:
             return self._in_steps(func, STEPS[name], args, kwargs)
@@ -249,11 +249,13 @@ def _name(func: Any) -> str:
 
 
 @cache
-def _is_exact(func: Any, name: str) -> bool:
+def _name_of_rounded(func: Any) -> str:
+    """Return an operation's name, "" for one whose results are exact."""
+    name = _name(func)
     if not name or name in EXACT or torch.Tag.inplace_view in func.tags:
-        return True
+        return ""
     to, own = _written(func)
-    return not to and not any(own)  # a view
+    return name if to or any(own) else ""  # the others are views
 
 
 @cache

@@ -59,10 +59,8 @@ class Noisy:
         *,
         training: bool = True,
     ) -> NoisyInstance:
-        with self._noise:
-            return NoisyInstance(
-                self._submission.part(kind, *_plain(args, kwargs), training=training), self._noise
-            )
+        made = self._submission.part(kind, *_plain(args, kwargs), training=training)
+        return NoisyInstance(made, self._noise)
 
     def trace(self, on: bool) -> list[str]:
         return self._submission.trace(on)
@@ -113,12 +111,10 @@ class NoisyInstance(NoisyFunction):
         return self.inner.buffers()
 
     def load(self, values: Mapping[str, Tensor]) -> None:
-        with self._noise:
-            self.inner.load(values)
+        self.inner.load(values)
 
     def train(self, mode: bool = True) -> None:
-        with self._noise:
-            self.inner.train(mode)
+        self.inner.train(mode)
 
     def to(self, dtype: torch.dtype) -> None:
         with self._noise:

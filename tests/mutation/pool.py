@@ -16,7 +16,7 @@ import torch
 from grader.mutants.mutants import Mutant
 from tests.mutation.measure import CUT_SHORT, Row, identity, measure
 
-CHUNK = 24  # mutants that one process grades, all of three exercises in `test_sample`: one uses what others computed
+CHUNK = 39  # mutants that one process grades, all of three exercises in `test_sample`: one uses what others computed
 STUCK_S = 600  # without an answer: it is not in Python that it loops
 MEMORY = 6 * 2**30
 

@@ -20,7 +20,7 @@ from grader.run.session import Session
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.sandbox import Sandbox
 from grader.worker import components, parts
-from grader.worker.compiling import without_compiling
+from grader.worker.absent import without_compiling
 
 METHODS = ("__init__", "forward", "encode", "decode")
 

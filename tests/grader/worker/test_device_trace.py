@@ -19,6 +19,7 @@ WRONG = {
     "a device by name": "    def forward(self, x):\n        return x + torch.zeros(8, device='cpu')\n",
     "a copy on the CPU": "    def forward(self, x):\n        return x + x.cpu()\n",
     "another dtype": "    def forward(self, x):\n        return x + torch.arange(8).to(torch.float32)\n",
+    "a type by name": "    def forward(self, x):\n        return x + (x * 2).type('torch.FloatTensor')\n",
     "stacked": "    def forward(self, x):\n        return torch.cat([x, torch.zeros(2, 3, 1)], -1)\n",
 }
 RIGHT = {
@@ -62,6 +63,16 @@ RIGHT = {
         "        Part.kept = torch.arange(8.0)\n"
         "    def forward(self, x):\n        if Part.kept.device != x.device:\n"
         "            Part.kept = torch.arange(8.0, device=x.device)\n        return x + Part.kept\n"
+    ),
+    "a type of another": "    def forward(self, x):\n        return x + torch.arange(8).type(x.type())\n",
+    "saved and loaded": (
+        "    def forward(self, x):\n        import io, pickle\n        file = io.BytesIO()\n"
+        "        torch.save(x, file)\n        file.seek(0)\n"
+        "        return x + torch.load(file) + pickle.loads(pickle.dumps(x))\n"
+    ),
+    "asks whether it is on a GPU": (
+        "    def forward(self, x):\n        table = torch.arange(8.0)\n        if x.is_cuda:\n"
+        "            table = table.cuda(x.get_device())\n        return x + table\n"
     ),
     "sizes only": "    def forward(self, x):\n        return x * torch.ones(3, 4).sum().item()\n",
 }

@@ -1,27 +1,60 @@
-"""Learned positions, wherever the learner keeps them: one table, lying on its side, or a parameter for each row."""
+"""Learned positions, wherever the learner keeps them: one table, lying on its side, rows, columns, or pages of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from grader.api import Answer, Client, Instance, ParameterInfo, own_parameters
+from grader.api import Answer, Client, Instance, ParameterInfo, SubmissionError, own_parameters
 from grader.exercises.positions.reference import LEARNED, REFERENCE, namespace
 
+Construct = Callable[[str, Sequence[Any], Mapping[str, Any]], Instance]
 
-def flat(table: Tensor, parameters: Mapping[str, ParameterInfo]) -> Tensor:
-    """The table's numbers in the order in which the learner's parameters hold them."""
+
+def order_of(construct: Construct, parameters: Mapping[str, ParameterInfo], shape: torch.Size) -> Tensor:
+    """Which number of the table each of the learner's is, in the order of the parameters.
+
+    A single parameter is told by its shape. Several are asked: filled with numbers that tell them apart, they give for
+    zeros the table itself. Where that is no order of the numbers, they are taken as rows.
+
+    Args:
+        construct: the submission's.
+        parameters: of `LearnedPositions`.
+        shape: of the table, `[max_len, D]`.
+    """
+    numbers = torch.arange(shape.numel()).view(shape)
     shapes = [[n for n in info.value.shape if n != 1] for info in parameters.values()]
-    turned = shapes == [list(table.shape[::-1])] and table.size(0) != table.size(1)
-    return (table.T if turned else table).flatten()  # [max_len * D]
+    if len(shapes) == 1:
+        return (numbers.T if shapes == [list(shape[::-1])] and shape[0] != shape[1] else numbers).flatten()
+    if sum(info.value.numel() for info in parameters.values()) == numbers.numel():
+        asked = _asked(construct, parameters, numbers)
+        if sorted(asked.tolist()) == numbers.flatten().tolist():
+            return asked.argsort()
+    return numbers.flatten()
 
 
-def filled(table: Tensor, parameters: Mapping[str, ParameterInfo]) -> dict[str, Tensor]:
+def _asked(construct: Construct, parameters: Mapping[str, ParameterInfo], numbers: Tensor) -> Tensor:
+    """What an object gives for zeros whose parameters are filled with numbers; empty if that cannot be found out."""
+    max_len, d_model = numbers.shape
+    try:
+        one = construct(LEARNED, (d_model,), {"max_len": max_len})
+        one.load(filled(numbers.float(), parameters, numbers.flatten()))
+        outcome = one.call([torch.zeros(1, max_len, d_model)])
+        one.release(outcome)
+        one.close()
+    except SubmissionError:  # which is told where it matters
+        return torch.empty(0)
+    value = outcome.value
+    return value.flatten() if isinstance(value, Tensor) else torch.empty(0)
+
+
+def filled(table: Tensor, parameters: Mapping[str, ParameterInfo], order: Tensor) -> dict[str, Tensor]:
     """The table's numbers, as values of the learner's parameters. If those are more, they begin again."""
-    numbers, start, values = flat(table, parameters), 0, {}
+    numbers, start, values = table.flatten()[order], 0, {}
     total = sum(info.value.numel() for info in parameters.values())
     if total > numbers.numel():
         numbers = numbers.repeat(1 + total // numbers.numel())
@@ -33,15 +66,17 @@ def filled(table: Tensor, parameters: Mapping[str, ParameterInfo]) -> dict[str, 
 
 
 def whole(
-    parts: Mapping[str, Tensor | None], parameters: Mapping[str, ParameterInfo], table: Tensor
+    parts: Mapping[str, Tensor | None],
+    parameters: Mapping[str, ParameterInfo],
+    order: Tensor,
+    shape: torch.Size,
 ) -> Tensor:
-    """The learner's numbers, or their gradients (None: zeros), in the table's shape. `table` gives that shape."""
+    """The learner's numbers, or their gradients (None: zeros), in the table's shape."""
     ordered = [
         torch.zeros_like(info.value) if (part := parts.get(name)) is None else part
         for name, info in parameters.items()
     ]
-    order = flat(torch.arange(table.numel()).view(table.shape), parameters).argsort()
-    return torch.cat([part.flatten() for part in ordered])[order].view(table.shape)
+    return torch.cat([part.flatten() for part in ordered])[order.argsort()].view(shape)
 
 
 class TableOracle:
@@ -51,14 +86,20 @@ class TableOracle:
         name: the class.
         d_model, max_len: what it was made with.
         parameters: the learner's. Those of `LearnedPositions` are as many numbers as the table has.
+        order: of them, if they are learned.
     """
 
     def __init__(
-        self, name: str, d_model: int, max_len: int, parameters: Mapping[str, ParameterInfo]
+        self,
+        name: str,
+        d_model: int,
+        max_len: int,
+        parameters: Mapping[str, ParameterInfo],
+        order: Tensor | None = None,
     ) -> None:
         self._module = namespace(REFERENCE)[name](d_model, max_len)
-        self._parameters = parameters if name == LEARNED else {}
-        self._table = torch.empty(max_len, d_model)
+        self._parameters, self._order = parameters, order
+        self._shape = torch.Size((max_len, d_model))
 
     def forward(
         self, inputs: Sequence[Tensor], masks: Sequence[Tensor | None], parameters: Mapping[str, Tensor]
@@ -69,7 +110,9 @@ class TableOracle:
 
     def comparable(self, values: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
         """The learner's numbers, or their gradients, as one table."""
-        return {"table": whole(values, self._parameters, self._table)} if self._parameters else {}
+        if self._order is None:
+            return {}
+        return {"table": whole(values, self._parameters, self._order, self._shape)}
 
 
 def load(client: Client, instance: Instance, table: Tensor) -> dict[str, str]:
@@ -80,7 +123,8 @@ def load(client: Client, instance: Instance, table: Tensor) -> dict[str, str]:
     parameters = own_parameters(instance.parameters())
     total = sum(info.value.numel() for info in parameters.values())
     trained = sum(info.value.numel() for info in parameters.values() if info.requires_grad)
-    instance.load(filled(client.cast(table), parameters))
+    order = order_of(client.submission.construct, parameters, table.shape)
+    instance.load(filled(client.cast(table), parameters, order))
     return {"parameters": str(total), "trainable parameters": str(trained)}
 
 
@@ -98,5 +142,7 @@ def gradients(client: Client, instance: Instance, x: Tensor, cotangent: Tensor, 
     }
     parameters = own_parameters(instance.parameters())
     if sum(info.value.numel() for info in parameters.values()) == table.numel():
-        answer["gradient of the positions"] = whole(arrived.parameters, parameters, table).to(output.dtype)
+        order = order_of(client.submission.construct, parameters, table.shape)
+        arrived_at = whole(arrived.parameters, parameters, order, table.shape)
+        answer["gradient of the positions"] = arrived_at.to(output.dtype)
     return answer

@@ -19,7 +19,7 @@ from grader.api import (
     train_model,
 )
 from grader.exercises.positions.reference import LEARNED, SINUSOIDAL
-from grader.exercises.positions.suite.tables import TableOracle, filled
+from grader.exercises.positions.suite.tables import TableOracle, filled, order_of
 from zoo.training.trainer import Recipe, Score
 
 
@@ -37,12 +37,13 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
         def make(d_model: int, max_len: int) -> SpotChecked:
             name, place = next(kinds)
             instance = component.construct(name, (d_model,), {"max_len": max_len})
-            own = instance.parameters()
+            own, order = instance.parameters(), None
             if name == LEARNED:
                 table = torch.empty(max_len, d_model).normal_(std=0.1, generator=generator)
-                instance.load(filled(table, own))
+                order = order_of(component.construct, own, table.shape)
+                instance.load(filled(table, own, order))
             part = RemoteModule(cast(RemoteInstance, instance), name)  # a training test needs a worker
-            oracle = TableOracle(name, d_model, max_len, own)
+            oracle = TableOracle(name, d_model, max_len, own, order)
             return SpotChecked(part, part.names, oracle, PLACES[place], recipe.steps)
 
         return train_model(reverser(seed, {"encoding": make}), seed=seed, progress=progress, recipe=recipe)
