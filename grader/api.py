@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SubmissionError,
         one_token,
     )
-    from grader.engine.client import Client, describe_outcome, in_words, parameter_facts
+    from grader.engine.client import Client, describe_outcome, in_words, parameter_facts, weights_kept
     from grader.engine.conclusions import imprecise
     from grader.engine.contrast import alike, differing, same
     from grader.engine.draws import Draws, additive, causal
@@ -102,7 +102,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "grader.engine.conclusions": ("imprecise",),
     "grader.engine.contrast": ("alike", "differing", "same"),
-    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts"),
+    "grader.engine.client": ("Client", "describe_outcome", "in_words", "parameter_facts", "weights_kept"),
     "grader.engine.draws": ("Draws", "additive", "causal"),
     "grader.engine.dropping": (
         "alike_along",

@@ -340,6 +340,18 @@ def _or_zero(gradient: Tensor | None, like: Tensor) -> Tensor:
     return torch.zeros_like(like) if gradient is None else gradient
 
 
+def weights_kept(parts: Sequence[Instance], make: Callable[[], Instance]) -> dict[str, str]:
+    """Whether what is made of parts leaves all their weights as they are, those of torch's own layers too."""
+    before = [part.parameters() for part in parts]
+    make()
+    kept = all(
+        torch.equal(info.value, after[name].value)
+        for one, after in zip(before, [part.parameters() for part in parts], strict=True)
+        for name, info in one.items()
+    )
+    return {"the weights of layers in the parts": "kept" if kept else "changed"}
+
+
 def parameter_facts(parameters: Mapping[str, ParameterInfo]) -> dict[str, str]:
     """Return how many numbers a learner's own parameters hold, and how many of them are trained."""
     own = own_parameters(parameters)

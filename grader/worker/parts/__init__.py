@@ -11,7 +11,18 @@ from typing import Any
 from torch import nn
 
 from .base import Part
-from .blocks import Attention, DecoderLayer, EncoderLayer, FeedForward, Maker, Norm, Same, Smooth, Sublayer
+from .blocks import (
+    Attention,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Layers,
+    Maker,
+    Norm,
+    Same,
+    Smooth,
+    Sublayer,
+)
 from .model import Embedding, Positions
 from .scattered import Scattered
 from .spelling import Descent, Pupil, Speller
@@ -47,6 +58,7 @@ PARTS: dict[str, type[nn.Module]] = {
         Embedding,
         EncoderLayer,
         FeedForward,
+        Layers,
         Maker,
         Norm,
         Positions,

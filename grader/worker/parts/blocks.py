@@ -112,6 +112,25 @@ class Norm(Part):
         return (x - x.mean(-1, keepdim=True)) * self.judge_gain + self.judge_shift
 
 
+class Layers(Part):
+    """Layers of torch's own, which code that sets the weights of every `nn.Linear` it finds would set too."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.linear, self.norm, self.table = (
+            nn.Linear(d_model, d_model),
+            nn.LayerNorm(d_model),
+            nn.Embedding(3, d_model),
+        )
+        for one in self.parameters():
+            nn.init.normal_(one)
+
+    def forward(self, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
+        """x [..., D] -> [..., D]."""
+        norm: Tensor = self.norm(self.linear(x))
+        return norm
+
+
 class EncoderLayer(Part):
     """x + attention(x, x, x, src_mask), for stacks."""
 

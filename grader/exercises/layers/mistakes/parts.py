@@ -60,12 +60,17 @@ def part_not_registered(steps: Steps) -> list[Steps]:
     parts=EVERYWHERE,
 )
 def parts_reset(steps: Steps) -> list[Steps]:
-    def prepare(module: nn.Module) -> None:
+    def all_matrices(module: nn.Module) -> None:
         for p in module.parameters():
             if p.dim() > 1:
                 nn.init.ones_(p)
 
-    return [replace(steps, prepare=prepare)]
+    def linear_layers(module: nn.Module) -> None:
+        for one in module.modules():
+            if isinstance(one, nn.Linear):
+                nn.init.ones_(one.weight)
+
+    return [replace(steps, prepare=all_matrices), replace(steps, prepare=linear_layers)]
 
 
 @mistake(

@@ -22,6 +22,7 @@ from grader.api import (
     counted,
     own_parameters,
     parameter_facts,
+    weights_kept,
 )
 from grader.exercises.layers.suite import masks
 from grader.exercises.layers.suite.dropped import RATE, dropped
@@ -130,6 +131,14 @@ def _parts(kind: Kind, seed: int, *, early: bool) -> Ask:
     return ask
 
 
+def _layers_kept(kind: Kind) -> Ask:
+    def ask(client: Client) -> Answer:
+        parts = {name: client.part("Layers", 6) for name in kind.parts}
+        return weights_kept(list(parts.values()), lambda: client.make(kind.layer, *parts.values(), 6))
+
+    return ask
+
+
 def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
     def ask(client: Client) -> Answer:
         layer, _ = layer_of(client, kind, layer_weights(kind, Draws(seed), 6), Way(norm=norm, load=False))
@@ -162,6 +171,7 @@ def layer_scenarios(kind: Kind, seed: int) -> list[Scenario]:
     made = [
         one("the parts' parameters", "parts", _parts(kind, seed, early=False)),
         one("the weights that the parts came with", "parts", _parts(kind, seed, early=True)),
+        one("parts of torch's own layers", "parts", _layers_kept(kind)),
         *(one(f'a new layer, norm="{norm}"', "norms", _fresh(kind, seed, norm)) for norm in PLACES),
     ]
     places = {norm: _of_a_place(one, seed + 100 * i, norm) for i, norm in enumerate(PLACES, start=1)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.api import Client, Draws, Scenario
+from grader.api import Client, Draws, Scenario, weights_kept
 from grader.exercises.layers.suite import masks
 from grader.exercises.layers.suite.kinds import (
     PLAIN,
@@ -74,6 +74,15 @@ def _registered(kind: Kind, seed: int, *, early: bool) -> Ask:
     return ask
 
 
+def _layers_kept(kind: Kind) -> Ask:
+    def ask(client: Client) -> Any:
+        layers = [client.part("Layers", 6) for _ in range(2)]
+        maker = client.part("Maker", layers)
+        return weights_kept(layers, lambda: client.make(kind.stack, maker, len(layers), 6))
+
+    return ask
+
+
 def _fresh(kind: Kind, seed: int, norm: str) -> Ask:
     """Return what a stack has of its own. A norm that a post-norm stack has, and does not use, is let pass."""
 
@@ -105,6 +114,7 @@ def stack_scenarios(kind: Kind, seed: int) -> list[Scenario]:
     made = [
         one("three layers' parameters", "parts", _registered(kind, seed, early=False)),
         one("the weights that the layers came with", "parts", _registered(kind, seed, early=True)),
+        one("layers of torch's own layers", "parts", _layers_kept(kind)),
         *(one(f'a new stack, norm="{norm}"', "norms", _fresh(kind, seed, norm)) for norm in PLACES),
     ]
     for i, norm in enumerate(PLACES, start=1):

@@ -82,7 +82,13 @@ def parts_initialised(steps: Steps) -> list[Steps]:
 
         return replace(steps, prepare=prepare)
 
-    return [prepare_with(0.02)]
+    def linear_layers(module: nn.Module) -> None:
+        steps.prepare(module)
+        for one in module.modules():
+            if isinstance(one, nn.Linear):
+                nn.init.ones_(one.weight)
+
+    return [prepare_with(0.02), replace(steps, prepare=linear_layers)]
 
 
 @mistake(

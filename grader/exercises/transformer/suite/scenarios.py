@@ -29,6 +29,7 @@ from grader.api import (
     counted,
     grading_of,
     own_parameters,
+    weights_kept,
 )
 from grader.exercises.transformer.reference import REFERENCE, namespace, wanted
 from grader.exercises.transformer.suite.looks import looks_of_decode, looks_of_encode
@@ -262,6 +263,13 @@ class Put:
         }
 
 
+def _layers_kept(client: Client) -> Answer:
+    """Return whether a Transformer leaves the weights of layers in its parts as they are."""
+    size = Size()
+    parts = [client.part("Layers", size.d_model) for _ in range(5)]
+    return weights_kept(parts, lambda: client.make(NAME, *parts, size.d_model, size.tgt_vocab))
+
+
 def numbers_in(values: Mapping[str, Tensor], names: Iterable[str]) -> int:
     """How many numbers these parameters have."""
     return sum(values[name].numel() for name in names)
@@ -285,6 +293,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
     made = [
         _one("its parameters", "parameters", Put(seed, early=True).parameters),
+        _one("parts of torch's own layers", "parameters", _layers_kept),
         _one("encode, no PAD", "encode", Put(seed + 1, padded="none").encode),
         _one("decode, no PAD", "decode", Put(seed + 1, padded="none").decode),
         _one("encode, d_model=7", "encode", Put(seed + 2, wide, 2, (3, 6)).encode, "an odd size"),
