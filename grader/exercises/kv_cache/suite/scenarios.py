@@ -151,6 +151,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("5 steps of [2, 1, 8], 2 heads", "steps", _plain(seed + 2, (2, 5, 8), 2)),
         _one("7 steps of [3, 1, 9], 3 heads", "steps", _plain(seed + 3, (3, 7, 9), 3), odd),
         _one("4 steps of [1, 1, 6], one head", "steps", _plain(seed + 4, (1, 4, 6), 1), lone),
+        _one("4 steps of [3, 1, 4], one head", "steps", _plain(seed + 19, (3, 4, 4), 1)),
         _one("3 steps of [3, 1, 12], 3 heads", "steps", _plain(seed + 5, (3, 3, 12), 3)),
         _one("12 steps of [2, 1, 8], 4 heads", "steps", _plain(seed + 7, (2, 12, 8), 4)),
         _one("a long sequence", "steps", _plain(seed + 15, (1, Draws(seed).length(), 4), 2), "a long sequence"),

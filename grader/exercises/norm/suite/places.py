@@ -79,6 +79,20 @@ def _around(name: str, kind: str, seed: int) -> Ask:
     return ask
 
 
+def _dropped_around(name: str, seed: int) -> Ask:
+    """Return what dropout changes in place of what a sublayer gives that is its input."""
+
+    def ask(client: Client) -> Answer:
+        norm = client.part("Norm", 8)
+        instance = client.make(name, norm, client.part("Same"), dropout=0.5, training=True)
+        client.load_part(norm, drawn(Draws(seed), 8)["norm"])
+        answer = client.call(instance, Draws(seed).normal(2, 3, 8))
+        output = answer.pop("output", None)
+        return {**answer, "output": "a tensor" if isinstance(output, Tensor) else "none"}
+
+    return ask
+
+
 def _calls(part: Instance) -> int:
     noted = part.call([], method="recorded").value
     return len(noted) if isinstance(noted, (list, tuple)) else -1
@@ -178,6 +192,13 @@ def _of(name: str, seed: int) -> list[Scenario]:
         Scenario("around a sigmoid", name, "gradients", _around(name, "Smooth", seed + 11), traits=needed),
         Scenario(
             "around what gives its input", name, "same", _around(name, "Same", seed + 12), traits=itself
+        ),
+        Scenario(
+            "train mode, around what gives its input",
+            name,
+            "same",
+            _dropped_around(name, seed + 13),
+            traits=itself,
         ),
         Scenario("eval mode with dropout=0.5", name, "eval", in_eval),
         off,
