@@ -126,9 +126,11 @@ class Layers(Part):
             nn.init.normal_(one)
 
     def forward(self, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
-        """x [..., D] -> [..., D]."""
-        norm: Tensor = self.norm(self.linear(x))
-        return norm
+        """x [..., D], or ids [...] -> [..., D]: modules that are finished by a first call make one."""
+        if not x.is_floating_point():
+            x = self.table(x % self.table.num_embeddings)
+        normal: Tensor = self.norm(self.linear(x))
+        return normal
 
 
 class EncoderLayer(Part):
