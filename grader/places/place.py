@@ -575,22 +575,30 @@ def converted(flow: Flow) -> Where | None:
         line = flow.events[producer].place.line
         kind = "float" if "float" in values[value].dtype else "int"
         left = [one for one in flow.events[producer].inputs if one < value and kind in values[one].dtype]
+        end = ends[-1].place.line  # where the way back may be missing, if a conversion is meant
+        place = found.place if found.place.line == end else Place(end, end)
         wide = [one for one in left if values[one].dtype == values[value].dtype]
         if wide and len(wide) < len(left):  # one operand has given its dtype to the result
-            lines = [at for one in wide for at in flow.lines_back(one, MOST_BACK)]
-            if lines:
-                other = next((at for at in lines if at != found.place.line), lines[0])
-                # where the attribute gets its value, which is not converted with its module
-                made = [
-                    at for at in flow.source.made(found.place.line) if flow.source.functions([at]) & {*lines}
-                ]
-                other = made[0] if made else other
-                return replace(found, other=other, evidence="dtype")
+            lines = flow.lines_back(wide[0], MOST_BACK)
+            # where the attribute gets its value, which is not converted with its module
+            made = [at for at in flow.source.made(found.place.line) if flow.source.functions([at]) & {*lines}]
+            return replace(found, place=place, other=made[0] if made else _begins(flow, wide[0]), evidence="dtype")
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
-            end = ends[-1].place.line  # where the way back may be missing, if the conversion is meant
-            place = found.place if found.place.line == end else Place(end, end)
             return replace(found, place=place, other=line, evidence="dtype")
     return found
+
+
+def _begins(flow: Flow, value: int) -> int | None:
+    """The line where a chain of values of one dtype begins: what made the first of them, or converted it."""
+    values, line = flow.trace.values, None
+    while (producer := flow.producer(value)) is not None:
+        line = flow.events[producer].place.line
+        alike = [one for one in flow.events[producer].inputs if values[one].dtype == values[value].dtype]
+        before = [one for one in alike if one < value]
+        if not before:
+            break
+        value = before[0]
+    return line
 
 
 def _innermost(flow: Flow, index: int) -> int:
