@@ -9,9 +9,9 @@ from torch import Tensor
 
 from grader.core.value_trace import ValueTrace
 from grader.engine.scenario import Observation, Scenario
-from grader.places.alignment import same_layout
+from grader.places.alignment import plain_name, same_layout
 from grader.places.flow import Flow
-from grader.places.place import chain, downstream, first_wrong, turned_by
+from grader.places.place import VIEWS, chain, downstream, first_wrong, turned_by
 from grader.places.wrong import Wrong
 
 MOST_PATCHES = 6
@@ -60,7 +60,9 @@ class Patching:
         is looked for with which the result is right.
         """
         found = self._proved(flow, wrong, index, exact=exact)
-        turned = found.proved and any(map(flow.is_turned, flow.outputs(found.event)))
+        event = flow.events[found.event]
+        values = event.inputs if plain_name(event.name) in VIEWS else flow.outputs(found.event)
+        turned = found.proved and any(map(flow.is_turned, (*values, *flow.outputs(found.event))))
         first = turned_by(flow, found.event) if turned else found.event
         return (
             found if first == found.event else replace(found, event=first, since=found.since or found.event)
