@@ -383,6 +383,17 @@ def same_layout(numbers: Tensor, right: Tensor, close: float) -> bool:
     return any(equal(numbers, one, close) for one in _layouts(right, tuple(numbers.shape)))
 
 
+def batch_first(numbers: Tensor, right: Tensor, close: float) -> bool | None:
+    """Whether the first axis of a right value still comes before its second one; None if that is not to be seen."""
+    goal, axes = (tuple(n for n in x.shape if n != 1) for x in (numbers, right))
+    for factors, order in _orders(axes, goal):
+        if len(order) > 1 and equal(
+            numbers, right.reshape(factors).permute(order).reshape(numbers.shape), close
+        ):
+            return order.index(0) < order.index(1)
+    return None
+
+
 def _layouts(right: Tensor, shape: tuple[int, ...]) -> Iterator[Tensor]:
     """The value in all layouts that have this shape."""
     goal = tuple(n for n in shape if n != 1)
@@ -419,7 +430,7 @@ def _merges(factors: tuple[int, ...], order: tuple[int, ...], goal: tuple[int, .
             return False
         size, start = factors[order[at]], at
         while size < n and at + 1 < len(order):
-            adjacent = order[at + 1] == order[at] + 1 or (start == 0 and order[0] == 0)
+            adjacent = order[at + 1] == order[at] + 1 or 0 in (order[0] + start, order[at + 1])
             if not adjacent:
                 return False
             at += 1

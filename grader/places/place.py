@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grader.core.value_trace import Event, Place, Ref
 from grader.edits.source_tree import Source
-from grader.places.alignment import equal, hidden, level, plain_name, turned
+from grader.places.alignment import batch_first, equal, hidden, level, plain_name, turned
 from grader.places.flow import Flow, refs
 
 DRAWING = frozenset(
@@ -51,7 +51,8 @@ class Where:
         evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
             does, "copied" if it does but what is copied there is wrong too, "alike" if a right run did the same with
             the same values and got something else, "narrow" if hardly any other line has wrong lists or numbers,
-            "dtype" if only the dtype is wrong, which changed at one of the two lines or should have, or "".
+            "layouts" if what meets there has layouts that do not go together, "dtype" if only the dtype is wrong,
+            which changed at one of the two lines or should have, or "".
         alone: no other line has wrong values.
         agreed: how many scenarios have this place.
         iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.
@@ -332,6 +333,28 @@ def turned_by(flow: Flow, index: int) -> int:
     return index
 
 
+def layouts_mixed(flow: Flow, index: int) -> list[int]:
+    """The events that gave what goes into an event layouts that do not go together, in order; none if they do.
+
+    Of two axes one comes first in one value, and the other in another: a batch of heads meets heads of a batch.
+    """
+    found: dict[bool, int] = {}
+    for value in flow.events[index].inputs:
+        right, numbers, producer = flow.name(value), flow.trace.values[value].numbers, flow.producer(value)
+        if (
+            right is None
+            or numbers is None
+            or producer is None
+            or producer >= index
+            or not flow.is_turned(value)
+        ):
+            continue
+        first = batch_first(numbers, right.numbers, flow.right.close)
+        if first is not None:
+            found.setdefault(first, turned_by(flow, producer))
+    return sorted(found.values()) if len({*found.values()}) > 1 else []
+
+
 def _made_in(flow: Flow, index: int) -> int | None:
     """The line where an attribute, a constant or a list of the expression was made, or a helper that is wrong."""
     event = flow.events[index]
@@ -582,7 +605,9 @@ def converted(flow: Flow) -> Where | None:
             lines = flow.lines_back(wide[0], MOST_BACK)
             # where the attribute gets its value, which is not converted with its module
             made = [at for at in flow.source.made(found.place.line) if flow.source.functions([at]) & {*lines}]
-            return replace(found, place=place, other=made[0] if made else _begins(flow, wide[0]), evidence="dtype")
+            return replace(
+                found, place=place, other=made[0] if made else _begins(flow, wide[0]), evidence="dtype"
+            )
         if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
             return replace(found, place=place, other=line, evidence="dtype")
     return found

@@ -31,6 +31,7 @@ from grader.places.place import (
     drawn,
     elsewhere_right,
     first_wrong,
+    layouts_mixed,
     never_dropped,
     other_default,
     own_backward,
@@ -298,9 +299,14 @@ class Records:
             and elsewhere_right(flow, blamed.event) is None
         ):
             found = replace(found, other=line)
+        mixed = [] if blamed.proved else layouts_mixed(flow, blamed.event)
+        if mixed:
+            line = flow.events[mixed[0]].place.line
+            said = f"the order of its first two axes is not that of line {line}"
+            found = replace(where(flow, mixed[-1], why), other=line, value=said)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
-        evidence = "patched" if blamed.proved else "alike" if alike else ""
+        evidence = "patched" if blamed.proved else "alike" if alike else "layouts" if mixed else ""
         if blamed.proved and flow.is_copy(blamed.event):
             evidence = "copied"
             inputs = flow.events[blamed.event].inputs
@@ -315,7 +321,8 @@ class Records:
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
         alone = {event.place.line for event in odd if event.kind != "return"} == {found.place.line}
-        return replace(found, proved=blamed.proved, expected=blamed.expected, evidence=evidence, alone=alone)
+        expected = "" if mixed else blamed.expected
+        return replace(found, proved=blamed.proved, expected=expected, evidence=evidence, alone=alone)
 
     def forget(self) -> None:
         """What earlier records said, before others."""

@@ -51,6 +51,15 @@ from tests.grader.right import right_files
             "F.dropout(w, self.p, self.training)",
             "F.dropout(w, self.p, False)",
         ),
+        # heads of a batch meet a batch of heads
+        ("attention", "heads_before_batch", "mask.transpose(0, 1).reshape", "mask.reshape"),
+        # halves side by side, of which a slice is the first that shows it
+        (
+            "positions",
+            "annotated_float32_buffer",
+            "pe.unsqueeze(0)",
+            "torch.cat([pe[:, 0::2], pe[:, 1::2]], 1).unsqueeze(0)",
+        ),
         # a mask inverted in a helper; a way to read the weights that proves nothing
         ("attention", "one_module_per_head", "masked_fill_(~mask", "masked_fill_(mask"),
         ("norm", "bias_and_gain_in_one_parameter", "bias, self.eps)", "bias, self.eps).half().float()"),
