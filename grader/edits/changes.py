@@ -192,6 +192,8 @@ class Changes:
             yield from (ast.Constant(one) for one in near(value, self._known))
             if isinstance(value, (int, float)) and value >= LARGE:
                 yield INFINITY
+            if type(value) is float and not value:  # where nothing is filled in yet: the lowest score
+                yield ast.UnaryOp(ast.USub(), INFINITY)
             if type(value) is int and value >= LIMIT:
                 yield ast.Constant(MUCH * value)
             if isinstance(value, bool) and "self" in self._scopes.names(node.lineno):

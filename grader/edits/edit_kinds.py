@@ -590,3 +590,9 @@ def declared(node: ast.ClassDef) -> list[tuple[str, ast.expr | None]]:
     """The fields that a class declares (`width: int = 8`), with their defaults."""
     fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
     return [(one.target.id, one.value) for one in fields if isinstance(one.target, ast.Name)]
+
+
+def properties(node: ast.ClassDef) -> list[str]:
+    """The names of a class's properties."""
+    methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+    return [one.name for one in methods if any("property" in called(by) for by in one.decorator_list)]

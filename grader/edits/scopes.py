@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from functools import cache, cached_property
 
-from grader.edits.edit_kinds import PATHS, called, declared
+from grader.edits.edit_kinds import PATHS, called, declared, properties
 from grader.edits.idle import unread
 from grader.edits.parsed import nodes_of
 
@@ -177,7 +177,7 @@ class Scopes:
         found: dict[str, list[str]] = {}
         methods = {id(node.func) for node in nodes_of(self._tree) if isinstance(node, ast.Call)}
         classes = [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
-        of_classes = [[name for name, _ in declared(node)] for node in classes]
+        of_classes = [[*(name for name, _ in declared(node)), *properties(node)] for node in classes]
         for node in nodes_of(self._tree):
             if (
                 isinstance(node, ast.Attribute)

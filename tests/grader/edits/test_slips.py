@@ -155,6 +155,14 @@ CASES = {
         "def f(x, n):\n    if n.training or n.p == 0:\n        return x\n    return g(x)\n",
         "if n.training or", "if not n.training or",
     ),
+    "zero for the lowest score": (
+        "def f(n, k):\n    return torch.full((n, k), 0.0)\n", "0.0)", "-float('inf'))",
+    ),
+    "a property for a field": (
+        "class Cache:\n    width: int = 8\n\n    @property\n    def size(self):\n        return self.width * 2\n\n"
+        "def f(cache):\n    return cache.size\n",
+        "cache.size", "cache.width",
+    ),
     "a large number for infinity": ("LOW = -1e9\n", "-1e9", "-float('inf')"),
     "one of the list less": ("def f(x):\n    n = len(x)\n    return n\n", "len(x)", "len(x) - 1"),
     "functions of a loop that read its last variables": (
