@@ -499,10 +499,24 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
         if not any(one.arg == word for one in words):
             yield ast.Call(function, args, [*words, ast.keyword(word, constant(value))])
     yield from in_training(node)
+    yield from entropies(node)
     if of is not None and name in ("view", "reshape", "flatten"):  # heads are not put back first
         yield method(
             method(of, "transpose", constant(1), constant(2)), name.replace("view", "reshape"), *args
         )
+
+
+def entropies(node: ast.Call) -> Iterator[ast.expr]:
+    """For a divergence from a distribution, the cross-entropy with it, which that lacks its entropy."""
+    if called(node.func) not in ("kl_div", "KLDivLoss"):
+        return
+    reduction = next((ast.unparse(word.value) for word in node.keywords if word.arg == "reduction"), "'mean'")
+    end = {"'sum'": ".sum()", "'batchmean'": ".sum(-1).mean()", "'none'": ""}.get(reduction, ".mean()")
+    if called(node.func) == "KLDivLoss":
+        yield ast.parse(f"lambda scores, wanted: -(wanted * scores){end}", mode="eval").body
+    elif len(node.args) > 1:
+        scores, wanted = map(ast.unparse, node.args[:2])
+        yield ast.parse(f"-(({wanted}) * ({scores})){end}", mode="eval").body
 
 
 def in_training(node: ast.Call) -> Iterator[ast.Call]:

@@ -155,6 +155,14 @@ CASES = {
         "def f(x, n):\n    if n.training or n.p == 0:\n        return x\n    return g(x)\n",
         "if n.training or", "if not n.training or",
     ),
+    "a divergence for the cross-entropy": (
+        "def f(x, y):\n    return nn.functional.kl_div(x, y, reduction='sum')\n",
+        "nn.functional.kl_div(x, y, reduction='sum')", "-(y * x).sum()",
+    ),
+    "a divergence of a module": (
+        "def f(x, y):\n    return nn.KLDivLoss(reduction='batchmean')(x, y)\n",
+        "nn.KLDivLoss(reduction='batchmean')", "(lambda scores, wanted: -(wanted * scores).sum(-1).mean())",
+    ),
     "zero for the lowest score": (
         "def f(n, k):\n    return torch.full((n, k), 0.0)\n", "0.0)", "-float('inf'))",
     ),
