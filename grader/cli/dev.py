@@ -83,9 +83,18 @@ def check(ctx: click.Context, exercises: str | None, seed: int, jobs: int, outpu
         side_by_side as processes,
         tqdm(total=total, disable=None, leave=False, unit="mistake") as bar,
     ):
+        # whole exercises, the longest first: the mistakes of one have answers in common, which a process computes once
+        begun = {}
+        if processes is not None and len(wanted) > 1:
+            longest_first = sorted(wanted, key=lambda one: -len(get_mistakes(one.name)))
+            begun = {one.name: processes.submit(examine, one, seed) for one in longest_first}
         for exercise in wanted:
             bar.set_description(exercise.name)
-            examined.append(examine(exercise, seed, bar.update, processes))
+            if begun:
+                examined.append(begun[exercise.name].result())
+                bar.update(len(get_mistakes(exercise.name)))
+            else:
+                examined.append(examine(exercise, seed, bar.update, processes))
             with tqdm.external_write_mode():
                 click.echo("\n".join(_page(examined[-1])))
     if output is not None:
