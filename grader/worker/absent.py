@@ -17,10 +17,11 @@ import torch
 
 # What notebooks and scripts import for pictures, logs and data. Where one cannot be had, a stand-in takes its place.
 PACKAGES = frozenset({
-    "IPython", "altair", "bokeh", "datasets", "graphviz", "ipywidgets", "lightning", "matplotlib", "networkx", "nltk",
-    "pandas", "plotly", "pytorch_lightning", "rich", "sacrebleu", "seaborn", "sentencepiece", "sklearn", "spacy",
-    "tensorboard", "tensorboardX", "tokenizers", "torchaudio", "torchinfo", "torchsummary", "torchtext", "torchvision",
-    "torchviz", "tqdm", "transformers", "wandb",
+    "GPUtil", "IPython", "altair", "bokeh", "datasets", "evaluate", "graphviz", "ipywidgets", "lightning",
+    "matplotlib", "networkx", "nltk", "pandas", "plotly", "pytorch_lightning", "requests", "rich", "sacrebleu",
+    "seaborn", "sentencepiece", "sklearn", "spacy", "tensorboard", "tensorboardX", "tokenizers", "torchaudio",
+    "torchinfo", "torchmetrics", "torchsummary", "torchtext", "torchvision", "torchviz", "tqdm", "transformers",
+    "wandb",
 })  # fmt: skip
 
 
