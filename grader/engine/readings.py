@@ -2,8 +2,9 @@
 
 The learner's names are free, and often several readings are possible (two layer norms of equal size). All are listed,
 the likeliest first; the exam tries them, and takes the one in which the numbers come out right. Several of them may be
-stacked in one parameter (gain and shift as [2, D], [D, 2] or in turns), if it holds nothing else; and one may be cut
-into several (a list of parameters or of layers, each with some of the rows or columns).
+stacked in one parameter (gain and shift as [2, D], [D, 2] or in turns), if it holds nothing else, or lie one after the
+other in a vector (both biases of two layers); and one may be cut into several (a list of parameters or of layers, each
+with some of the rows or columns).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, product
+from itertools import accumulate, islice, product
 
 import torch
 from torch import Tensor
@@ -57,6 +58,7 @@ class Slot:
         along: the dimension along which its pieces are stacked; one beyond the last: they take turns.
         chunks: names and shapes of the learner's parameters that make up the whole one; none if it is one.
         cut: the dimension along which it is cut into chunks.
+        start: the number that it begins at, of a vector whose pieces are of unlike sizes.
     """
 
     own: str
@@ -67,6 +69,7 @@ class Slot:
     along: int = 0
     chunks: Chunks = ()
     cut: int = 0
+    start: int | None = None
 
     def find(self, values: Mapping[str, Tensor | None]) -> Tensor | None:
         """The learner's whole value or gradient, from those of all parameters; None if there is none."""
@@ -96,13 +99,20 @@ class Slot:
 
     def read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
         """The reference's form of the learner's whole value or gradient."""
-        mine = _in_front(value, self.along, self.pieces).reshape(self.pieces, -1)[self.piece]  # -> [numbers]
+        if self.start is not None:
+            mine = value.flatten()[self.start : self.start + math.prod(shape)]  # -> [numbers]
+        else:
+            mine = _in_front(value, self.along, self.pieces).reshape(self.pieces, -1)[
+                self.piece
+            ]  # -> [numbers]
         if self.turned:
             return mine.reshape(tuple(reversed(shape))).T  # [..., ...] -> turned
         return mine.reshape(tuple(shape))  # the reference's shape
 
     def join(self, pieces: Sequence[Tensor]) -> Tensor:
         """The learner's whole value, from all its pieces in order, flat."""
+        if self.start is not None:
+            return torch.cat(list(pieces)).reshape(self.shape)  # the learner's shape
         if self.pieces == 1 or self.along == len(self.shape):
             return torch.stack(list(pieces), -1).reshape(self.shape)  # the learner's shape
         shape = torch.empty(self.shape, device="meta").movedim(self.along, 0).shape
@@ -150,9 +160,16 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
     if len(own) >= len(wanted):
         return list(found)
     stacked: list[Reading] = []
-    for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
-        pieces = tuple(piece for name, p in own.items() for piece in _pieces(name, p.value, wanted, along))
-        stacked += [one for one in _readings(pieces, tuple(wanted)) if _complete(one, wanted)]
+    for cut in _ways_to_cut(own, wanted):
+        for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
+            pieces = tuple(
+                piece
+                for name, p in own.items()
+                for piece in cut.get(name) or _pieces(name, p.value, wanted, along)
+            )
+            stacked += [one for one in _readings(pieces, tuple(wanted)) if _complete(one, wanted)]
+        if stacked and not cut:
+            break
     return stacked[:MOST] or list(found)
 
 
@@ -165,7 +182,7 @@ class _Own:
         level: the value that all its numbers have, if they do.
         piece, pieces, along: which piece, of how many, stacked along which dimension.
         whole: the whole parameter's shape, if this is a piece.
-        chunks, cut: see `Slot`.
+        chunks, cut, start: see `Slot`.
     """
 
     name: str
@@ -177,6 +194,7 @@ class _Own:
     whole: torch.Size | None = None
     chunks: Chunks = ()
     cut: int = 0
+    start: int | None = None
 
 
 def _joined(own: Mapping[str, ParameterInfo]) -> Iterator[tuple[_Own, ...]]:
@@ -223,6 +241,31 @@ def _pieces(name: str, value: Tensor, wanted: Sequence[Wanted], along: int) -> l
             cut = first.reshape(count, *shape)  # [pieces, ...]
             return [_Own(name, p.shape, _level(p), i, count, along, value.shape) for i, p in enumerate(cut)]
     return [_Own(name, value.shape, _level(value))]
+
+
+def _ways_to_cut(
+    own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]
+) -> Iterator[dict[str, list[_Own]]]:
+    """The pieces of vectors, by name: of none, of those that hold all that is wanted, or all biases, in both orders."""
+    yield {}
+    shapes = [one.shape for one in wanted]
+    vectors = [shape for shape in shapes if len(shape) == 1]
+    for some in (shapes, shapes[::-1], [shape[::-1] for shape in shapes], vectors, vectors[::-1]):
+        ends = list(accumulate(map(math.prod, some)))
+        found: dict[str, list[_Own]] = {}
+        for name, info in own.items():
+            value = info.value.flatten()
+            if len(some) < 2 or _plain(info.value.shape) != [ends[-1]]:
+                continue
+            starts = [end - math.prod(shape) for shape, end in zip(some, ends, strict=True)]
+            found[name] = [
+                _Own(
+                    name, torch.Size(shape), _level(value[start:end]), i, len(some), 0, info.value.shape, start=start
+                )
+                for i, (shape, start, end) in enumerate(zip(some, starts, ends, strict=True))
+            ]  # fmt: skip
+        if found:
+            yield found
 
 
 def _in_front(value: Tensor, along: int, pieces: int) -> Tensor:
@@ -296,6 +339,7 @@ def _places(one: Wanted, position: int, own: Sequence[_Own]) -> Iterator[tuple[f
                     info.along,
                     info.chunks,
                     info.cut,
+                    info.start,
                 ),
             )
     yield (_UNASSIGNED / 10 if one.optional else _UNASSIGNED), None

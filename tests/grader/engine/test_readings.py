@@ -1,5 +1,7 @@
 """Which of a learner's parameters is which."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -154,6 +156,36 @@ def test_pieces_may_stand_side_by_side(shape: tuple[int, ...]) -> None:
     assert whole.shape == shape
     assert whole.reshape(6, 4)[0].tolist() == [1, 0, 3, 2]
     assert all(torch.equal(slot.read(whole, (6,)), values[name]) for name, slot in first.items())
+
+
+LAYERS = [Wanted("first.weight", (5, 3)), Wanted("first.bias", (5,)), Wanted("second.weight", (3, 5))]
+LAYERS.append(Wanted("second.bias", (3,)))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0]])
+def test_all_may_lie_one_after_the_other_in_a_vector(order: list[int]) -> None:
+    names, sizes = [LAYERS[i].name for i in order], [math.prod(LAYERS[i].shape) for i in order]
+    values = {one.name: torch.randn(one.shape) for one in LAYERS}
+    flat = torch.cat([values[name].flatten() for name in names])
+    found = readings({"all": ParameterInfo(flat.clone(), True)}, LAYERS)
+    wholes = [written(one, values)["all"] for one in found]
+    (first, *_) = [one for one, whole in zip(found, wholes, strict=True) if torch.equal(whole, flat)]
+    assert [first[name].start for name in names] == [sum(sizes[:i]) for i in range(len(sizes))]
+    assert all(torch.equal(first[one.name].read(flat, one.shape), values[one.name]) for one in LAYERS)
+
+
+def test_both_biases_may_be_one_vector_beside_matrices() -> None:
+    own = {"matrices": torch.randn(2, 5, 3), "biases": torch.randn(8)}
+    found = readings({name: ParameterInfo(value, True) for name, value in own.items()}, LAYERS)
+    read = [
+        {one.name: reading[one.name].read(own[reading[one.name].own], one.shape) for one in LAYERS}
+        for reading in found
+    ]
+    assert any(
+        torch.equal(one["first.bias"], own["biases"][:5])
+        and torch.equal(one["second.weight"], own["matrices"][1].T)
+        for one in read
+    )
 
 
 def test_a_square_is_read_both_ways() -> None:
