@@ -401,7 +401,16 @@ def _layouts(right: Tensor, shape: tuple[int, ...]) -> Iterator[Tensor]:
     if goal == axes:
         yield right.reshape(shape)
     for factors, order in _orders(axes, goal):
-        yield right.reshape(factors).permute(order).reshape(shape)
+        whole, first = right.reshape(factors), order.index(0) if order else 0
+        # sentences of a beam for beams of a sentence: of copies, that is another order of what is not alike
+        if first and len(goal) < len(factors) and _copies(whole, order[first - 1]):
+            continue
+        yield whole.permute(order).reshape(shape)
+
+
+def _copies(whole: Tensor, axis: int) -> bool:
+    """Whether all is the same along an axis."""
+    return torch.equal(whole, whole.narrow(axis, 0, 1).expand_as(whole))
 
 
 @lru_cache(maxsize=4096)

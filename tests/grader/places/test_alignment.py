@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.feedforward.reference import REFERENCE, namespace
-from grader.places.alignment import Collector, RightValues, labelled
+from grader.places.alignment import Collector, RightValues, batch_first, labelled, same_layout
 
 B, T, H, D = 3, 5, 2, 4
 MERGED = torch.randn(B, T, H * D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -94,3 +94,16 @@ def test_the_steps_of_the_reference_name_what_they_give() -> None:
         network(torch.randn(2, 3, 4))
     names = [one.name for one in found.values if one.name]
     assert names == ["x W1 + b1", "hidden layer", "output"]
+
+
+def test_heads_may_come_before_the_batch_and_copies_may_not() -> None:
+    heads = torch.randn(B, H, T, D, dtype=torch.float64)
+    folded = heads.transpose(0, 1).reshape(H * B, T, D)
+    assert same_layout(folded, heads, 1e-9)
+    assert batch_first(folded, heads, 1e-9) is False
+    assert batch_first(heads.reshape(B * H, T, D), heads, 1e-9) is True
+    assert batch_first(folded + 1, heads, 1e-9) is None
+    ids = torch.randn(B, T, dtype=torch.float64)
+    beams = ids[:, None].expand(B, H, T)
+    assert same_layout(ids.repeat_interleave(H, 0), beams, 1e-9)
+    assert not same_layout(ids.repeat(H, 1), beams, 1e-9)
