@@ -303,8 +303,8 @@ class Locator:
     def _unresolved(self, wrong: Sequence[Wrong], best: Where | None, *, sure: bool) -> Where | None:
         """The place where no change of one line makes all wrong results right. Args: see `_unproved`."""
         lost = self._lost(best, sure=sure)
-        told = sure or (best is not None and best.evidence == "layouts")
-        known = lost or (None if told else self._as_known(best))
+        certain = sure or (best is not None and best.evidence == "layouts")
+        known = lost or (None if certain else self._as_known(best))
         part = self._in_part(wrong, best)  # last: its records take the place of those that the others look at
         if part is not None and (lost is None or part.proved or lost.place.line in part.lines):
             beside = lost or best

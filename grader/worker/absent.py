@@ -55,18 +55,18 @@ def without_scripting() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_threads() -> Iterator[None]:
-    """While it is entered, torch only says that it has as many threads as it is told to have.
+    """While it is entered, torch only reports the number of threads that was set.
 
     To start one would end a confined process.
     """
     names = ("get_num_threads", "set_num_threads", "set_num_interop_threads")
     kept = {name: getattr(torch, name) for name in names}
-    told = [torch.get_num_threads()]
+    count = [torch.get_num_threads()]
 
-    def tell(nthreads: int) -> None:
-        told[0] = nthreads
+    def set_count(nthreads: int) -> None:
+        count[0] = nthreads
 
-    torch.get_num_threads, torch.set_num_threads = (lambda: told[0]), tell
+    torch.get_num_threads, torch.set_num_threads = (lambda: count[0]), set_count
     torch.set_num_interop_threads = lambda nthreads: None  # noqa: ARG005
     try:
         yield

@@ -27,7 +27,7 @@ _ELSEWHERE, _HERE = torch.device("cpu"), torch.device(ASKED_FOR)
 _MODULE_FILE = nn.Module.to.__code__.co_filename
 _LOADING_FILE = torch._utils._rebuild_tensor_v2.__code__.co_filename
 _DEVICE_OF = Tensor.device.__get__
-_ASK = (Tensor.is_cuda.__get__, Tensor.is_cpu.__get__, Tensor.get_device)  # type: ignore[attr-defined]
+_CHECKS_OF_DEVICE = (Tensor.is_cuda.__get__, Tensor.is_cpu.__get__, Tensor.get_device)  # type: ignore[attr-defined]
 _MAKERS = frozenset(
     getattr(torch, name)
     for name in (
@@ -55,7 +55,7 @@ class DeviceTrace(TorchFunctionMode):
     def __init__(self, filename: str) -> None:
         super().__init__()
         self.found: list[str] = []
-        self._filename, self._asked = filename, False
+        self._filename, self._unknown = filename, False
 
     def __torch_function__(
         self,
@@ -69,9 +69,9 @@ class DeviceTrace(TorchFunctionMode):
             return _ELSEWHERE if hasattr(args[0], _MARK) else _HERE
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        if func in _ASK:
+        if func in _CHECKS_OF_DEVICE:
             # what the code would do on another device cannot be seen here
-            self._asked = self._asked or sys._getframe(1).f_code.co_filename == self._filename
+            self._unknown = self._unknown or sys._getframe(1).f_code.co_filename == self._filename
             return result
         if name == "type" and isinstance(result, str):
             return result if hasattr(args[0], _MARK) else _TypeName(result)
@@ -98,11 +98,11 @@ class DeviceTrace(TorchFunctionMode):
 
     def look(self, result: Any) -> None:
         """Note it if what a call gave is on a fixed device."""
-        if not self._asked and any(hasattr(x, _MARK) for x in _tensors((result,))):
+        if not self._unknown and any(hasattr(x, _MARK) for x in _tensors((result,))):
             self.found.append(RESULT)
 
     def _note(self, name: str) -> None:
-        if self._asked:
+        if self._unknown:
             return
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._filename:

@@ -18,8 +18,9 @@ Construct = Callable[[str, Sequence[Any], Mapping[str, Any]], Instance]
 def order_of(construct: Construct, parameters: Mapping[str, ParameterInfo], shape: torch.Size) -> Tensor:
     """Which number of the table each of the learner's is, in the order of the parameters.
 
-    A single parameter is told by its shape. Several are asked: filled with numbers that tell them apart, they give for
-    zeros the table itself. Where that is no order of the numbers, they are taken as rows.
+    The shape of a single parameter says which way it lies. Where there are several, they are filled with different
+    numbers, and the object is called with zeros: it gives the table. If that is not all the numbers, in some order, the
+    parameters are taken as rows.
 
     Args:
         construct: the submission's.
@@ -31,13 +32,13 @@ def order_of(construct: Construct, parameters: Mapping[str, ParameterInfo], shap
     if len(shapes) == 1:
         return (numbers.T if shapes == [list(shape[::-1])] and shape[0] != shape[1] else numbers).flatten()
     if sum(info.value.numel() for info in parameters.values()) == numbers.numel():
-        asked = _asked(construct, parameters, numbers)
-        if sorted(asked.tolist()) == numbers.flatten().tolist():
-            return asked.argsort()
+        table = _table_of(construct, parameters, numbers)
+        if sorted(table.tolist()) == numbers.flatten().tolist():
+            return table.argsort()
     return numbers.flatten()
 
 
-def _asked(construct: Construct, parameters: Mapping[str, ParameterInfo], numbers: Tensor) -> Tensor:
+def _table_of(construct: Construct, parameters: Mapping[str, ParameterInfo], numbers: Tensor) -> Tensor:
     """What an object gives for zeros whose parameters are filled with numbers; empty if that cannot be found out."""
     max_len, d_model = numbers.shape
     try:
@@ -46,7 +47,7 @@ def _asked(construct: Construct, parameters: Mapping[str, ParameterInfo], number
         outcome = one.call([torch.zeros(1, max_len, d_model)])
         one.release(outcome)
         one.close()
-    except SubmissionError:  # which is told where it matters
+    except SubmissionError:  # which is reported where it matters
         return torch.empty(0)
     value = outcome.value
     return value.flatten() if isinstance(value, Tensor) else torch.empty(0)
