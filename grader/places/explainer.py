@@ -21,7 +21,6 @@ from grader.core.value_trace import Event, Plain, Ref
 from grader.engine.factors import factor
 from grader.places.alignment import level, same_layout
 from grader.places.flow import Flow, refs, telling
-from grader.places.place import Where
 from grader.places.plain_values import first_difference, kind, likeness, number_text
 from grader.places.right_runs import PART, RightRun, Step, merged
 from grader.places.value_names import NO_TENSOR, ValueNames, close_to, plain_text, short, tensors_in
@@ -35,6 +34,7 @@ from grader.places.vocabulary import (
     canonical,
     form,
 )
+from grader.places.where import Where
 
 MOST_VARIED = 80
 MOST_EQUAL = 8

@@ -18,12 +18,12 @@ from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject
 from grader.places.explainer import Explainer, Statement
 from grader.places.flow import Flow
-from grader.places.place import Where
 from grader.places.right_runs import right_runs
 from grader.places.value_names import short, short_pair
 from grader.places.vocabulary import (
     rendered,
 )
+from grader.places.where import Where
 
 MOST_SECONDS = 0.4  # of CPU, for one submission
 

@@ -25,11 +25,7 @@ from grader.engine.contrast import differing
 from grader.engine.grading import grading_of
 from grader.engine.scenario import scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
-from grader.places.explanation import Explanations
-from grader.places.flow import Flow
-from grader.places.place import (
-    Where,
-    elsewhere_right,
+from grader.places.by_source import (
     foreign,
     idle,
     kept,
@@ -38,12 +34,15 @@ from grader.places.place import (
     unread,
     unregistered,
     unused,
-    where,
 )
+from grader.places.explanation import Explanations
+from grader.places.flow import Flow
+from grader.places.place import elsewhere_right, place_of
 from grader.places.raised import misfitting
 from grader.places.records import Records
 from grader.places.right_values import mistaken_values_of, solution_text
 from grader.places.undoing import EDITING_S, HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
+from grader.places.where import Where
 from grader.places.wrong import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
@@ -350,7 +349,7 @@ class Locator:
                 due = all(
                     flow.is_right(one) is not False or one in flow.vindicated for one in flow.inputs[index]
                 )
-                found = where(flow, index, "value")
+                found = place_of(flow, index, "value")
                 made = found.last_right[0] if found.last_right else None  # a step may be missing after it
                 other = (made if made != found.place.line else found.other) or flow.read_in(index)
                 caller = elsewhere_right(flow, index)  # a helper, which is right for another call

@@ -11,7 +11,8 @@ from grader.core.value_trace import ValueTrace
 from grader.engine.scenario import Observation, Scenario
 from grader.places.alignment import plain_name, same_layout
 from grader.places.flow import Flow
-from grader.places.place import VIEWS, chain, downstream, first_wrong, turned_by
+from grader.places.place import VIEWS, chain, downstream, first_wrong
+from grader.places.turned import turned_by
 from grader.places.wrong import Wrong
 
 MOST_PATCHES = 6

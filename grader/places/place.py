@@ -6,76 +6,23 @@ In the order of data flow, the first value that is not right although all that w
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
-import torch
 from torch import Tensor
 
 from grader.core.value_trace import Event, Place, Ref
-from grader.edits.source_tree import Source
-from grader.places.alignment import batch_first, equal, hidden, level, plain_name, turned
+from grader.places.alignment import plain_name
 from grader.places.flow import Flow, refs
+from grader.places.turned import turned_at
+from grader.places.where import Where
 
-DRAWING = frozenset(
-    {"bernoulli", "dropout", "multinomial", "normal", "rand", "rand_like", "randint", "randn", "randn_like",
-     "randperm", "uniform"}
-)  # fmt: skip
 OF_LISTS = frozenset({"tensor", "as_tensor", "new_tensor", "Tensor", "FloatTensor"})
 VIEWS = frozenset(
     {"chunk", "flatten", "getitem", "movedim", "narrow", "permute", "reshape", "select", "split", "squeeze",
      "transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"}
 )  # fmt: skip
-MOST_BACK = 4
-MOST_KEPT = 2  # attributes: of more it cannot be said which one is to blame
-FEW_LINES = 2  # that only wrong runs have
-
-
-@dataclass(frozen=True)
-class Where:
-    """The place of a mistake.
-
-    Attributes:
-        place: the lines and columns that are wrong.
-        why: "value", "error", "gradient", "in place", "omitted".
-        other: a second line that has a share in it: the calling one, the one where an attribute or a number was made,
-            or the last right one; None if there is none.
-        called_from: lines of the file that called the function, innermost first.
-        last_right: the last right value that went into it: its line and its name.
-        value: what the wrong value is, in words, or "".
-        expected: name of the right value that belongs there, or "".
-        proved: with right values there, the result was right.
-        event: index of the event in the trace, or None.
-        evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
-            does, "copied" if it does but what is copied there is wrong too, "alike" if a right run did the same with
-            the same values and got something else, "narrow" if hardly any other line has wrong lists or numbers,
-            "layouts" if what meets there has layouts that do not go together, "dtype" if only the dtype is wrong,
-            which changed at one of the two lines or should have, or "".
-        alone: no other line has wrong values.
-        agreed: how many scenarios have this place.
-        iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.
-    """
-
-    place: Place
-    why: str
-    other: int | None = None
-    called_from: tuple[int, ...] = ()
-    last_right: tuple[int, str] | None = None
-    value: str = ""
-    expected: str = ""
-    proved: bool = False
-    event: int | None = None
-    evidence: str = ""
-    alone: bool = False
-    agreed: int = 1
-    iteration: int | None = None
-
-    @property
-    def lines(self) -> tuple[int, ...]:
-        """The lines to show: one or two."""
-        return tuple(dict.fromkeys(one for one in (self.place.line, self.other) if one))
+MOST_BACK = 4  # events
 
 
 def first_wrong(flow: Flow) -> int | None:
@@ -135,16 +82,6 @@ def other_default(flow: Flow) -> Where | None:
     return None
 
 
-def foreign(source: Source, names: Sequence[str]) -> Where | None:
-    """The line where a part was made whose parameters do not belong to the class. Args: names: of such parameters."""
-    for name in names:
-        line = next(iter(source.attributes.get(name.partition(".")[0], ())), None)
-        if line is not None:
-            said = f"`self.{name}` is a parameter that the formula does not have, or of another shape"
-            return Where(Place(line, line), "value", value=said, expected="the parameters of the formula")
-    return None
-
-
 def cut_off(flow: Flow) -> int | None:
     """The first event that a gradient does not come through, outside of a `forward` with its own `backward`.
 
@@ -187,17 +124,6 @@ def own_backward(flow: Flow, message: str = "") -> Where | None:
     return Where(Place(line, line), "gradient", other, value=said, expected=expected, evidence="narrow")
 
 
-def discarded(flow: Flow) -> Where | None:
-    """Dropout whose result nothing gets."""
-    for index, event in enumerate(flow.events):
-        lost = flow.reaching and index not in flow.reaching and not {*event.outputs} & {*event.inputs}
-        if lost and plain_name(event.name) == "dropout":
-            said, right = "nothing gets the value of this line", "a value that the result is made of"
-            other = next(iter(flow.source.assigned(event.place.line)), None)
-            return Where(event.place, "omitted", other, value=said, expected=right, evidence="alike")
-    return None
-
-
 def written(flow: Flow) -> int | None:
     """The first event that changed an argument in place."""
     given = {
@@ -216,7 +142,7 @@ def written(flow: Flow) -> int | None:
     return None
 
 
-def where(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
+def place_of(flow: Flow, index: int, why: str, seen: int | None = None) -> Where:
     """The place of an event, with all that goes with it.
 
     Args:
@@ -308,53 +234,6 @@ def completed(flow: Flow, found: Where, line: int | None) -> Where:
     return replace(found, other=next((one for one in lines if one and one != found.place.line), None))
 
 
-def turned_at(flow: Flow, index: int, values: Sequence[int]) -> int | None:
-    """The line where something that goes into an event got another layout than in a right run, or says nothing."""
-    event = flow.events[index]
-    for value in values:
-        found, numbers = flow.name(value), flow.trace.values[value].numbers
-        producer = flow.producer(value)
-        if found is None or numbers is None or producer is None:
-            continue
-        odd = level(numbers) or turned(numbers, found.numbers, flow.right.close)
-        line = flow.events[turned_by(flow, producer)].place.line
-        if odd and line != event.place.line:
-            return line
-    return None
-
-
-def turned_by(flow: Flow, index: int) -> int:
-    """The first of the events that gave what an event gives a layout which no right run has."""
-    for _ in range(MOST_BACK):
-        back = [flow.producer(value) for value in flow.events[index].inputs if flow.is_turned(value)]
-        if not back or back[0] is None or back[0] >= index:
-            break
-        index = back[0]
-    return index
-
-
-def layouts_mixed(flow: Flow, index: int) -> list[int]:
-    """The events that gave what goes into an event layouts that do not go together, in order; none if they do.
-
-    Of two axes one comes first in one value, and the other in another: a batch of heads meets heads of a batch.
-    """
-    found: dict[bool, int] = {}
-    for value in flow.events[index].inputs:
-        right, numbers, producer = flow.name(value), flow.trace.values[value].numbers, flow.producer(value)
-        if (
-            right is None
-            or numbers is None
-            or producer is None
-            or producer >= index
-            or not flow.is_turned(value)
-        ):
-            continue
-        first = batch_first(numbers, right.numbers, flow.right.close)
-        if first is not None:
-            found.setdefault(first, turned_by(flow, producer))
-    return sorted(found.values()) if len({*found.values()}) > 1 else []
-
-
 def _made_in(flow: Flow, index: int) -> int | None:
     """The line where an attribute, a constant or a list of the expression was made, or a helper that is wrong."""
     event = flow.events[index]
@@ -388,251 +267,3 @@ def _made(flow: Flow, event: Event, name: str) -> int:
     producers = [flow.producer(ref.value) for ref in refs(event.names[name])]
     made = (_seen_from(flow, one, event.frame) for one in producers if one is not None)
     return next(made, event.place.line)
-
-
-def turned_first(flow: Flow) -> int | None:
-    """Where all is right but the layout of the result: the first event that turned it."""
-    ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
-    odd = {
-        index
-        for end in ends
-        for index in flow.ancestors(end)
-        if flow.events[index].kind == "call" and any(map(flow.is_turned, flow.outputs(index)))
-    }
-    last = {
-        flow.producer(ref.value) for end in ends for item in flow.events[end].result for ref in refs(item)
-    }
-    if not last & odd:
-        return None
-    return next((index for index in sorted(odd) if not odd & flow.ancestors(index)), None)
-
-
-def unused(line: int) -> Where:
-    """The place of a statement whose value nothing gets."""
-    said, right = "nothing gets the value of this line", "a `return`, or a name for it"
-    return Where(Place(line, line), "omitted", value=said, expected=right)
-
-
-def idle(source: Source, ran: Collection[int]) -> Where | None:
-    """A line where nothing is done, or nothing decided: the first in functions that ran."""
-    for line, code in source.idle(ran):
-        if code == "pass":
-            return Where(Place(line, line), "omitted", value="nothing is done here", expected="another step")
-        value = f"`{code}` decides nothing: it is always the same"
-        return Where(Place(line, line), "value", value=value, expected="a condition")
-    return None
-
-
-def unread(source: Source, ran: Collection[int]) -> Where | None:
-    """A line with a local that nothing reads; the next one most likely should."""
-    found = source.unread(ran)
-    if found is None:
-        return None
-    name, line, after = found
-    said, right = f"nothing reads `{name}`", f"a step that reads `{name}`"
-    return Where(Place(line, line), "omitted", after, value=said, expected=right)
-
-
-def kept(source: Source, ran: Collection[int]) -> Where | None:
-    """Lines where something is kept in the module from one call to the next."""
-    found = source.state(ran)
-    if not found or len({name for _, name in found}) > MOST_KEPT:
-        return None
-    (line, name), *others = found
-    said = f"`{name}` is kept from one call to the next"
-    return Where(
-        Place(line, line), "value", others[-1][0] if others else None, value=said, expected="no state"
-    )
-
-
-def unregistered(source: Source) -> Where | None:
-    """Lines where parts come into an object that is no module, so that the module does not know of them."""
-    if not source.hidden_parts:
-        return None
-    (line, name), *others = source.hidden_parts
-    said = f"`{name}` is no module: the parts that it holds are not registered"
-    other = others[0][0] if others else None
-    return Where(Place(line, line), "value", other, value=said, expected="an attribute for each part")
-
-
-def only_wrong(source: Source, lines: Sequence[int], best: Where | None) -> Where | None:
-    """A line that runs only where the result is wrong, if there are few, or the first and the last one of one block.
-
-    Args:
-        source: the file.
-        lines: that run only there.
-        best: the place by values, which prove nothing; its line comes first if it is one of a few.
-    """
-    if not lines or (len(lines) > FEW_LINES and not source.is_block(lines)):
-        return None
-    known = [one for one in (best.lines if best else ()) if one in lines and len(lines) <= FEW_LINES]
-    line, *others = dict.fromkeys([*known, *lines])
-    said = "this line runs only in cases that come out wrong"
-    if len(lines) > FEW_LINES:
-        said = f"lines {line} to {others[-1]} run only in cases that come out wrong"
-    other = others[-1] if others else None
-    return Where(Place(line, line), "value", other, value=said, expected="another step")
-
-
-def overwritten(source: Source, ran: Collection[int]) -> Where | None:
-    """A line that gives an argument another value before anything has read it."""
-    found = source.overwritten(ran)
-    if found is None:
-        return None
-    name, line = found
-    said, right = f"`{name}` gets another value before anything has read it", f"a step that reads `{name}`"
-    return Where(Place(line, line), "value", value=said, expected=right)
-
-
-def not_returned(flow: Flow) -> Where | None:
-    """The end of the function that gives nothing back."""
-    begun = [one for one in flow.events if one.kind == "given" and not one.callers and one.name != "__init__"]
-    line = flow.source.last_line(begun[-1].place.line) if begun else None
-    return None if line is None else Where(Place(line, line), "omitted", begun[-1].place.line)
-
-
-def never_dropped(flow: Flow) -> Where | None:
-    """Dropout that a right run has and this one has nowhere: between the value it is for, and what takes that."""
-    if any(_draws(flow, event) for event in flow.events):
-        return None
-    for right in flow.right.calls.get("dropout", []):
-        for index, event in enumerate(flow.events):
-            for value in event.inputs if event.kind == "call" and index in flow.reaching else ():
-                numbers, producer = flow.trace.values[value].numbers, flow.producer(value)
-                if numbers is None or producer is None or not right.inputs:
-                    continue
-                if equal(hidden(numbers), right.inputs[0], flow.right.close):
-                    made = flow.events[producer].place.end_line
-                    line = event.place.line
-                    other = flow.source.made_around(flow.events[producer].place)
-                    other = other or max((at for at in flow.source.assigned(line) if at > made), default=made)
-                    return Where(event.place, "omitted", other, event.callers, event=index, evidence="alike")
-    return None
-
-
-def at_the_end(flow: Flow) -> Where | None:
-    """All values are right, but not the last one: what is missing would come last."""
-    ends = [i for i, one in enumerate(flow.events) if one.kind == "return" and not one.callers and one.result]
-    if not ends:
-        return not_returned(flow)
-    at = _innermost(flow, ends[-1])
-    end, outermost = flow.events[at], flow.events[ends[-1]]
-    left = flow.source.left_by(end.place.line, flow.trace.ran)
-    if left is not None:
-        return Where(Place(left, left), "omitted", other_line(flow, at), event=at)
-    lines = [i for i in range(at) if flow.events[i].frame == end.frame and flow.events[i].kind == "line"]
-    if end is not outermost or not lines:
-        other = outermost.place.line if end is not outermost else other_line(flow, at)
-        return Where(end.place, "omitted", other, event=at)
-    last = flow.events[lines[-1]]
-    if any(e.kind == "call" and e.place.line == end.place.line and e.frame == end.frame for e in flow.events):
-        return Where(end.place, "omitted", last.place.line, event=at)
-    computed = any(
-        e.kind == "call" and last.place.line in (e.place.line, *e.callers[:1]) for e in flow.events
-    )
-    other = None if computed else other_line(flow, lines[-1])
-    return Where(last.place, "omitted", other or end.place.line, event=lines[-1])
-
-
-def drawn(flow: Flow, *, facts: bool) -> int | None:
-    """The first event that draws random numbers as no right run does: for another value, with another probability.
-
-    What draws and changes nothing, dropout in eval mode, counts for nothing. All before it is right.
-
-    Args:
-        facts: only what is said of random numbers is wrong, so that what comes before is not asked.
-    """
-    first = None if facts else first_wrong(flow)
-    meant = [
-        call
-        for name in DRAWING
-        for call in flow.right.calls.get(name, [])
-        if not (call.inputs and equal(call.inputs[0], call.output.numbers, flow.right.close))
-    ]
-    for index, event in enumerate(flow.events[: None if first is None else first + 1]):
-        if not _draws(flow, event) or not event.outputs or index not in flow.reaching:
-            continue
-        if not event.inputs:  # numbers by themselves, `torch.rand(shape)`: no right run has any
-            return index
-        value, result = (flow.trace.values[v].numbers for v in (event.inputs[0], event.outputs[0]))
-        if value is None or result is None or torch.equal(value, result):
-            continue
-        fits = [
-            call for call in meant if call.inputs and equal(hidden(value), call.inputs[0], flow.right.close)
-        ]
-        if not any(_fractions(call.arguments) == _fractions(event.arguments) for call in fits):
-            return index
-    return None
-
-
-def applied(flow: Flow, index: int) -> int | None:
-    """The line where random numbers that were drawn in another one meet what they are for."""
-    for later in range(index + 1, len(flow.events)):
-        event = flow.events[later]
-        if event.kind == "call" and len(event.inputs) > 1 and index in flow.ancestors(later):
-            return event.place.line if event.place.line != flow.events[index].place.line else None
-    return None
-
-
-def _draws(flow: Flow, event: Event) -> bool:
-    """Whether an event draws random numbers, other than a parameter's first values."""
-    name = event.name.rstrip("_")  # `__rand__` is an `&`
-    return event.kind == "call" and name in DRAWING and event.frame not in flow.constructors
-
-
-def _fractions(arguments: str) -> set[str]:
-    """Probabilities in arguments, as text."""
-    return set(re.findall(r"\b0?\.\d+", arguments))
-
-
-def converted(flow: Flow) -> Where | None:
-    """Where right numbers have another dtype: the end, and the last line on the way there that changed the dtype."""
-    found, values = at_the_end(flow), flow.trace.values
-    ends = [one for one in flow.events if one.kind == "return" and not one.callers and one.result]
-    left = [ref.value for item in ends[-1].result for ref in refs(item)] if ends else []
-    while found is not None and left:
-        value = left[0]
-        producer = flow.producer(value)
-        if producer is None:
-            break
-        line = flow.events[producer].place.line
-        kind = "float" if "float" in values[value].dtype else "int"
-        left = [one for one in flow.events[producer].inputs if one < value and kind in values[one].dtype]
-        end = ends[-1].place.line  # where the way back may be missing, if a conversion is meant
-        place = found.place if found.place.line == end else Place(end, end)
-        wide = [one for one in left if values[one].dtype == values[value].dtype]
-        if wide and len(wide) < len(left):  # one operand has given its dtype to the result
-            lines = flow.lines_back(wide[0], MOST_BACK)
-            # where the attribute gets its value, which is not converted with its module
-            made = [at for at in flow.source.made(found.place.line) if flow.source.functions([at]) & {*lines}]
-            return replace(
-                found, place=place, other=made[0] if made else _begins(flow, wide[0]), evidence="dtype"
-            )
-        if any(values[one].dtype != values[value].dtype for one in left) and line != found.place.line:
-            return replace(found, place=place, other=line, evidence="dtype")
-    return found
-
-
-def _begins(flow: Flow, value: int) -> int | None:
-    """The line where a chain of values of one dtype begins: what made the first of them, or converted it."""
-    values, line = flow.trace.values, None
-    while (producer := flow.producer(value)) is not None:
-        line = flow.events[producer].place.line
-        alike = [one for one in flow.events[producer].inputs if values[one].dtype == values[value].dtype]
-        before = [one for one in alike if one < value]
-        if not before:
-            break
-        value = before[0]
-    return line
-
-
-def _innermost(flow: Flow, index: int) -> int:
-    """The return that gave a value which the functions around it gave back as it was."""
-    found = index
-    for before in range(index - 1, -1, -1):
-        event = flow.events[before]
-        if event.kind == "line" and event.frame == flow.events[found].frame:
-            break
-        if event.kind == "return" and event.result == flow.events[found].result:
-            found = before
-    return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.core.spots import Spot, Spots
 from grader.engine.naming import Account, Findings
-from grader.places.place import Where
+from grader.places.where import Where
 
 if TYPE_CHECKING:
     from grader.places.locate import Locator

@@ -10,7 +10,9 @@ from grader.core.value_trace import Odd, Place, Plain, Ref
 from grader.edits.source_tree import Source
 from grader.edits.unknown_names import unknown
 from grader.places.flow import Flow, refs
-from grader.places.place import Where, other_line, turned_at
+from grader.places.place import other_line
+from grader.places.turned import turned_at
+from grader.places.where import Where
 
 MOST_STEPS = 8  # back to where a dtype comes from
 MOST_BEHIND = 6  # lines behind an exception

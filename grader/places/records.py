@@ -17,31 +17,25 @@ from grader.engine.grading import Grading
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
+from grader.places.ends import at_the_end, converted
 from grader.places.explanation import Explanations
 from grader.places.flow import Flow
 from grader.places.patching import Patching
 from grader.places.place import (
-    Where,
-    applied,
-    at_the_end,
     completed,
-    converted,
     cut_off,
-    discarded,
-    drawn,
     elsewhere_right,
     first_wrong,
-    layouts_mixed,
-    never_dropped,
     other_default,
     own_backward,
-    turned_by,
-    turned_first,
-    where,
+    place_of,
     written,
 )
 from grader.places.raised import behind, cause, endless, exception, not_raised, raised
+from grader.places.random_numbers import applied, discarded, drawn, never_dropped
 from grader.places.right_values import right_values_of
+from grader.places.turned import layouts_mixed, turned_by, turned_first
+from grader.places.where import Where
 from grader.places.wrong import Wrong
 from grader.worker.value_trace import EMPTY
 
@@ -233,7 +227,7 @@ class Records:
         known = self._key.right(wrong.scenario, wrong.got.free).values
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
-            draw = where(flow, random, "value")
+            draw = place_of(flow, random, "value")
             other = applied(flow, random) or next(iter(draw.called_from), draw.other)
             return replace(draw, other=other, evidence="alike")
         index, found = first_wrong(flow), None
@@ -267,7 +261,7 @@ class Records:
         index = written(flow) if lost or "changed in place" in wrong.names else None
         if index is None:
             return None
-        found = where(flow, index, "in place")
+        found = place_of(flow, index, "in place")
         return replace(found, other=self.source.alias(found.place.line) or found.other)
 
     @staticmethod
@@ -279,7 +273,7 @@ class Records:
         if not all(name.startswith("gradient") for name in wrong.names):
             return None
         index = cut_off(flow)
-        return own_backward(flow) if index is None else where(flow, index, "gradient")
+        return own_backward(flow) if index is None else place_of(flow, index, "gradient")
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._patching.proved(flow, wrong, index, exact=exact)
@@ -291,7 +285,7 @@ class Records:
         givers = [flow.events[one] for one in flow.inputs[blamed.event]]
         self.behind += [one.place.line for one in givers if one.kind == "call" and one.frame != frame]
         seen = index if blamed.since is None else blamed.since
-        found = where(flow, blamed.event, why, seen=seen)
+        found = place_of(flow, blamed.event, why, seen=seen)
         line = flow.events[seen].place.line
         if (
             blamed.since is not None
@@ -303,7 +297,7 @@ class Records:
         if mixed:
             line = flow.events[mixed[0]].place.line
             said = f"the order of its first two axes is not that of line {line}"
-            found = replace(where(flow, mixed[-1], why), other=line, value=said)
+            found = replace(place_of(flow, mixed[-1], why), other=line, value=said)
         other = flow.counterpart(blamed.event)
         alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
         evidence = "patched" if blamed.proved else "alike" if alike else "layouts" if mixed else ""
@@ -313,7 +307,7 @@ class Records:
             maker = flow.producer(inputs[0]) if inputs else None
             if maker is not None and flow.events[maker].place.line != line:  # what is copied is wrong already
                 copied = flow.events[blamed.event].place.line
-                made = where(flow, maker, why)
+                made = place_of(flow, maker, why)
                 found = replace(made, other=line if copied == made.place.line else copied)
         odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:

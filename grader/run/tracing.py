@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grader.engine.scenario import Scenario
     from grader.places.listing import Note
     from grader.places.locate import Locator
-    from grader.places.place import Where
+    from grader.places.where import Where
     from grader.sandbox.remote import RemoteSubmission
 
 

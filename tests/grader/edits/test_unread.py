@@ -9,7 +9,7 @@ import pytest
 from grader.edits.edits import Edits
 from grader.edits.scopes import Scopes
 from grader.edits.source_tree import Source
-from grader.places.place import unread
+from grader.places.by_source import unread
 from tests import solution_file
 from tests.grader.places.test_place import line_of, place
 from tests.grader.right import right_files

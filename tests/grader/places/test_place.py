@@ -11,8 +11,9 @@ from grader.catalog import get_exercise
 from grader.core.value_trace import Place
 from grader.edits.source_tree import Source
 from grader.engine.local import LocalSubmission
+from grader.places.by_source import only_wrong
 from grader.places.locate import Locator
-from grader.places.place import Where, only_wrong
+from grader.places.where import Where
 from tests import solution_file
 from tests.grader.right import right_files
 

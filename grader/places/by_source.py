@@ -1,0 +1,99 @@
+"""Lines that look wrong in the source alone: idle ones, values nothing reads, state that is kept, foreign parts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from grader.core.value_trace import Place
+from grader.edits.source_tree import Source
+from grader.places.where import Where
+
+MOST_KEPT = 2  # attributes: of more it cannot be said which one is to blame
+FEW_LINES = 2  # that only wrong runs have
+
+
+def foreign(source: Source, names: Sequence[str]) -> Where | None:
+    """The line where a part was made whose parameters do not belong to the class. Args: names: of such parameters."""
+    for name in names:
+        line = next(iter(source.attributes.get(name.partition(".")[0], ())), None)
+        if line is not None:
+            said = f"`self.{name}` is a parameter that the formula does not have, or of another shape"
+            return Where(Place(line, line), "value", value=said, expected="the parameters of the formula")
+    return None
+
+
+def unused(line: int) -> Where:
+    """The place of a statement whose value nothing gets."""
+    said, right = "nothing gets the value of this line", "a `return`, or a name for it"
+    return Where(Place(line, line), "omitted", value=said, expected=right)
+
+
+def idle(source: Source, ran: Collection[int]) -> Where | None:
+    """A line where nothing is done, or nothing decided: the first in functions that ran."""
+    for line, code in source.idle(ran):
+        if code == "pass":
+            return Where(Place(line, line), "omitted", value="nothing is done here", expected="another step")
+        value = f"`{code}` decides nothing: it is always the same"
+        return Where(Place(line, line), "value", value=value, expected="a condition")
+    return None
+
+
+def unread(source: Source, ran: Collection[int]) -> Where | None:
+    """A line with a local that nothing reads; the next one most likely should."""
+    found = source.unread(ran)
+    if found is None:
+        return None
+    name, line, after = found
+    said, right = f"nothing reads `{name}`", f"a step that reads `{name}`"
+    return Where(Place(line, line), "omitted", after, value=said, expected=right)
+
+
+def kept(source: Source, ran: Collection[int]) -> Where | None:
+    """Lines where something is kept in the module from one call to the next."""
+    found = source.state(ran)
+    if not found or len({name for _, name in found}) > MOST_KEPT:
+        return None
+    (line, name), *others = found
+    said = f"`{name}` is kept from one call to the next"
+    return Where(
+        Place(line, line), "value", others[-1][0] if others else None, value=said, expected="no state"
+    )
+
+
+def unregistered(source: Source) -> Where | None:
+    """Lines where parts come into an object that is no module, so that the module does not know of them."""
+    if not source.hidden_parts:
+        return None
+    (line, name), *others = source.hidden_parts
+    said = f"`{name}` is no module: the parts that it holds are not registered"
+    other = others[0][0] if others else None
+    return Where(Place(line, line), "value", other, value=said, expected="an attribute for each part")
+
+
+def only_wrong(source: Source, lines: Sequence[int], best: Where | None) -> Where | None:
+    """A line that runs only where the result is wrong, if there are few, or the first and the last one of one block.
+
+    Args:
+        source: the file.
+        lines: that run only there.
+        best: the place by values, which prove nothing; its line comes first if it is one of a few.
+    """
+    if not lines or (len(lines) > FEW_LINES and not source.is_block(lines)):
+        return None
+    known = [one for one in (best.lines if best else ()) if one in lines and len(lines) <= FEW_LINES]
+    line, *others = dict.fromkeys([*known, *lines])
+    said = "this line runs only in cases that come out wrong"
+    if len(lines) > FEW_LINES:
+        said = f"lines {line} to {others[-1]} run only in cases that come out wrong"
+    other = others[-1] if others else None
+    return Where(Place(line, line), "value", other, value=said, expected="another step")
+
+
+def overwritten(source: Source, ran: Collection[int]) -> Where | None:
+    """A line that gives an argument another value before anything has read it."""
+    found = source.overwritten(ran)
+    if found is None:
+        return None
+    name, line = found
+    said, right = f"`{name}` gets another value before anything has read it", f"a step that reads `{name}`"
+    return Where(Place(line, line), "value", value=said, expected=right)
