@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import signal
 from collections import Counter
 
 import pytest
@@ -21,6 +22,8 @@ pytest.register_assert_rewrite("tests.browser")
 from tests.browser import browser, open_page  # noqa: E402, F401  fixtures for all tests
 
 torch.set_num_threads(1)
+# what a shell runs in the background ignores Ctrl-C, and so would all that tests start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 if os.environ.get("ZOO_TEST_ONEDNN") == "off":
     torch.backends.mkldnn.enabled = False
 if not torch.cuda.is_available():  # `torch.manual_seed` notes down the stack for each kind of device, in 5 ms
