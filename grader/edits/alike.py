@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from grader.edits.edit_kinds import PATHS
 from grader.edits.parsed import nodes_of, replaced_parts
+from grader.edits.syntax import PATHS
 
 MOST_ALIKE = 6
 ATOMS = (ast.Name, ast.Constant, ast.Attribute)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.edit_kinds import called
 from grader.edits.file_text import FileText
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called
 
 MOST_TOGETHER = 3  # statements that are left out at once
 MOST_STEPS = 6  # of one branch that the other one may lack

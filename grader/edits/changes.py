@@ -11,19 +11,12 @@ from grader.edits.edit_kinds import (
     COMPARISONS,
     EQUATION,
     OPERATORS,
-    PATHS,
-    TRAINING,
     WRAPPERS,
     bounded,
     by_one,
-    called,
-    defaults_in,
     equations,
     exchanged,
     indexed,
-    is_whole,
-    loaded,
-    method,
     near,
     of_call,
     of_two,
@@ -40,6 +33,7 @@ from grader.edits.moved import Moves
 from grader.edits.other_names import other_arguments
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
+from grader.edits.syntax import PATHS, TRAINING, called, defaults_in, is_whole, loaded, method
 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import defaults_of
 from grader.edits.idle import unused
 from grader.edits.parsed import nodes_of, parsed
+from grader.edits.syntax import defaults_of
 
 MOST_BASES = 3
 NAMING = {"setattr": 1, "add_module": 0, "register_module": 0, "register_buffer": 0, "register_parameter": 0}

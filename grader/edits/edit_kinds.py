@@ -10,7 +10,18 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
-from grader.edits.parsed import nodes_of
+from grader.edits.syntax import (
+    PATHS,
+    TRAINING,
+    argument,
+    called,
+    constant,
+    function_named,
+    in_each,
+    is_whole,
+    method,
+    with_argument,
+)
 
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -90,9 +101,6 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
     "cat": (("dim", 1), ("dim", -1), ("dim", 2)),
     "stack": (("dim", 1), ("dim", -1), ("dim", 2)),
 }
-LAZY = (
-    "accumulate", "chain", "enumerate", "filter", "filterfalse", "islice", "map", "reversed", "starmap", "zip"
-)  # fmt: skip
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)
@@ -101,52 +109,8 @@ MOST_ITEMS = 4  # of a tuple whose items are exchanged
 MOST_NEIGHBOURS = 12  # items of longer lists
 MOST_SIZES = 5  # of a view whose sizes are exchanged
 MOST_LETTERS = 5  # of an equation
-PATHS = {"self", "torch", "nn", "F", "math", "np"}
-TRAINING = ast.Attribute(ast.Name("self", ast.Load()), "training", ast.Load())
 NEW = ast.Constant(None)  # as an index: another dimension
 EQUATION = re.compile(r"[\w ,.]+->[\w .]*")
-
-
-def constant(value: object) -> ast.expr:
-    """A number, also a negative one, another plain value, or a type, as an expression."""
-    if isinstance(value, type):
-        return ast.Name(value.__name__, ast.Load())
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
-        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
-    return ast.Constant(value)  # type: ignore[arg-type]
-
-
-def called(node: ast.expr) -> str:
-    """The name of what a call calls, without what it belongs to."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-def defaults_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
-    """The arguments of a function that have a default, with it."""
-    args = function.args
-    plain = [*args.posonlyargs, *args.args]
-    pairs = [
-        *zip(plain[::-1], args.defaults[::-1], strict=False),
-        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-    ]
-    return {arg.arg: value for arg, value in pairs if value is not None}
-
-
-def defaults_in(tree: ast.Module) -> list[tuple[str, ast.expr]]:
-    """The arguments of all functions of a file that have a default, with it."""
-    functions = (node for node in nodes_of(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-    return [one for function in functions for one in defaults_of(function).items()]
-
-
-def method(of: ast.expr, name: str, *args: ast.expr) -> ast.Call:
-    """A call of a value's method."""
-    return ast.Call(ast.Attribute(of, name, ast.Load()), list(args), [])
-
-
-def in_each(made: ast.expr, times: ast.expr) -> ast.ListComp:
-    """A list of something, made anew so many times."""
-    each = ast.comprehension(ast.Name("_", ast.Store()), method_free("range", times), [], 0)
-    return ast.ListComp(made, [each])
 
 
 def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
@@ -170,11 +134,6 @@ def of_two(node: ast.BinOp) -> Iterator[ast.AST]:
                 for one, turn in ((node.left, left), (node.right, right))
             ]
             yield ast.BinOp(turned[0], node.op, turned[1])
-
-
-def loaded(target: ast.expr) -> ast.expr:
-    """What a loop gives names to, as a value."""
-    return ast.parse(ast.unparse(target), mode="eval").body
 
 
 def regrouped(node: ast.AST) -> Iterator[ast.AST]:
@@ -263,39 +222,6 @@ def bounded(node: ast.stmt, names: Sequence[str]) -> Iterator[ast.stmt]:
             yield found
 
 
-def is_whole(node: ast.Slice) -> bool:
-    """Whether a slice is all of an axis."""
-    return node.lower is None and node.upper is None and node.step is None
-
-
-def replaced(node: ast.expr, name: str, by: ast.expr) -> ast.expr:
-    """An expression with another one in place of a name."""
-
-    class Other(ast.NodeTransformer):
-        def visit_Name(self, one: ast.Name) -> ast.expr:
-            return by if one.id == name and isinstance(one.ctx, ast.Load) else one
-
-    return Other().visit(copy.deepcopy(node))  # type: ignore[no-any-return]
-
-
-def argument(node: ast.AST) -> ast.expr | None:
-    """The value that a call works on: its first argument, or, of a value's method, this value."""
-    if not isinstance(node, ast.Call):
-        return None
-    of = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if of is not None and not isinstance(of, (ast.Name, ast.Attribute)):
-        return of
-    return node.args[0] if node.args and not isinstance(node.args[0], ast.Starred) else None
-
-
-def with_argument(node: ast.AST, value: ast.expr) -> ast.Call:
-    """A call that works on another value."""
-    assert isinstance(node, ast.Call)
-    if isinstance(node.func, ast.Attribute) and argument(node) is node.func.value:
-        return ast.Call(ast.Attribute(value, node.func.attr, ast.Load()), node.args, node.keywords)
-    return ast.Call(node.func, [value, *node.args[1:]], node.keywords)
-
-
 def laid_out(node: ast.AST) -> Iterator[ast.AST]:
     """A view whose sizes are exchanged, so that another axis is split, or that takes the place of a transposition; what
     lies side by side put in turns, and the other way round."""
@@ -303,12 +229,16 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
         return
     outer = node
     if called(node.func) == "cat" and node.args:
-        turns = ast.Call(_named_as(node.func, "stack"), node.args[:1], [ast.keyword("dim", constant(-1))])
+        turns = ast.Call(
+            function_named(node.func, "stack"), node.args[:1], [ast.keyword("dim", constant(-1))]
+        )
         yield method(turns, "flatten", constant(-2))
     elif called(node.func) in ("flatten", "reshape", "view") and isinstance(node.func, ast.Attribute):
         stack = node.func.value
         if isinstance(stack, ast.Call) and called(stack.func) == "stack" and stack.args:
-            yield ast.Call(_named_as(stack.func, "cat"), stack.args[:1], [ast.keyword("dim", constant(-1))])
+            yield ast.Call(
+                function_named(stack.func, "cat"), stack.args[:1], [ast.keyword("dim", constant(-1))]
+            )
     if called(node.func) in ("permute", "transpose") and isinstance(node.func, ast.Attribute):
         inner = node.func.value
         if not isinstance(inner, ast.Call):
@@ -325,13 +255,6 @@ def laid_out(node: ast.AST) -> Iterator[ast.AST]:
         else:
             yield ast.Call(ast.Attribute(viewed, called(outer.func), ast.Load()), outer.args, outer.keywords)
             yield method(viewed, "transpose", constant(1), constant(2))
-
-
-def _named_as(function: ast.expr, name: str) -> ast.expr:
-    """Another function of the same module."""
-    if isinstance(function, ast.Attribute):
-        return ast.Attribute(function.value, name, ast.Load())
-    return ast.Name(name, ast.Load())
 
 
 def one_axis(node: ast.AST) -> Iterator[ast.AST]:
@@ -405,11 +328,6 @@ def transposed(value: ast.expr) -> Iterator[ast.expr]:
             yield method(value, "transpose", *map(constant, dims))
 
 
-def method_free(name: str, *args: ast.expr) -> ast.Call:
-    """A call of a function by its name."""
-    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
-
-
 def near(value: object, known: Collection[float] = ()) -> list[Any]:
     """Other values of a constant. Args: known: constants of right code."""
     if isinstance(value, bool):
@@ -474,9 +392,9 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
     name = called(function)
     for kinds, names in KINDS:
         for other in kinds if name in names else ():
-            yield ast.Call(_renamed(function, other), args, words)
+            yield ast.Call(function_named(function, other), args, words)
     if name.endswith("_") and not name.startswith("_"):
-        yield ast.Call(_renamed(function, name.rstrip("_")), args, words)
+        yield ast.Call(function_named(function, name.rstrip("_")), args, words)
     of = function.value if isinstance(function, ast.Attribute) else None
     if of is not None and not (isinstance(of, ast.Name) and of.id in PATHS):
         yield of
@@ -531,12 +449,6 @@ def in_training(node: ast.Call) -> Iterator[ast.Call]:
         yield ast.Call(node.func, node.args, [*others, ast.keyword("dropout_p", share)])
 
 
-def _renamed(function: ast.expr, name: str) -> ast.expr:
-    found = copy.copy(function)
-    setattr(found, "attr" if isinstance(function, ast.Attribute) else "id", name)
-    return found
-
-
 def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
     """Of a call: an argument less or more, a dim. Args: names: that may be an argument."""
     function, args, words = node.func, node.args, node.keywords
@@ -586,27 +498,3 @@ def without_an_end(node: ast.AST) -> Iterator[ast.AST]:
         for end in (ast.Slice(one), ast.Slice(None, ast.UnaryOp(ast.USub(), one))):
             for index in (ast.Tuple([every, end], ast.Load()), end):
                 yield ast.Return(ast.Subscript(node.value, index, ast.Load()))
-
-
-def renamed(node: ast.expr, old: str, new: str) -> ast.expr:
-    """A copy of an expression with another name in place of one."""
-
-    class Renamed(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.Name:
-            return ast.Name(new, name.ctx) if name.id == old else name
-
-    copied = ast.parse(ast.unparse(node), mode="eval").body
-    found: ast.expr = Renamed().visit(copied)
-    return found
-
-
-def declared(node: ast.ClassDef) -> list[tuple[str, ast.expr | None]]:
-    """The fields that a class declares (`width: int = 8`), with their defaults."""
-    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
-    return [(one.target.id, one.value) for one in fields if isinstance(one.target, ast.Name)]
-
-
-def properties(node: ast.ClassDef) -> list[str]:
-    """The names of a class's properties."""
-    methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-    return [one.name for one in methods if any("property" in called(by) for by in one.decorator_list)]

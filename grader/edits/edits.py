@@ -14,13 +14,7 @@ from itertools import chain
 from grader.edits.alike import Alike
 from grader.edits.blocks import Blocks
 from grader.edits.changes import MOST_NAMES, Changed, Changes
-from grader.edits.edit_kinds import (
-    laid_out,
-    one_axis,
-    regrouped,
-    unkept,
-    without_an_end,
-)
+from grader.edits.edit_kinds import laid_out, one_axis, regrouped, unkept, without_an_end
 from grader.edits.file_text import FileText
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut

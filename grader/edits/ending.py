@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Set
 
-from grader.edits.edit_kinds import LAZY, called
+from grader.edits.syntax import LAZY, called
 
 MOST_ROUNDS = 100  # of a loop of changed code, ...
 MOST_LOOPING_S = (

@@ -6,8 +6,8 @@ import ast
 import copy
 from collections.abc import Collection, Iterator
 
-from grader.edits.edit_kinds import called
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called
 
 HOLE = "_open"
 BUILT_IN = frozenset(

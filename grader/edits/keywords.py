@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 
-from grader.edits.edit_kinds import called, constant, declared
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called, constant, declared
 
 ROOTS = ("torch", "math")  # whose functions' signatures are looked at
 MOST_VALUES = 6  # of one argument

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from typing import TypeVar
 
-from grader.edits.edit_kinds import PATHS, TRAINING, called, method
 from grader.edits.idle import overwritten
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
+from grader.edits.syntax import PATHS, TRAINING, called, method
 
 MOST_OPTIONS = 6  # of one call
 MOST_UNREAD = 4

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, declared, renamed
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
+from grader.edits.syntax import called, declared, renamed
 
 MOST_FORMS = 3  # in which one loop puts its state in another order
 REORDERING = ("gather", "index_select", "take_along_dim")

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, defaults_of, in_each
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
+from grader.edits.syntax import called, defaults_of, in_each
 
 WRITABLE = (ast.Dict, ast.List, ast.Set)
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.For, ast.While)

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import called, registered
+from grader.edits.edit_kinds import registered
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called
 
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",

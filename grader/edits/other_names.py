@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from grader.edits.edit_kinds import PATHS
+from grader.edits.syntax import PATHS
 
 MOST_EXCHANGED = 5  # names of one statement
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 from functools import cache, cached_property
 
-from grader.edits.edit_kinds import PATHS, called, declared, properties
 from grader.edits.idle import unread
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import PATHS, called, declared, properties
 
 NEAREST = 6  # locals that come before arguments
 

@@ -7,7 +7,10 @@ import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import (
+from grader.edits.edit_kinds import in_training
+from grader.edits.parsed import nodes_of
+from grader.edits.scopes import Scopes
+from grader.edits.syntax import (
     LAZY,
     PATHS,
     TRAINING,
@@ -15,13 +18,10 @@ from grader.edits.edit_kinds import (
     defaults_in,
     defaults_of,
     in_each,
-    in_training,
     method,
     method_free,
     renamed,
 )
-from grader.edits.parsed import nodes_of
-from grader.edits.scopes import Scopes
 
 MOST_TEXTS = 4
 MOST_UNREAD = 2  # arguments

@@ -9,9 +9,10 @@ from functools import cached_property
 
 from grader.core.value_trace import Place
 from grader.edits.definitions import Definitions
-from grader.edits.edit_kinds import EQUATION, called, defaults_of
+from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import conditions, idle, overwritten, unread
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called, defaults_of
 
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
 FACTORIES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.edits.edit_kinds import called
 from grader.edits.file_text import FileText
+from grader.edits.syntax import called
 
 ZEROS = ("zeros", "new_zeros")
 

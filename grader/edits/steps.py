@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
 
-from grader.edits.edit_kinds import replaced
 from grader.edits.fragments import Fragments
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
+from grader.edits.syntax import replaced
 
 MOST_CHAINED = 3  # calls and indices, one on the result of the other
 
