@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
+from functools import cached_property, lru_cache, partial
 
 from grader.edits.syntax import LAZY, called
 
@@ -18,6 +19,36 @@ ENDLESS = ("count", "cycle", "repeat")
 _LOOP = re.compile(rb"\b(for|while|count|cycle|repeat)\b|\+=.*\b(" + "|".join(LAZY).encode() + rb")\b")
 
 
+class Ending:
+    """Programs that end, each a changed copy of one file.
+
+    Args:
+        text: the file, which is Python.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._recursive = calls_itself(text)
+        self._lines = _lines_of(text)
+        self._guarded = lru_cache(None)(partial(_guarded, text, recursive=self._recursive))
+
+    def of(self, text: str, scenarios: int = 1) -> str:
+        """A changed copy that ends, see `ending`: the file with its guards and the change, if that has no loop.
+
+        Raises:
+            SyntaxError: it is no Python, and has another loop.
+        """
+        lines, old = _lines_of(text), self._lines
+        start = _alike(lines, old)
+        same = min(_alike(lines[::-1], old[::-1]), len(lines) - start, len(old) - start)
+        guards = self._guarded(scenarios=scenarios)
+        new, end = lines[start : len(lines) - same], len(old) - same
+        if any(map(_LOOP.search, new)) or not guards.lines.isdisjoint(range(start, end)):
+            return ending(text, recursive=self._recursive, scenarios=scenarios)
+        if self._recursive and any(b"def" in line for line in new):
+            return ending(text, recursive=True, scenarios=scenarios)
+        return b"".join([*guards.with_all[:start], *new, *guards.with_all[end:]]).decode()
+
+
 def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     """The same program, ending: a `while` goes round at most so many times, all loops for so long, iterators end.
 
@@ -28,11 +59,16 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
     Raises:
         SyntaxError: it is no Python.
     """
-    lines = text.encode().splitlines()
+    return b"".join(_guarded(text, recursive=recursive, scenarios=scenarios).with_all).decode()
+
+
+def _guarded(text: str, *, recursive: bool, scenarios: int) -> _Guards:
+    """The guards with which a program ends."""
+    guards, lines = _Guards(text), _lines_of(text)
     looping = {i for i, line in enumerate(lines, 1) if recursive or _LOOP.search(line)}
     if not looping:
-        return text
-    tree, guards = ast.parse(text), _Guards(text)
+        return guards
+    tree = ast.parse(text)
     first = sum(isinstance(one, ast.ImportFrom) and one.module == "__future__" for one in tree.body)
     first += ast.get_docstring(tree) is not None
     end = f"__import__('time').process_time() + {min(MOST_LOOPING_S, LOOPING_S * scenarios)}"
@@ -58,7 +94,18 @@ def ending(text: str, *, recursive: bool = False, scenarios: int = 1) -> str:
             guards.around(part, "__import__('itertools').islice(", f", {MOST_ITEMS})")
         elif isinstance(part, ast.FunctionDef) and recursive:
             guards.before(part.body[0], "assert _early(), 'it takes too long'")
-    return guards.text()
+    return guards
+
+
+def _lines_of(text: str) -> list[bytes]:
+    return text.encode().splitlines(keepends=True)
+
+
+def _alike(some: Sequence[bytes], others: Sequence[bytes]) -> int:
+    """How many lines at the beginning are the same."""
+    return next(
+        (i for i, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), min(len(some), len(others))
+    )
 
 
 def calls_itself(text: str) -> bool:
@@ -103,7 +150,7 @@ class _Guards:
     """What is put into a text, which stays as it is otherwise: to write the whole program anew takes long."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.encode().splitlines(keepends=True)
+        self._lines = _lines_of(text)
         self._put: list[tuple[int, int, str]] = []  # line and column of bytes, both from 0
 
     def before(self, node: ast.stmt, statement: str) -> None:
@@ -119,9 +166,15 @@ class _Guards:
         self._put.append((node.lineno - 1, node.col_offset, start))
         self._put.append(((node.end_lineno or node.lineno) - 1, node.end_col_offset or 0, end))
 
-    def text(self) -> str:
-        """The text with all that was put into it."""
+    @property
+    def lines(self) -> set[int]:
+        """The lines that something was put into, from 0."""
+        return {line for line, _, _ in self._put}
+
+    @cached_property
+    def with_all(self) -> list[bytes]:
+        """The lines with all that was put into them."""
         lines = list(self._lines)
         for line, column, put in sorted(self._put, reverse=True):
             lines[line] = lines[line][:column] + put.encode() + lines[line][column:]
-        return b"".join(lines).decode()
+        return lines

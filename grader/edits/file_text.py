@@ -17,11 +17,11 @@ class FileText:
 
     def with_one(self, node: ast.AST, new: ast.AST) -> str:
         """The file with an expression or a statement replaced."""
+        if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
+            return self.with_text(node, _in_parentheses(new))
         written = ast.unparse(ast.fix_missing_locations(new))
         if isinstance(node, ast.stmt):  # of several lines
             written = written.replace("\n", "\n" + " " * node.col_offset)
-        if isinstance(node, ast.expr) and not isinstance(node, (ast.Constant, ast.Slice)):
-            written = f"({written})"
         return self.with_text(node, written)
 
     def with_text(self, node: ast.AST, written: str) -> str:
@@ -41,7 +41,7 @@ class FileText:
             if end > last:
                 return ""
             last = node.lineno, node.col_offset
-            written = f"({ast.unparse(ast.fix_missing_locations(new))})".encode()
+            written = _in_parentheses(new).encode()
             text = text[: starts[last[0] - 1] + last[1]] + written + text[starts[end[0] - 1] + end[1] :]
         return text.decode("utf-8", "replace")
 
@@ -66,3 +66,11 @@ class FileText:
         return b"".join([*self.lines[:first], b"\n" * (end - first), *self.lines[end:]]).decode(
             "utf-8", "replace"
         )
+
+
+def _in_parentheses(new: ast.AST) -> str:
+    """An expression that may stand anywhere; an index with slices, which may stand in brackets only, without them."""
+    ast.fix_missing_locations(new)
+    if isinstance(new, ast.Tuple) and any(isinstance(one, ast.Slice) for one in new.elts):
+        return ", ".join(map(ast.unparse, new.elts)) + "," * (len(new.elts) == 1)
+    return f"({ast.unparse(new)})"

@@ -11,7 +11,7 @@ from itertools import islice
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
 from grader.edits.changed_part import size_of_change
-from grader.edits.ending import calls_itself, ending
+from grader.edits.ending import Ending
 from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.worker.absent import without_scripting
@@ -81,7 +81,7 @@ class Undoing:
         self._left = max(min(ALL_S, LEAST_S), ALL_S - searched.seconds)
         self._known: dict[str, dict[Choice, int]] = {}
         self._readings: dict[Choice, int] = {}  # of weights, with which a copy was right
-        self._recursive = calls_itself(text)
+        self._ending = Ending(text)
         self._others: dict[str, list[list[Scenario]]] = {}  # by component: what is right of the others
         # of the last search: changes that make only some wrong results right, and whether there were no more to try
         self.partly: list[Cure] = []
@@ -233,7 +233,7 @@ class Undoing:
         """The same. Args: readings: of weights, for those that are not known."""
         found: list[Scenario] = []
         try:
-            copy = self._submission.edited(ending(text, recursive=self._recursive, scenarios=len(asked)))
+            copy = self._submission.edited(self._ending.of(text, len(asked)))
             if copy is None:
                 return []
             hurried = self._spent() > self._readings_end

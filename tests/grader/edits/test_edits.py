@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from grader.edits.changed_part import size_of_change
 from grader.edits.edits import Edits
-from grader.edits.ending import MOST_ITEMS, calls_itself, ending
+from grader.edits.ending import MOST_ITEMS, Ending, calls_itself, ending
+from tests.grader.right import right_files
 
 TEXT = """import torch
 
@@ -162,6 +165,33 @@ def test_recursion_without_end_ends() -> None:
     assert names["f"]([1]) == [0, 0]
     with pytest.raises(AssertionError, match="too long"):
         names["f"](list(range(99)))
+
+
+@pytest.mark.parametrize("exercise", ["attention", "decoding", "kv_cache", "training"])
+def test_a_change_put_into_the_file_with_its_guards_ends_as_one_with_its_own(exercise: str) -> None:
+    differ = 0
+    for text in islice(right_files(exercise).values(), 6):
+        of_file, lines = Ending(text), range(1, len(text.splitlines()) + 1)
+        for _, changed in islice(Edits(text, lines).among(lines[::7], [], fairly=True), 60):
+            found, expected = of_file.of(changed), ending(changed, recursive=calls_itself(text))
+            assert _without_names(found) == _without_names(expected)
+            differ += found != changed
+    assert differ > 60
+
+
+def _without_names(text: str) -> str:
+    """A program with guards: their variables have names by line, and one of them is made at any place of the head."""
+    tree = ast.parse(text)
+    tree.body = [one for one in tree.body if not ast.unparse(one).startswith("_early = ")]
+    names: dict[str, str] = {}
+    return re.sub(
+        r"_rounds_\d+", lambda found: names.setdefault(found[0], f"_{len(names)}"), ast.unparse(tree)
+    )
+
+
+def test_the_dimensions_of_an_index_are_exchanged() -> None:
+    changed = {text for _, text in Edits("def f(x, i):\n    return x[:, i]\n").among([2], [])}
+    assert "def f(x, i):\n    return x[i, :]\n" in changed
 
 
 def test_only_what_ran_is_changed() -> None:
