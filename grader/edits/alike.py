@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from grader.edits.parsed import nodes_of, replaced_parts
-from grader.edits.syntax import PATHS
+from grader.edits.syntax import PATHS, called
 
 MOST_ALIKE = 6
 ATOMS = (ast.Name, ast.Constant, ast.Attribute)
@@ -38,16 +38,30 @@ class Alike:
         found = [one for one in calls if len(one.args) == len(node.args)]
         return found if len(found) <= MOST_ALIKE else []
 
+    def named(self, name: str) -> list[ast.Call]:
+        """The calls of functions and methods of a name, if they are a few."""
+        calls = (one for one in nodes_of(self._tree) if isinstance(one, ast.Call))
+        found = [one for one in calls if called(one.func) == name]
+        return found if len(found) <= MOST_ALIKE else []
+
+    def statements_beside(self, node: ast.stmt) -> list[ast.stmt]:
+        """The statements of the block that a statement is in, itself among them."""
+        for one in nodes_of(self._tree):
+            body = getattr(one, "body", None)
+            if isinstance(body, list) and node in body:
+                return body
+        return [node]
+
     @cached_property
     def _keys(self) -> dict[int, list[tuple[str, ast.expr | None]]]:
         """By expression: its text without what it works on (the second item): the nearest, then a chain's first."""
         found: dict[int, list[tuple[str, ast.expr | None]]] = {}
         for node in nodes_of(self._tree):
             if isinstance(node, ast.expr) and not isinstance(node, ATOMS):
-                of = first = _worked_on(node)
+                of = first = worked_on(node)
                 while of is not None and not isinstance(of, ATOMS):
-                    first, of = of, _worked_on(of)
-                holes = dict.fromkeys([_worked_on(node), first if of is None else of])
+                    first, of = of, worked_on(of)
+                holes = dict.fromkeys([worked_on(node), first if of is None else of])
                 marked = (replaced_parts(node, (hole, ast.Name("_", ast.Load()))) for hole in holes)
                 found[id(node)] = [*zip(map(ast.dump, marked), holes, strict=True)]
         return found
@@ -62,11 +76,11 @@ class Alike:
         return found
 
 
-def _worked_on(node: ast.expr) -> ast.expr | None:
+def worked_on(node: ast.expr) -> ast.expr | None:
     """What a step works on: the object of a method, the first argument, what is indexed, the left operand."""
     if isinstance(node, ast.Call):
         of = node.func.value if isinstance(node.func, ast.Attribute) else None
-        if of is not None and getattr(of, "id", "") not in PATHS:
+        if of is not None and getattr(of, "id", "") not in PATHS | {"copy"}:
             return of
         return node.args[0] if node.args else None
     if isinstance(node, ast.Subscript):

@@ -7,6 +7,10 @@ import difflib
 import re
 
 MANY = 100  # tokens of a change that is no single part
+LEAST_ROOM, MORE_ROOM = (
+    4,
+    4,
+)  # a number that may be a size; how many times as large another one is that is much larger
 ATOMS = (ast.Name, ast.Constant, ast.UnaryOp, ast.Starred)  # say nothing without what is around them
 
 
@@ -73,11 +77,25 @@ def only_removes(old: str, new: str) -> bool:
     return gone > 0 and come == 0
 
 
+def only_more_room(old: str, new: str) -> bool:
+    """Return whether a change only replaces a number by a much larger one: a limit need not be the mistake."""
+    some, others = map(_tokens, changed_part(old, new))
+    pairs = [(a, b) for a, b in zip(some, others, strict=False) if a != b]
+    if len(some) != len(others) or len(pairs) != 1 or not all(one.isdigit() for one in pairs[0]):
+        return False
+    small, large = map(int, pairs[0])
+    return small >= LEAST_ROOM and large >= MORE_ROOM * small
+
+
 def _tokens_changed(old: str, new: str) -> tuple[int, int]:
-    some, others = (re.findall(r"\w+|(?<=[\w)\]])\(|[^\s()]", part) for part in changed_part(old, new))
+    some, others = map(_tokens, changed_part(old, new))
     blocks = difflib.SequenceMatcher(None, some, others, autojunk=False).get_matching_blocks()
     same = sum(block.size for block in blocks)
     return len(some) - same, len(others) - same
+
+
+def _tokens(part: str) -> list[str]:
+    return re.findall(r"\w+|(?<=[\w)\]])\(|[^\s()]", part)
 
 
 def _named(statement: ast.stmt) -> str:

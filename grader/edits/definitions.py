@@ -164,6 +164,15 @@ class Definitions:
         return [*sorted(inside), *sorted(others - inside)]
 
     @cached_property
+    def strings(self) -> Mapping[str, list[int]]:
+        """Lines in which a text stands in the code, such as a key of a dictionary."""
+        found: dict[str, list[int]] = {}
+        for node in nodes_of(self._tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.setdefault(node.value, []).append(node.lineno)
+        return found
+
+    @cached_property
     def constants(self) -> Mapping[str, int]:
         """Lines in which the module's own names get their values."""
         found: dict[str, int] = {}

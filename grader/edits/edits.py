@@ -173,6 +173,7 @@ class Edits:
         )
         late = (
             (first, (self._changes.through_a_part,)),
+            (rest, (self._in_all_alike,)),
             (first, other),
             (second, renamed),
             (rest, renamed),
@@ -192,11 +193,14 @@ class Edits:
         return (
             self._made_once.anew,
             self._made_once.for_each,
+            self._made_once.log_of_softmax,
             self._several.in_each_round,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,
             self._several.read_through,
+            self._several.uncopied,
+            self._several.uncut,
             self._several.in_objects,
             self._loops.kept,
             self._blocks.undone,

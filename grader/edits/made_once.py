@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from grader.edits.alike import worked_on
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
-from grader.edits.syntax import called, defaults_of, in_each
+from grader.edits.syntax import called, defaults_of, function_named, in_each
 
 WRITABLE = (ast.Dict, ast.List, ast.Set)
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.For, ast.While)
@@ -41,6 +42,18 @@ class MadeOnce:
         ):
             for one in node.left.elts[:1]:
                 yield from ((in_each(made.value, node.right), made) for made in self._made(one))
+
+    def log_of_softmax(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The logarithm of a softmax, which may have another name, or be shifted or clamped, taken in one step."""
+        if not isinstance(node, ast.Call) or called(node.func) != "log":
+            return
+        share = worked_on(node)
+        while isinstance(share, (ast.Call, ast.BinOp, ast.Name)):
+            if isinstance(share, ast.Call) and called(share.func) == "softmax":
+                yield ast.Call(function_named(share.func, "log_softmax"), share.args, share.keywords)
+                return
+            local = list(self._made(share)) if isinstance(share, ast.Name) else []
+            share = local[0].value if local else worked_on(share)
 
     def for_each(self, node: ast.AST) -> Iterator[ast.AST]:
         """A local that is given twice in one call, or one tuple, where the second time it is made anew."""
@@ -96,17 +109,22 @@ class MadeOnce:
 
     @cached_property
     def _attributes(self) -> dict[str, list[ast.expr]]:
-        """Attributes that can be written to, with what they are made of; also objects of the file's own classes."""
+        """Attributes that can be written to, with what they are made of; also objects of the file's own classes, and
+        what is made of the mode, which changes."""
         found: dict[str, list[ast.expr]] = {}
         classes = [node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef)]
         plain = {one.name for one in classes if "Module" not in "".join(map(ast.unparse, one.bases))}
         for node in nodes_of(self._tree):
             made = node.value if isinstance(node, ast.Assign) else None
             own = isinstance(made, ast.Call) and called(made.func) in plain
+            own = own or (made is not None and "self.training" in map(ast.unparse, ast.walk(made)))
+            own = own or (isinstance(made, ast.Tuple) and any(isinstance(one, WRITABLE) for one in made.elts))
             if isinstance(node, ast.Assign) and (own or isinstance(made, WRITABLE)):
                 for target in node.targets:
                     if isinstance(target, ast.Attribute):
                         found.setdefault(ast.unparse(target), []).append(node.value)
+                    elif isinstance(target, ast.Name) and any(node in one.body for one in classes):
+                        found.setdefault(f"self.{target.id}", []).append(node.value)
         return found
 
     @cached_property

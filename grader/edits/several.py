@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TypeGuard
 
-from grader.edits.alike import Alike
+from grader.edits.alike import Alike, worked_on
 from grader.edits.edit_kinds import laid_out
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
 from grader.edits.slips import Slips
+from grader.edits.syntax import called
+
+COPYING = ("deepcopy", "copy", "clone", "detach")
 
 
 class Several:
@@ -55,6 +58,20 @@ class Several:
                 text = FileText(text).with_text(one, "pass")
             yield text
 
+    def uncopied(self, node: ast.AST) -> Iterator[str]:
+        """What a file copies, `deepcopy(x)` or `x.clone()`, in each place as it is."""
+        if isinstance(node, ast.Call) and called(node.func) in COPYING:
+            calls = self._alike.named(called(node.func))
+            pairs = [(one, copied) for one in calls if (copied := worked_on(one)) is not None]
+            if len(pairs) > 1:
+                yield self._file.with_all(pairs)
+
+    def uncut(self, node: ast.AST) -> Iterator[str]:
+        """What is cut off under its own name, `x = x[-8:]`, kept, here and wherever else a function does that."""
+        if _is_cut(node):
+            cut = [one.value for one in self._alike.statements_beside(node) if _is_cut(one)]
+            yield self._file.with_all([(one, one.value) for one in cut if isinstance(one, ast.Subscript)])
+
     def read_through(self, node: ast.AST) -> Iterator[str]:
         """What is another name of something (`start = x`), read under the old name wherever the function reads it."""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
@@ -97,6 +114,15 @@ class Several:
         text = self._file.with_all(pairs) if len(pairs) > 1 else ""
         if text:
             yield text
+
+
+def _is_cut(node: ast.AST) -> TypeGuard[ast.Assign]:
+    """Return whether a statement gives a name a slice of what it stands for."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Subscript):
+        return False
+    index = node.value.slice
+    cut = any(isinstance(one, ast.Slice) for one in (index.elts if isinstance(index, ast.Tuple) else [index]))
+    return cut and ast.unparse(node.value.value) == ast.unparse(node.targets[0])
 
 
 def with_other_constants(

@@ -14,6 +14,7 @@ from grader.edits.idle import conditions, idle, overwritten, unread
 from grader.edits.parsed import nodes_of
 from grader.edits.syntax import called, defaults_of
 
+COLLECTIONS = (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
 FACTORIES = {
     "arange",
@@ -478,8 +479,9 @@ class Source(Definitions):
         return [one.lineno for one in fields if ast.unparse(one.target) == name]
 
     def state(self, ran: Collection[int]) -> list[tuple[int, str]]:
-        """Lines of modules that ran outside of constructors and give attributes a value, with the attribute."""
-        found = []
+        """Lines of modules that ran outside of constructors and give attributes a value, with the attribute; and lines
+        of functions that put something into what the file makes once."""
+        found = [one for one in self._put_into_constants if self.functions([one[0]]) & {*ran}]
         classes = [one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)]
         modules = [one for one in classes if one.name not in self._plain_classes]
         for node in (node for one in modules for node in ast.walk(one)):
@@ -491,6 +493,27 @@ class Source(Definitions):
                     if function is not None and function.name not in self._constructing:
                         found.append((base.lineno, ast.unparse(base)))
         return sorted(found)
+
+    @cached_property
+    def _put_into_constants(self) -> list[tuple[int, str]]:
+        """Lines of functions that change what a name outside of functions stands for, with the name."""
+        found = []
+        for function in (one for one in nodes_of(self._tree) if isinstance(one, ast.FunctionDef)):
+            inside = list(ast.walk(function))
+            names = {one for node in inside if isinstance(node, ast.Global) for one in node.names}
+            local = {node.id for node in inside if isinstance(node, ast.Name) and _is_store(node)} - names
+            local |= {node.arg for node in inside if isinstance(node, ast.arg)}
+            methods = [
+                one.func for one in inside if isinstance(one, ast.Call) and called(one.func) == "setdefault"
+            ]
+            kept = [one.value for one in methods if isinstance(one, ast.Attribute)]
+            kept += [
+                one for one in inside if isinstance(one, ast.Name) and one.id in names and _is_store(one)
+            ]
+            for one in (*kept, *_changed_in_place(inside)):
+                if isinstance(one, ast.Name) and one.id in self.constants and one.id not in local:
+                    found.append((one.lineno, one.id))
+        return found
 
     @cached_property
     def _constructing(self) -> set[str]:
@@ -520,18 +543,42 @@ class Source(Definitions):
         """Lines where an attribute of `self` gets arguments of the constructor inside of what is no module: a tuple, a
         list, a dictionary, an object of a class that is none; with the attribute."""
         found = []
-        for node in nodes_of(self._tree):
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            function = self._function(node.lineno) if isinstance(node, ast.Assign) else None
-            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Attribute) or function is None:
-                continue
+        for function, node, target in self._attributes_made:
             value = node.value
             holds = isinstance(value, (ast.Tuple, ast.List, ast.Dict))
             holds = holds or (isinstance(value, ast.Call) and called(value.func) in self._plain_classes)
             names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
-            if holds and function.name == "__init__" and names & {one.arg for one in function.args.args[1:]}:
+            if holds and names & {one.arg for one in function.args.args[1:]}:
                 found.append((node.lineno, ast.unparse(target)))
         return found
+
+    @cached_property
+    def hidden_parameters(self) -> list[tuple[int, str]]:
+        """The same for parameters that are made inside of a plain collection, there or in a function that gives it."""
+        return [
+            (node.lineno, ast.unparse(target))
+            for _, node, target in self._attributes_made
+            if any(map(_holds_parameters, self._given_back(node.value)))
+        ]
+
+    @property
+    def _attributes_made(
+        self,
+    ) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.Assign, ast.Attribute]]:
+        """Statements of constructors that make an attribute."""
+        for node in (one for one in nodes_of(self._tree) if isinstance(one, ast.Assign)):
+            function, target = self._function(node.lineno), node.targets[0]
+            if isinstance(target, ast.Attribute) and function is not None and function.name == "__init__":
+                yield function, node, target
+
+    def _given_back(self, value: ast.expr) -> list[ast.expr]:
+        """A value; of a call of one of the file's own functions, what that returns."""
+        name = called(value.func) if isinstance(value, ast.Call) else ""
+        functions = [
+            one for one in nodes_of(self._tree) if isinstance(one, ast.FunctionDef) and one.name == name
+        ]
+        inside = [node for one in functions for node in ast.walk(one) if isinstance(node, ast.Return)]
+        return [node.value for node in inside if node.value is not None] or [value]
 
     @cached_property
     def differentiated(self) -> list[tuple[str, range, int]]:
@@ -560,6 +607,12 @@ class Source(Definitions):
         if len(found) != 1 or found[0].lineno <= line <= (found[0].end_lineno or line):
             return None
         return found[0].lineno
+
+
+def _holds_parameters(value: ast.expr) -> bool:
+    """Return whether an expression is a plain collection in which parameters are made."""
+    made = (one for one in ast.walk(value) if isinstance(one, ast.Call) and called(one.func) == "Parameter")
+    return isinstance(value, COLLECTIONS) and next(made, None) is not None
 
 
 def _is_store(node: ast.Name | ast.Attribute) -> bool:

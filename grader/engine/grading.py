@@ -59,6 +59,7 @@ class Grading:
         self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = dict(readings or {})
+        self._known = frozenset(self._reading)
         self._most_readings = most_readings
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
@@ -107,7 +108,7 @@ class Grading:
         if choice[1] < 2 or first.error is not None:
             return
         if choice in self._reading and (not tried or first.chosen in tried):
-            if not tried and not self.is_right(scenario):
+            if not tried and choice not in self._known and not self.is_right(scenario):
                 self._reconsider(scenario, choice)
             return
         for number in range(min(choice[1], self._most_readings or choice[1])):

@@ -15,10 +15,16 @@ FEW_LINES = 2  # that only wrong runs have
 def foreign(source: Source, names: Sequence[str]) -> Where | None:
     """The line where a part was made whose parameters do not belong to the class. Args: names: of such parameters."""
     for name in names:
-        line = next(iter(source.attributes.get(name.partition(".")[0], ())), None)
+        first, *others = name.split(".")
+        keys = next(
+            (lines for one in others if (lines := source.strings.get(one))), []
+        )  # in a `ParameterDict`
+        line, *more = [*keys, *source.attributes.get(first, ())] or [None]
         if line is not None:
             said = f"`self.{name}` is a parameter that the formula does not have, or of another shape"
-            return Where(Place(line, line), "value", value=said, expected="the parameters of the formula")
+            expected = "the parameters of the formula"
+            other = next((one for one in more if one != line), None)
+            return Where(Place(line, line), "value", other, value=said, expected=expected)
     return None
 
 
@@ -62,9 +68,10 @@ def kept(source: Source, ran: Collection[int]) -> Where | None:
 
 def unregistered(source: Source) -> Where | None:
     """Lines where parts come into an object that is no module, so that the module does not know of them."""
-    if not source.hidden_parts:
+    hidden = source.hidden_parameters or source.hidden_parts
+    if not hidden:
         return None
-    (line, name), *others = source.hidden_parts
+    (line, name), *others = hidden
     said = f"`{name}` is no module: the parts that it holds are not registered"
     other = others[0][0] if others else None
     return Where(Place(line, line), "value", other, value=said, expected="an attribute for each part")

@@ -48,6 +48,7 @@ LAYOUT = {
 OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
 PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
+SELECTING = {"where", "masked_fill"}
 
 
 @dataclass(frozen=True)
@@ -279,15 +280,16 @@ class Flow:
         return found
 
     def _only_repeats(self, index: int) -> bool:
-        """Whether an event is a product that gives back one of its factors, as none of a right run does: an average
-        over one single value. That is no evidence for the other factor."""
+        """Whether an event gives back one of its inputs, as none of a right run does: an average over one single value,
+        a mask that hides nothing. That is no evidence for the other inputs."""
         event = self.events[index]
-        if event.kind != "call" or plain_name(event.name) not in PRODUCTS:
+        name = plain_name(event.name) if event.kind == "call" else ""
+        if name not in (*PRODUCTS, *SELECTING):
             return False
         found = self.name(self.outputs(index)[0]) if event.outputs else None
         if found is None or found not in map(self.name, event.inputs):
             return False
-        return not any(
+        return name in SELECTING or not any(
             call.output is found
             and any(same_layout(one, found.numbers, self.right.close) for one in call.inputs)
             for name in PRODUCTS

@@ -37,7 +37,7 @@ from grader.places.by_source import (
 )
 from grader.places.explanation import Explanations
 from grader.places.flow import Flow
-from grader.places.place import elsewhere_right, place_of
+from grader.places.place import elsewhere_right, number_read, place_of
 from grader.places.raised import misfitting
 from grader.places.records import Records
 from grader.places.right_values import mistaken_values_of, solution_text
@@ -242,7 +242,7 @@ class Locator:
         )
         branch = branch or self.source.jumps(proofs[0])
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
-        second = second or between or branch
+        second = second or next(iter(self._no_longer_read(cures[0])), None) or between or branch
         second = second or self.records.gave_wrong(best.place.line) or best.other
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
@@ -255,7 +255,8 @@ class Locator:
             lines = source.functions([*source.backward, *helpers])
             return lines.union(*(forward for _, forward, _ in source.differentiated))
         if best.evidence == "patched":
-            return source.functions([*suspected, *source.origins(best.place.line)])
+            before = self.records.unsure_before(best.place.line)
+            return source.functions([*suspected, *source.origins(best.place.line), *before])
         return set()
 
     def _shortened(self, best: Where, cures: list[Cure]) -> Where | None:
@@ -351,7 +352,8 @@ class Locator:
                 )
                 found = place_of(flow, index, "value")
                 made = found.last_right[0] if found.last_right else None  # a step may be missing after it
-                other = (made if made != found.place.line else found.other) or flow.read_in(index)
+                other = number_read(flow, index) or (made if made != found.place.line else found.other)
+                other = other or flow.read_in(index)
                 caller = elsewhere_right(flow, index)  # a helper, which is right for another call
                 if caller is not None:
                     found, other = replace(found, place=Place(caller, caller)), other or found.place.line
@@ -393,7 +395,8 @@ class Locator:
         """
         ran = self.records.needed or ()
         names = {name for one in wrong for name in one.names}
-        if all("parameters" in name or name.startswith("gradient") for name in names):
+        of_weights = [name for name in names if "parameters" in name or name.startswith("gradient")]
+        if len(of_weights) == len(names) or (of_weights and self.source.hidden_parameters):
             hidden = unregistered(self.source)
             if hidden is not None:
                 return hidden
@@ -478,9 +481,8 @@ class Locator:
     def _elsewhere(self, wrong: Sequence[Wrong], cure: Cure) -> list[Cure]:
         """A change that makes wrong results right where what a line works on comes from; the line may be right."""
         source, line = self.source, cure.line
-        others = Source(cure.text).made(line)
         # an attribute that the change replaces may have been made wrongly:
-        lost = [one for one in source.made(line) if one not in others and one != line]
+        lost = self._no_longer_read(cure)
         if lost and (found := self._undone(wrong, lost, MOST_MADE, seconds=SECOND_S, only=True)):
             return found
         returned = dict.fromkeys(one for at in source.span(line) for one in self.records.returns.get(at, ()))
@@ -508,6 +510,11 @@ class Locator:
                 return found
         return []
 
+    def _no_longer_read(self, cure: Cure) -> list[int]:
+        """The lines where attributes were made that a changed line does not read any more."""
+        others = Source(cure.text).made(cure.line)
+        return [one for one in self.source.made(cure.line) if one not in others and one != cure.line]
+
     def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
         """The line behind some of the wrong results, where no one change makes all of them right.
 
@@ -534,7 +541,11 @@ class Locator:
         if best is not None and best.place.line in [each.line for each in others]:  # whose values are known
             second = one.line if one.line != best.place.line else None
             return replace(best, other=second, proved=True, evidence="edited")
-        lines = [each.line for each in others] + list(best.lines if best else ())
+        readers = (*self.source.readers(one.line), *self.source.callers(one.line))
+        read = [line for line in readers if line in self.records.odd][: not others]
+        shown = list(best.lines if best else ())
+        shown = [*shown, *read] if best is not None and best.evidence == "patched" else [*read, *shown]
+        lines = [each.line for each in others] + shown
         second = next((line for line in lines if line != one.line), None)
         if best is None or best.place.line != one.line:
             best = Where(Place(one.line, one.line), best.why if best else "value")

@@ -9,6 +9,7 @@ import ast
 from dataclasses import replace
 from itertools import zip_longest
 
+import torch
 from torch import Tensor
 
 from grader.core.value_trace import Event, Place, Ref
@@ -22,6 +23,7 @@ VIEWS = frozenset(
     {"chunk", "flatten", "getitem", "movedim", "narrow", "permute", "reshape", "select", "split", "squeeze",
      "transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"}
 )  # fmt: skip
+JOINING = frozenset({"stack", "cat"})
 MOST_BACK = 4  # events
 
 
@@ -91,6 +93,8 @@ def cut_off(flow: Flow) -> int | None:
     for index, event in enumerate(flow.events):
         if event.kind != "call" or not any(values[v].requires_grad for v in event.inputs):
             continue
+        if event.name.startswith("new_") or event.name.endswith("_like"):  # new numbers, of this shape
+            continue
         if any(map(flow.source.in_constructor, (event.place.line, *event.callers))):
             continue
         if any(event.place.line in lines for _, lines, _ in flow.source.differentiated):
@@ -154,7 +158,9 @@ def place_of(flow: Flow, index: int, why: str, seen: int | None = None) -> Where
     if right:
         value = flow.name(flow.outputs(right[-1])[0])
         last = flow.events[right[-1]].place.end_line, "" if value is None else value.name
-    other = elsewhere_right(flow, index) or _odd(flow, index) or _made_in(flow, index)
+    other = (
+        elsewhere_right(flow, index) or _odd(flow, index) or number_read(flow, index) or _made_in(flow, index)
+    )
     if other is None and seen is not None and flow.events[seen].place.line != event.place.line:
         other = flow.events[seen].place.line
     other = other or turned_at(flow, index, event.inputs) or other_line(flow, index)
@@ -189,7 +195,9 @@ def _odd(flow: Flow, index: int) -> int | None:
     """The line where something that goes into an event, and is not what should, got its name, or else was made."""
     event = flow.events[index]
     names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
-    for value in [value for value, _ in flow.odd_inputs(index)] or flow.unlike(index):
+    for value in (
+        [value for value, _ in flow.odd_inputs(index)] or flow.unlike(index) or _odd_pieces(flow, index)
+    ):
         lines = [
             before.place.line
             for before in reversed(flow.events[:index])
@@ -200,18 +208,65 @@ def _odd(flow: Flow, index: int) -> int | None:
         producer = flow.producer(value)
         if producer is not None:
             lines += _returned(flow, index, value) if flow.name(value) is not None else []
-            lines.append(_seen_from(flow, producer, event.frame))
+            lines.append(_seen_from(flow, producer, event))
         found = next((line for line in lines if line != event.place.line), None)
         if found is not None:
             return found
     return None
 
 
-def _seen_from(flow: Flow, index: int, frame: int) -> int:
-    """The line of an event; of one in a function that gave what it should, the line that called this function."""
+def _odd_pieces(flow: Flow, index: int) -> list[int]:
+    """What an event joins, as `stack` and `cat` do, and is not a piece of the right value that it mostly gives."""
+    event, values = flow.events[index], flow.trace.values
+    if plain_name(event.name) not in JOINING or len(event.inputs) < 2 or not event.outputs:
+        return []
+    joined = values[event.outputs[0]].numbers
+    pieces = [one for value in event.inputs if (one := values[value].numbers) is not None]
+    if joined is None or len(pieces) < len(event.inputs):
+        return []
+    for right in (one.numbers for one in flow.right.values if one.numbers.shape == joined.shape):
+        for dim in range(joined.dim()) if 2 * int((right == joined).sum()) > joined.numel() else ():
+            sizes = [one.size(dim) if one.dim() == joined.dim() else 1 for one in pieces]
+            if sum(sizes) == joined.size(dim):
+                pairs = zip(right.split(sizes, dim), joined.split(sizes, dim), strict=True)
+                odd = [
+                    value for value, (a, b) in zip(event.inputs, pairs, strict=True) if not torch.equal(a, b)
+                ]
+                if len(odd) < len(pieces):
+                    return odd
+    return []
+
+
+def number_read(flow: Flow, index: int) -> int | None:
+    """Of an event to which right values go: the line where a number that it reads, too, got its name."""
     event = flow.events[index]
-    inside = event.frame != frame and event.callers and index in flow.vindicated
-    return event.callers[0] if inside else event.place.line
+    producers = [flow.producer(value) for value in event.inputs]
+    if (
+        event.kind != "call"
+        or not producers
+        or not all(one is not None and flow.is_right(one) for one in producers)
+    ):
+        return None
+    names = {node.id for node in flow.source.reads(event.place) if isinstance(node, ast.Name)}
+    lines = (
+        before.place.line
+        for before in reversed(flow.events[:index])
+        if before.frame == event.frame and before.kind == "line"
+        if any(isinstance(before.names.get(name), (int, float)) for name in names)
+    )
+    return next((line for line in lines if line != event.place.line), None)
+
+
+def _seen_from(flow: Flow, index: int, event: Event) -> int:
+    """The line of an event, as a later one in another function has to do with it: where that was called with what it
+    gave; of one in a function that gave what it should, the line that called this function."""
+    made = flow.events[index]
+    if made.frame == event.frame or index not in flow.vindicated:
+        return made.place.line
+    inner, outer = len(event.callers), len(made.callers)
+    if inner > outer and event.callers[inner - outer :] == made.callers:
+        return event.callers[inner - outer - 1]
+    return made.callers[0] if made.callers else made.place.line
 
 
 def _returned(flow: Flow, index: int, value: int) -> list[int]:
@@ -265,5 +320,5 @@ def other_line(flow: Flow, index: int) -> int | None:
 def _made(flow: Flow, event: Event, name: str) -> int:
     """The line where a local's value was made: in a helper, if one gave it, and is not right."""
     producers = [flow.producer(ref.value) for ref in refs(event.names[name])]
-    made = (_seen_from(flow, one, event.frame) for one in producers if one is not None)
+    made = (_seen_from(flow, one, event) for one in producers if one is not None)
     return next(made, event.place.line)

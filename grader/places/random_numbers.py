@@ -22,7 +22,7 @@ def discarded(flow: Flow) -> Where | None:
     """Dropout whose result nothing gets."""
     for index, event in enumerate(flow.events):
         lost = flow.reaching and index not in flow.reaching and not {*event.outputs} & {*event.inputs}
-        if lost and plain_name(event.name) == "dropout":
+        if lost and event.kind == "call" and plain_name(event.name) == "dropout":
             said, right = "nothing gets the value of this line", "a value that the result is made of"
             other = next(iter(flow.source.assigned(event.place.line)), None)
             return Where(event.place, "omitted", other, value=said, expected=right, evidence="alike")

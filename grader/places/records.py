@@ -147,6 +147,17 @@ class Records:
         returned = [one for at in self.source.span(line) for one in self.returns.get(at, ())]
         return next((one for one in returned if one in self.odd and one != line), None)
 
+    def unsure_before(self, line: int) -> set[int]:
+        """The lines of what went into a line's values, and is not known to be right."""
+        return {
+            flow.events[one].place.line
+            for flow, _, _ in self.flows
+            for index, event in enumerate(flow.events)
+            if event.kind == "call" and event.place.line == line
+            for one in flow.ancestors(index)
+            if not flow.is_right(one) and one not in flow.vindicated
+        }
+
     def nothing_gets(self) -> list[int]:
         """Lines whose values nothing gets, and that ran, as far as that is known: outside functions, all did."""
         ran = self.needed

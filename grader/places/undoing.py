@@ -10,7 +10,7 @@ from itertools import islice
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
-from grader.edits.changed_part import size_of_change
+from grader.edits.changed_part import only_more_room, size_of_change
 from grader.edits.ending import Ending
 from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
@@ -24,6 +24,7 @@ FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.4  # ... for a second line that may be at fault as well
 WAITING = 4.0  # seconds by the clock that count as one of CPU
+MOST_BEFORE = 4  # calls that something may be kept from
 MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
 HURRIED_READINGS = 2  # later: of two norms alike
@@ -133,7 +134,8 @@ class Undoing:
             first = self.are_right(text, one_wrong)
             if first and self.are_right(text, everything) and self._spares_others(text, wrong[0].component):
                 found.append(Cure(line, text, frozenset(wrong)))
-                self._end = min(self._end, self._spent() + SECOND_S)
+                if not only_more_room(self._text, text):
+                    self._end = min(self._end, self._spent() + SECOND_S)
             elif first and len(one_wrong) == 1 and not found and len(some) < MOST_NOTED:
                 some.append((line, text))
         for line, text in () if found else conditions:
@@ -150,7 +152,8 @@ class Undoing:
             self._note(line, text, wrong, right)
         self._left -= self._spent()
         self._searched.seconds += self._spent()
-        return sorted(found, key=lambda one: size_of_change(self._text, one.text))
+        text = self._text
+        return sorted(found, key=lambda one: (only_more_room(text, one.text), size_of_change(text, one.text)))
 
     def _asked(
         self, wrong: Sequence[Scenario], right: Sequence[Scenario]
@@ -158,13 +161,16 @@ class Undoing:
         """What a copy is asked first, and then all.
 
         A file that is right when it was just loaded keeps something from earlier calls: they are made before, in their
-        order. Nothing is asked first where it is right even so.
+        order, else a few that are right, or all. Nothing is asked first where it is right even so.
         """
         if not self._right(self._text, wrong[:1]):
             return wrong[:1], [*wrong, *right]
-        everything = [one for one in self._grading.scenarios if one in wrong or one in right]
-        first = everything[: 1 + next(i for i, one in enumerate(everything) if one in wrong)]
-        return [] if self.are_right(self._text, first) else first, everything
+        in_order = [one for one in self._grading.scenarios if one in wrong or one in right]
+        for everything in (in_order, [*right[:MOST_BEFORE], *wrong, *right[MOST_BEFORE:]], [*right, *wrong]):
+            found = self._right(self._text, everything, all_of_them=True)
+            if len(found) < len(everything):
+                return everything[: len(found) + 1], everything
+        return [], in_order
 
     def _spares_others(self, text: str, component: str) -> bool:
         """Whether what is right of other components is so with another text: each has its first few scenarios asked."""

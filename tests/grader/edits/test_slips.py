@@ -344,6 +344,30 @@ CASES = {
         "def f(cache, k, v):\n    a, b = cache.append(Pair(k, v)).both()\n    return a, b, cache.append(Pair(a, b))\n",
         "cache.append(Pair(a, b))", "cache.append(Pair(k, v))",
     ),
+    "parts that are copied": (
+        "class M(nn.Module):\n    def __init__(self, norm, f):\n        super().__init__()\n"
+        "        self.norm = copy.deepcopy(norm)\n        self.f = copy.deepcopy(f)\n",
+        "        self.norm = copy.deepcopy(norm)\n        self.f = copy.deepcopy(f)\n",
+        "        self.norm = norm\n        self.f = f\n",
+    ),
+    "a window": (
+        "def f(ks, vs):\n    ks = ks[-16:]\n    vs = vs[:, -16:]\n    return g(ks, vs)\n",
+        "    ks = ks[-16:]\n    vs = vs[:, -16:]\n", "    ks = ks\n    vs = vs\n",
+    ),
+    "the logarithm of a clamped softmax": (
+        "def f(x):\n    p = torch.softmax(x, dim=-1)\n    return torch.log(p.clamp(1e-7, 1.0) + 1e-9)\n",
+        "torch.log(p.clamp(1e-7, 1.0) + 1e-9)", "torch.log_softmax(x, dim=-1)",
+    ),
+    "the mode in which it was made": (
+        "class M(nn.Module):\n    def __init__(self):\n        self.off = not self.training\n\n"
+        "    def forward(self, x):\n        return drop(x, self.off)\n",
+        "drop(x, self.off)", "drop(x, not self.training)",
+    ),
+    "one pair of lists for all objects": (
+        "class M(nn.Module):\n    empty = ([], [])\n\n    def __init__(self):\n        super().__init__()\n\n"
+        "    def forward(self, x):\n        ks, vs = self.empty\n        return g(ks, vs, x)\n",
+        "ks, vs = self.empty", "ks, vs = ([], [])",
+    ),
     "every one in place of every other one": (
         "def f(n):\n    return [g(i) for i in range(0, n)]\n", "range(0, n)", "range(0, n, 2)",
     ),

@@ -167,3 +167,27 @@ def test_neighbours_are_statements_of_the_same_function() -> None:
         "def f(x):\n    a = g(\n        x\n    )\n    b = a\n    return b\n\ndef h():\n    return 1\n"
     )
     assert [source.neighbours(line) for line in (2, 3, 5, 6, 9)] == [[1, 5], [1, 5], [2, 6], [5], [8]]
+
+
+def test_what_functions_put_into_what_is_made_once_is_state() -> None:
+    text = (
+        "kept = {}\nlast = None\nTABLE = [1]\n\n"
+        "def f(x):\n    if x not in kept:\n        kept[x] = g(x)\n    return kept[x]\n\n"
+        "def g(x):\n    global last\n    last = x\n    table = TABLE\n    return table[0] * x\n\n"
+        "def h(kept):\n    kept[0] = 1\n    return kept\n"
+    )
+    source = Source(text)
+    assert source.state([6, 8]) == [(7, "kept")]  # also where it was not run now
+    assert source.state([12]) == [(12, "last")]
+    assert source.state([17]) == []
+
+
+def test_parameters_in_plain_collections_are_hidden() -> None:
+    text = (
+        "def weights(n):\n    return {'a': nn.Parameter(zeros(n)), 'b': nn.Parameter(zeros(n))}\n\n"
+        "class M(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n        self.config = Config(n)\n"
+        "        self.weights = weights(n)\n        self.others = nn.ParameterDict(weights(n))\n"
+        "        self.last = [nn.Parameter(zeros(n))]\n"
+    )
+    assert Source(text).hidden_parameters == [(8, "self.weights"), (10, "self.last")]
+    assert Source(text).strings == {"a": [2], "b": [2]}

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.core.submission import SubmissionError
-from grader.edits.changed_part import changed_part, exchanged
+from grader.edits.changed_part import changed_part, exchanged, only_more_room
 from grader.edits.source_tree import Source
 from grader.edits.unknown_names import unknown
 from grader.engine.local import LocalSubmission
@@ -179,6 +179,13 @@ def test_arguments_that_were_cut_off_are_none(text: str) -> None:
 )  # fmt: skip
 def test_a_change_is_shown_with_the_expression_around_it(old: str, new: str, parts: tuple[str, str]) -> None:
     assert changed_part(old, new) == parts
+
+
+def test_a_much_larger_number_is_only_more_room() -> None:
+    assert only_more_room("slots = 8", "slots = 128")
+    assert only_more_room("f(x)[:64]", "f(x)[:1000]")
+    for old, new in (("x = 8", "x = 9"), ("f(x, 1)", "f(x, 16)"), ("x = 8", "y = 128"), ("x = 8", "x = 8.5")):
+        assert not only_more_room(old, new)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,19 @@ from tests.grader.right import right_files
         ),
         # heads of a batch meet a batch of heads
         ("attention", "heads_before_batch", "mask.transpose(0, 1).reshape", "mask.reshape"),
+        # a mask that hides nothing is no evidence for what it is made of
+        ("attention", "port_with_biases_of_masks", "all(dim=-1", "all(dim=-2"),
+        # in a helper's caller, which hands another right value on
+        ("decoder", "helper_for_each_sublayer", "z + self.think_over(z)", "z + self.think_over(y)"),
+        # one column of a table, and the rest is right
+        (
+            "positions",
+            "columns_one_by_one",
+            "self.column(t, c))",
+            "self.column(t, c) if c < d_model - d_model % 2 else torch.zeros_like(t))",
+        ),
+        # new numbers of the size of a value have no gradient, and need none
+        ("kv_cache", "slots_that_double", "write(cache, k, v)", "write(cache, k.detach(), v)"),
         # halves side by side, of which a slice is the first that shows it
         (
             "positions",
