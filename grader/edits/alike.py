@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -44,6 +45,25 @@ class Alike:
         found = [one for one in calls if called(one.func) == name]
         return found if len(found) <= MOST_ALIKE else []
 
+    def numbered(self, node: ast.Attribute, stem: str) -> tuple[list[str], list[ast.Attribute]]:
+        """The attributes that the class around one makes under this name and a number, and those that its function
+        reads, in order."""
+        classes = [
+            one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef) and _around(one, node)
+        ]
+        around = max(classes, key=lambda one: one.lineno, default=None)
+        if around is None:
+            return [], []
+        functions = [one for one in around.body if _around(one, node)]
+        inside = [one for one in ast.walk(around) if isinstance(one, ast.Attribute)]
+        alike = [one for one in inside if re.fullmatch(rf"{re.escape(stem)}\d+", one.attr)]
+        made = {one.attr for one in alike if isinstance(one.ctx, ast.Store)}
+        read = [
+            one for one in alike if isinstance(one.ctx, ast.Load) and any(_around(f, one) for f in functions)
+        ]
+        in_order = sorted(made, key=lambda name: int(name.removeprefix(stem)))
+        return in_order, sorted(read, key=lambda one: (one.lineno, one.col_offset))
+
     def statements_beside(self, node: ast.stmt) -> list[ast.stmt]:
         """The statements of the block that a statement is in, itself among them."""
         for one in nodes_of(self._tree):
@@ -74,6 +94,11 @@ class Alike:
             for key, of in self._keys.get(id(node), ()):
                 found.setdefault(key, []).append((node, of))
         return found
+
+
+def _around(node: ast.ClassDef | ast.stmt, part: ast.expr) -> bool:
+    """Return whether a statement has an expression in one of its lines."""
+    return node.lineno <= part.lineno <= (node.end_lineno or node.lineno)
 
 
 def worked_on(node: ast.expr) -> ast.expr | None:

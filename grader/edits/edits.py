@@ -201,6 +201,7 @@ class Edits:
             self._several.read_through,
             self._several.uncopied,
             self._several.uncut,
+            self._several.in_order,
             self._several.in_objects,
             self._loops.kept,
             self._blocks.undone,

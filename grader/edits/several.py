@@ -72,6 +72,24 @@ class Several:
             cut = [one.value for one in self._alike.statements_beside(node) if _is_cut(one)]
             yield self._file.with_all([(one, one.value) for one in cut if isinstance(one, ast.Subscript)])
 
+    def in_order(self, node: ast.AST) -> Iterator[str]:
+        """Numbered parts of `self`, of which a function reads as many as there are, each of them once and in order."""
+        if (
+            not isinstance(node, ast.Attribute)
+            or not isinstance(node.ctx, ast.Load)
+            or called(node.value) != "self"
+        ):
+            return
+        stem = node.attr.rstrip("0123456789")
+        made, read = self._alike.numbered(node, stem) if stem != node.attr else ([], [])
+        pairs: list[tuple[ast.expr, ast.AST]] = [
+            (one, ast.Attribute(one.value, name, ast.Load()))
+            for one, name in zip(read, made, strict=False)
+            if one.attr != name
+        ]
+        if len(made) == len(read) and len(pairs) > 1 and node in [one for one, _ in pairs]:
+            yield self._file.with_all(pairs)
+
     def read_through(self, node: ast.AST) -> Iterator[str]:
         """What is another name of something (`start = x`), read under the old name wherever the function reads it."""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):

@@ -350,6 +350,13 @@ CASES = {
         "        self.norm = copy.deepcopy(norm)\n        self.f = copy.deepcopy(f)\n",
         "        self.norm = norm\n        self.f = f\n",
     ),
+    "numbered parts, one of them twice": (
+        "class M(nn.Module):\n    def __init__(self):\n        self.n1, self.n2, self.n3 = P(), P(), P()\n\n"
+        "    def forward(self, x):\n        x = f(self.n1(x))\n"
+        "        x = g(self.n1(x))\n        return h(self.n2(x))\n",
+        "        x = g(self.n1(x))\n        return h(self.n2(x))\n",
+        "        x = g(self.n2(x))\n        return h(self.n3(x))\n",
+    ),
     "a window": (
         "def f(ks, vs):\n    ks = ks[-16:]\n    vs = vs[:, -16:]\n    return g(ks, vs)\n",
         "    ks = ks[-16:]\n    vs = vs[:, -16:]\n", "    ks = ks\n    vs = vs\n",
