@@ -21,6 +21,7 @@ from grader.core.submission import ParameterInfo
 from grader.engine.projection_names import is_bias_of, role_of, stem
 
 ROLES = ("q", "k", "v", "out")
+COUNTS = (2, 3, 4)  # of matrices that are packed
 MOST = 200
 # Whether the matrices of the inputs, and that of the output, are transposed against what their names let expect.
 FLIPS = ((False, False), (True, True), (False, True), (True, False))
@@ -123,10 +124,13 @@ class _Group:
 @lru_cache(maxsize=512)
 def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     found: dict[tuple[object, ...], Projections] = {}
-    whole, by_head = (_grouped(shapes, width, some) for some in (0, heads))
-    readings = _readings(*whole, width, heads)
-    if list(map(len, whole)) != list(map(len, by_head)):  # as many pieces as heads may be matrices, or heads
-        readings = chain(readings, _readings(*by_head, width, heads))
+    groupings: list[Groups] = []
+    # as many pieces, or rows, as heads may be matrices, or heads
+    for some, last in product((0, heads), (False, True) if heads in COUNTS else (False,)):
+        found_groups = _grouped(shapes, width, some, last=last)
+        if not any(_are_same(found_groups, one) for one in groupings):
+            groupings.append(found_groups)
+    readings = chain.from_iterable(_readings(*one, width, heads) for one in groupings)
     for label, index in readings:
         key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
         found.setdefault(key, Projections(dict(shapes), index, label))
@@ -135,11 +139,24 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     return list(found.values()) or [Projections(dict(shapes), {})]
 
 
-def _grouped(shapes: Shapes, width: int, heads: int) -> tuple[list[_Group], list[_Group]]:
+Groups = tuple[list[_Group], list[_Group]]
+
+
+def _are_same(some: Groups, others: Groups) -> bool:
+    """Return whether two ways to group parameters have the same groups."""
+    return all(
+        len(a) == len(b)
+        and all(x.count == y.count and torch.equal(x.where, y.where) for x, y in zip(a, b, strict=True))
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def _grouped(shapes: Shapes, width: int, heads: int, *, last: bool = False) -> Groups:
     """The matrices and the biases, each in the order in which they were made.
 
     Args:
         heads: so many numbered parameters of one shape are one for each head; 0 where that is not looked at.
+        last: of dimensions that are as large as matrices are packed, the last one counts them, not the first.
     """
     together: dict[str, dict[str, Tensor]] = {}
     start = 0
@@ -161,8 +178,18 @@ def _grouped(shapes: Shapes, width: int, heads: int) -> tuple[list[_Group], list
             parts = {next(iter(parts)): torch.stack(list(parts.values())).squeeze()}  # [pieces, ...]
         for name, where in parts.items():
             count = where.numel() // size if where.numel() % size == 0 else 0
-            shared = len(where) == count if where.dim() else False
-            if stacked and by_head:
+            if matrix and where.dim() == 1 and count:  # a matrix as one vector
+                where = where.view(count, width, width).squeeze(0)
+            shared = len(where) == count and not last if where.dim() else False
+            packed = (
+                [dim for dim, n in enumerate(where.shape) if n == count == len(ROLES)]
+                if where.dim() > 2
+                else []
+            )
+            if packed and matrix:  # all four, along any dimension
+                pieces = where.movedim(packed[-1 if last else 0], 0)
+                found[0].extend(_Group(name, piece, 1) for piece in pieces)
+            elif stacked and by_head:
                 found[not matrix].append(_Group(name, where, count, pieces=True))
             elif count > 1 and ((shared and where.dim() > (2 if matrix else 1)) or (count == 4 and matrix)):
                 pieces = where

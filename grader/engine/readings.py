@@ -58,7 +58,8 @@ class Slot:
         along: the dimension along which its pieces are stacked; one beyond the last: they take turns.
         chunks: names and shapes of the learner's parameters that make up the whole one; none if it is one.
         cut: the dimension along which it is cut into chunks.
-        start: the number that it begins at, of a vector whose pieces are of unlike sizes.
+        start: the number that it begins at, where pieces are of unlike sizes: in a vector, or with a bias as the first
+            or last row (or column, `along` 1) of its matrix.
     """
 
     own: str
@@ -100,7 +101,8 @@ class Slot:
     def read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
         """The reference's form of the learner's whole value or gradient."""
         if self.start is not None:
-            mine = value.flatten()[self.start : self.start + math.prod(shape)]  # -> [numbers]
+            flat = value.movedim(self.along, 0).flatten()  # -> [all numbers]
+            mine = flat[self.start : self.start + math.prod(shape)]  # -> [numbers]
         else:
             mine = _in_front(value, self.along, self.pieces).reshape(self.pieces, -1)[
                 self.piece
@@ -111,9 +113,7 @@ class Slot:
 
     def join(self, pieces: Sequence[Tensor]) -> Tensor:
         """The learner's whole value, from all its pieces in order, flat."""
-        if self.start is not None:
-            return torch.cat(list(pieces)).reshape(self.shape)  # the learner's shape
-        if self.pieces == 1 or self.along == len(self.shape):
+        if self.start is None and (self.pieces == 1 or self.along == len(self.shape)):
             return torch.stack(list(pieces), -1).reshape(self.shape)  # the learner's shape
         shape = torch.empty(self.shape, device="meta").movedim(self.along, 0).shape
         return torch.cat(list(pieces)).reshape(shape).movedim(0, self.along)  # the learner's shape
@@ -246,8 +246,17 @@ def _pieces(name: str, value: Tensor, wanted: Sequence[Wanted], along: int) -> l
 def _ways_to_cut(
     own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]
 ) -> Iterator[dict[str, list[_Own]]]:
-    """The pieces of vectors, by name: of none, of those that hold all that is wanted, or all biases, in both orders."""
+    """The pieces of vectors, by name: of none, of those that hold all that is wanted, or all biases, in both orders; of
+    matrices that have a bias in them."""
     yield {}
+    for first in (False, True):
+        inside = {
+            name: cut
+            for name, info in own.items()
+            if (cut := _with_bias(name, info.value, wanted, first=first))
+        }
+        if inside:
+            yield inside
     shapes = [one.shape for one in wanted]
     vectors = [shape for shape in shapes if len(shape) == 1]
     for some in (shapes, shapes[::-1], [shape[::-1] for shape in shapes], vectors, vectors[::-1]):
@@ -266,6 +275,24 @@ def _ways_to_cut(
             ]  # fmt: skip
         if found:
             yield found
+
+
+def _with_bias(name: str, value: Tensor, wanted: Sequence[Wanted], *, first: bool) -> list[_Own]:
+    """A matrix and the bias that is its first, or last, row or column; none if there is nothing like it."""
+    shapes = [one.shape for one in wanted]
+    for along in range(value.dim() if value.dim() == 2 else 0):
+        rows, others = value.size(along) - 1, value.size(1 - along)
+        if (others,) not in shapes or not {(rows, others), (others, rows)} & {*shapes}:
+            continue
+        flat = value.movedim(along, 0).flatten()
+        sizes = [(others,), (rows, others)] if first else [(rows, others), (others,)]
+        starts = (0, math.prod(sizes[0]))
+        pieces = flat.split([math.prod(size) for size in sizes])
+        return [
+            _Own(name, torch.Size(size), _level(piece), i, 2, along, value.shape, start=start)
+            for i, (size, start, piece) in enumerate(zip(sizes, starts, pieces, strict=True))
+        ]
+    return []
 
 
 def _in_front(value: Tensor, along: int, pieces: int) -> Tensor:

@@ -130,6 +130,10 @@ class NotInTheSandbox:
         """A progress bar gives back what it is put around, a decorator what it decorates."""
         return args[0] if len(args) == 1 and not isinstance(args[0], (str, dict)) else self
 
+    def __iter__(self) -> Iterator[NotInTheSandbox]:
+        """Two of it: `figure, axes = plt.subplots()`."""
+        return iter((self, self))
+
     def __enter__(self) -> NotInTheSandbox:
         return self
 

@@ -113,6 +113,12 @@ def _gradients(seed: int, shape: tuple[int, int, int], heads: int) -> Ask:
 def _parameters(width: int, heads: int) -> Ask:
     def ask(client: Client) -> Answer:
         own = own_parameters(client.make(NAME, width, heads).parameters())
+        numbers, matrix = sum(one.value.numel() for one in own.values()), width**2
+        if numbers - 4 * matrix in range(0, 5 * width, width) and all(
+            one.requires_grad for one in own.values()
+        ):
+            # so many are left for up to four biases, wherever they are
+            return {"own numbers, without biases": str(4 * matrix), "of these trained": str(4 * matrix)}
         matrices = [one for name, one in own.items() if not is_bias_of(name, one.value.shape, width)]
         # biases in one parameter, if the others are all matrices
         several = ([2, width], [3, width], [4, width])

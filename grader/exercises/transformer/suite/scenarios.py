@@ -254,12 +254,18 @@ class Put:
         # by their names, or their shapes, in which ones say nothing
         named = [name for name in own if "bias" in name]
         vectors = [name for name, value in own.items() if sum(size > 1 for size in value.shape) < 2]
-        biases = next((some for some in (named, vectors) if numbers_in(own, some) == self.size.tgt_vocab), [])
+        vocab, width = self.size.tgt_vocab, self.size.d_model
+        biases = next((some for some in (named, vectors) if numbers_in(own, some) == vocab), [])
+        numbers, of_these = (
+            # a bias may be part of the matrix
+            vocab * width if n == vocab * (width + 1) else n
+            for n in (numbers_in(own, {*some} - {*biases}) for some in (own, trained))
+        )
         return {
             "parameters of the parts": counted(judges),
             "parameters that __init__ gave new values": counted(changed),
-            "own numbers, without a bias": str(numbers_in(own, own) - numbers_in(own, biases)),
-            "of these trained": str(numbers_in(own, {*trained} - {*biases})),
+            "own numbers, without a bias": str(numbers),
+            "of these trained": str(of_these),
         }
 
 
