@@ -188,6 +188,26 @@ def test_both_biases_may_be_one_vector_beside_matrices() -> None:
     )
 
 
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_bias_may_be_a_row_or_a_column_of_its_matrix(first: bool, turned: bool) -> None:
+    values = {one.name: torch.randn(one.shape) for one in LAYERS}
+    own = {}
+    for name in ("first", "second"):
+        weight, bias = values[f"{name}.weight"].T, values[f"{name}.bias"].unsqueeze(0)
+        whole = torch.cat([bias, weight] if first else [weight, bias])
+        own[name] = whole.T if turned else whole
+    found = readings({name: ParameterInfo(value, True) for name, value in own.items()}, LAYERS)
+    wholes = [written(one, values) for one in found]
+    (right, *_) = [
+        one
+        for one, whole in zip(found, wholes, strict=True)
+        if all(torch.equal(whole[name], value) for name, value in own.items())
+    ]
+    for one in LAYERS:
+        assert torch.equal(right[one.name].read(own[right[one.name].own], one.shape), values[one.name])
+
+
 def test_a_square_is_read_both_ways() -> None:
     wanted = [Wanted(name, (2,)) for name in ("gain", "shift")]
     found = readings(of(both=(2, 2)), wanted)

@@ -25,6 +25,8 @@ import torch
 torch.set_num_threads(4)
 torch.set_num_interop_threads(4)
 plt.style.use("seaborn")
+figure, axes = plt.subplots(figsize=(4, 3))
+axes.plot([1, 2])
 for i in tqdm(range(3)):
     with plt.rc_context({}):
         display(pd.DataFrame([i]))
