@@ -177,7 +177,7 @@ class Definitions:
         """Lines in which the module's own names get their values."""
         found: dict[str, int] = {}
         for node in self._tree.body:
-            for target in node.targets if isinstance(node, ast.Assign) else ():
+            for target in _targets(node) if isinstance(node, (ast.Assign, ast.AnnAssign)) else ():
                 for name in ast.walk(target):
                     if isinstance(name, ast.Name):
                         found[name.id] = node.lineno

@@ -28,7 +28,7 @@ OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Sub: (ast.Add,),
     ast.Mult: (ast.Div, ast.Add, ast.Pow),
     ast.Div: (ast.Mult,),
-    ast.FloorDiv: (ast.Mod, ast.Mult),
+    ast.FloorDiv: (ast.Div, ast.Mod, ast.Mult),
     ast.Mod: (ast.FloorDiv,),
     ast.Pow: (ast.Mult,),
     ast.BitAnd: (ast.BitOr,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 from grader.edits.syntax import called, declared, renamed
 
+MOST_ATTRIBUTES = 6  # of one class
 MOST_FORMS = 3  # in which one loop puts its state in another order
 REORDERING = ("gather", "index_select", "take_along_dim")
 REPLACING = ("replace", "_replace")
@@ -46,7 +48,10 @@ class Loops:
                 yield ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
 
     def also_reordered(self, node: ast.Assign) -> Iterator[ast.Assign]:
-        """For `sums = sums[parents]` in a loop: other state put in that order in a statement of its own."""
+        """For `sums = sums[parents]` in a loop: other state put in that order in a statement of its own; for attributes
+        of `self`, also where no loop is around."""
+        if isinstance(node.targets[0], ast.Attribute):
+            yield from self._attributes_reordered(node, node.targets[0])
         loop = self._loops.get(id(node))
         if loop is None or not isinstance(node.targets[0], ast.Name):
             return
@@ -55,6 +60,28 @@ class Loops:
             for other in sorted(self._state(loop)):
                 if other not in _names(node.value):
                     yield ast.Assign([ast.Name(other, ast.Store())], renamed(node.value, name, other))
+
+    def _attributes_reordered(self, node: ast.Assign, target: ast.Attribute) -> Iterator[ast.Assign]:
+        """For `self.sums = self.sums[parents]`: other attributes that the function leaves as they are."""
+        text, own = ast.unparse(node.value), ast.unparse(target)
+        classes = [one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)]
+        around = next((one for one in classes if node in ast.walk(one)), None)
+        if around is None or called(target.value) != "self" or own not in text:
+            return
+        functions = [one for one in around.body if isinstance(one, ast.FunctionDef)]
+        attributes = [
+            one for one in ast.walk(around) if isinstance(one, ast.Attribute) and called(one.value) == "self"
+        ]
+        inside = {
+            id(one) for function in functions if node in ast.walk(function) for one in ast.walk(function)
+        }
+        set_here = {one.attr for one in attributes if id(one) in inside and isinstance(one.ctx, ast.Store)}
+        stored = {one.attr for one in attributes if isinstance(one.ctx, ast.Store)} - set_here
+        for name in sorted(stored)[:MOST_ATTRIBUTES]:
+            other = re.sub(rf"\b{re.escape(own)}\b", f"self.{name}", text)
+            yield ast.Assign(
+                [ast.Attribute(target.value, name, ast.Store())], ast.parse(other, mode="eval").body
+            )
 
     def with_more_state(self, node: ast.Assign) -> Iterator[ast.Assign]:
         """For `ids, sums = (x[parents] for x in (ids, sums))` in a loop: with other state too."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from grader.edits.edit_kinds import registered
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called
+from grader.edits.syntax import called, needs_gradient
 
 CONTAINERS: dict[type[ast.expr], str] = {
     ast.List: "ModuleList",
@@ -63,7 +63,13 @@ class Modules:
         return {(one.asname or one.name).partition(".")[0] for node in imports for one in node.names}
 
     def changed(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What `self` gets: a parameter in place of a buffer, a module in place of a list, or of another's module."""
+        """What `self` gets: a parameter in place of a buffer, or of a tensor with a gradient, a module in place of a
+        list, or of another's module."""
+        if self.nn is not None and needs_gradient(node):
+            plain = ast.Call(
+                node.func, node.args, [one for one in node.keywords if one.arg != "requires_grad"]
+            )
+            yield ast.Call(ast.Attribute(self.nn, "Parameter", ast.Load()), [plain], [])
         if not isinstance(node, (ast.Expr, ast.Assign)):
             return
         if self.nn is not None:

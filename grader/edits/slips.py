@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from grader.edits.edit_kinds import in_training
+from grader.edits.edit_kinds import KINDS, in_training
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 from grader.edits.syntax import (
@@ -17,6 +17,7 @@ from grader.edits.syntax import (
     called,
     defaults_in,
     defaults_of,
+    function_named,
     in_each,
     method,
     method_free,
@@ -24,6 +25,8 @@ from grader.edits.syntax import (
 )
 
 MOST_TEXTS = 4
+MOST_CALLS = 4  # of one function
+MOST_KEYS = 3  # arguments that a key may lack
 MOST_UNREAD = 2  # arguments
 MOST_FLAGS = 4
 MOST_SIZES = 3  # of a class, that may be meant
@@ -74,6 +77,10 @@ class Slips:
                 yield INFINITE[node.attr]
             if isinstance(node.ctx, ast.Load) and node.attr in FORGOTTEN and node not in self._callees:
                 yield ast.Call(node, [], [])
+            if node not in self._callees:  # a function that is handed on, or an entry of a dictionary
+                yield from (
+                    function_named(node, one) for kinds, names in KINDS if node.attr in names for one in kinds
+                )
             if isinstance(node.ctx, ast.Load) and called(node.value) == "self":
                 unread = self._scopes.unread(node.lineno)[:MOST_UNREAD]
                 yield from (ast.Name(one, ast.Load()) for one in unread if one != "self")
@@ -92,6 +99,8 @@ class Slips:
                 yield ast.AugAssign(node.targets[0], ast.Add(), node.value)
         elif isinstance(node, ast.AugAssign):
             yield ast.Assign([node.target], node.value)
+        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
+            yield from self._with_more(node)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._as_condition(node)
             unread = self._scopes.unread(node.lineno)[:MOST_UNREAD]
@@ -103,6 +112,13 @@ class Slips:
             yield from (ast.Subscript(node.value, ast.Constant(one), node.ctx) for one in others[:MOST_TEXTS])
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             yield from self._of_those(node, node.slice)
+
+    def _with_more(self, node: ast.Tuple) -> Iterator[ast.Tuple]:
+        """A tuple, which may be a key, with one more of the function's arguments."""
+        read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        left = [one for one in self._scopes.given(node.lineno) if one not in {*read, "self", "cls"}]
+        for name in left if read and len(left) <= MOST_KEYS else ():
+            yield ast.Tuple([*node.elts, ast.Name(name, ast.Load())], ast.Load())
 
     def _another_key(self, node: ast.Constant) -> Iterator[ast.Constant]:
         """Another key of a dictionary of the file that has this one: `"relu"` for `"gelu"`."""
@@ -200,6 +216,17 @@ class Slips:
             one for one in node.args if isinstance(one, ast.Call) and ast.unparse(one.func) == function
         )
         yield from self._as_called_before(node, function)
+        for other in self._calls.get(function, ())[:MOST_CALLS]:  # a keyword argument that another call has
+            for word in other.keywords:
+                if word.arg is not None and word.arg not in [one.arg for one in node.keywords]:
+                    yield ast.Call(node.func, node.args, [*node.keywords, word])
+        for i, one in enumerate(node.args):  # what the object was made with, and forgets
+            if isinstance(one, (ast.Constant, ast.Subscript, ast.Attribute)):
+                unread = self._scopes.unread_attributes(node.lineno)[:MOST_UNREAD]
+                yield from (
+                    ast.Call(node.func, [*node.args[:i], new, *node.args[i + 1 :]], node.keywords)
+                    for new in unread
+                )
         yield from self._made_once_for_all(node)
         yield from self._not_spread(node)
         if called(node.func) in REGISTERING and len(node.args) == 1:

@@ -12,7 +12,7 @@ from grader.edits.definitions import Definitions
 from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import conditions, idle, overwritten, unread
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called, defaults_of
+from grader.edits.syntax import called, defaults_of, needs_gradient
 
 COLLECTIONS = (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)
 MOVING = {"to", "cuda", "type_as"}  # methods that give a tensor another device
@@ -513,6 +513,13 @@ class Source(Definitions):
             for one in (*kept, *_changed_in_place(inside)):
                 if isinstance(one, ast.Name) and one.id in self.constants and one.id not in local:
                     found.append((one.lineno, one.id))
+            owners = {"cls", *self._plain_classes}
+            found += [
+                (one.lineno, ast.unparse(one.value))
+                for one in inside
+                if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)
+                if isinstance(one.value, ast.Attribute) and called(one.value.value) in owners
+            ]
         return found
 
     @cached_property
@@ -554,11 +561,14 @@ class Source(Definitions):
 
     @cached_property
     def hidden_parameters(self) -> list[tuple[int, str]]:
-        """The same for parameters that are made inside of a plain collection, there or in a function that gives it."""
+        """The same for parameters that are made inside of a plain collection, or as plain tensors with a gradient; then
+        the line in a function that gives them."""
         return [
-            (node.lineno, ast.unparse(target))
+            (line, ast.unparse(target))
             for _, node, target in self._attributes_made
-            if any(map(_holds_parameters, self._given_back(node.value)))
+            for given in self._given_back(node.value)
+            if _holds_parameters(given)
+            for line in dict.fromkeys((node.lineno, given.lineno))
         ]
 
     @property
@@ -610,9 +620,9 @@ class Source(Definitions):
 
 
 def _holds_parameters(value: ast.expr) -> bool:
-    """Return whether an expression is a plain collection in which parameters are made."""
+    """Return whether an expression is a plain collection in which parameters are made, or a tensor that is to learn."""
     made = (one for one in ast.walk(value) if isinstance(one, ast.Call) and called(one.func) == "Parameter")
-    return isinstance(value, COLLECTIONS) and next(made, None) is not None
+    return needs_gradient(value) or (isinstance(value, COLLECTIONS) and next(made, None) is not None)
 
 
 def _is_store(node: ast.Name | ast.Attribute) -> bool:

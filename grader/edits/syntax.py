@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from typing import TypeGuard
 
 from grader.edits.parsed import nodes_of
 
@@ -128,3 +129,9 @@ def properties(node: ast.ClassDef) -> list[str]:
     """The names of a class's properties."""
     methods = [one for one in node.body if isinstance(one, ast.FunctionDef)]
     return [one.name for one in methods if any("property" in called(by) for by in one.decorator_list)]
+
+
+def needs_gradient(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether an expression makes a tensor with a gradient: `torch.zeros(n, requires_grad=True)`."""
+    words = node.keywords if isinstance(node, ast.Call) and called(node.func) != "Parameter" else []
+    return any(one.arg == "requires_grad" and getattr(one.value, "value", None) is True for one in words)

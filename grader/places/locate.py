@@ -203,7 +203,7 @@ class Locator:
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
         if best is not None:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
-            if best.why == "in place" or best.evidence == "dtype":
+            if best.why == "in place" or (best.evidence == "dtype" and not self._keeps_something(wrong)):
                 return best
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         lines = self._suspects(wrong, found, best, sure=sure)
@@ -246,6 +246,10 @@ class Locator:
         second = second or self.records.gave_wrong(best.place.line) or best.other
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
+
+    def _keeps_something(self, wrong: Sequence[Wrong]) -> bool:
+        """Whether the file is right where nothing was called before, so that it keeps something from other calls."""
+        return self.cures(self._text, wrong[:1])
 
     def _functions_of(self, best: Where, suspected: Sequence[int]) -> set[int]:
         """The lines of the functions where the mistake is, as far as that is known: else none."""
@@ -483,6 +487,7 @@ class Locator:
         source, line = self.source, cure.line
         # an attribute that the change replaces may have been made wrongly:
         lost = self._no_longer_read(cure)
+        lost += [one for at in lost for one in source.made(at) if one not in (line, *lost)]
         if lost and (found := self._undone(wrong, lost, MOST_MADE, seconds=SECOND_S, only=True)):
             return found
         returned = dict.fromkeys(one for at in source.span(line) for one in self.records.returns.get(at, ()))

@@ -357,6 +357,34 @@ CASES = {
         "        x = g(self.n1(x))\n        return h(self.n2(x))\n",
         "        x = g(self.n2(x))\n        return h(self.n3(x))\n",
     ),
+    "a keyword that another call has": (
+        "def f(pad, e):\n    if e:\n        return nn.CrossEntropyLoss(label_smoothing=e)\n"
+        "    return nn.CrossEntropyLoss(ignore_index=pad)\n",
+        "(label_smoothing=e)", "(label_smoothing=e, ignore_index=pad)",
+    ),
+    "an attribute that keeps its order": (
+        "class State:\n    def order(self, at):\n        self.ids = self.ids.gather(1, at)\n\n"
+        "    def add(self, new):\n        self.ended = self.ended | new\n",
+        "self.ids.gather(1, at)\n", "self.ids.gather(1, at)\n        self.ended = self.ended.gather(1, at)\n",
+    ),
+    "a key that lacks an argument": (
+        "kept = {}\n\ndef f(n, dtype):\n    key = (n, 1)\n    if key not in kept:\n"
+        "        kept[key] = torch.ones(n, dtype=dtype)\n    return kept[key]\n",
+        "(n, 1)", "(n, 1, dtype)",
+    ),
+    "not what the object was made with": (
+        "C = {'n': 5}\n\nclass M(nn.Module):\n    def __init__(self, n=C['n']):\n        self.n = n\n\n"
+        "    def forward(self, x):\n        check(x, C['n'])\n        return x\n",
+        "check(x, C['n'])", "check(x, self.n)",
+    ),
+    "a tensor for a parameter": (
+        "def bias(n):\n    return torch.zeros(n, requires_grad=True)\n",
+        "torch.zeros(n, requires_grad=True)", "torch.nn.Parameter(torch.zeros(n))",
+    ),
+    "an entry of a dictionary": (
+        "PARTS = {'relu': nn.ReLU6}\n\ndef f(name):\n    return PARTS[name]()\n", "nn.ReLU6", "nn.ReLU",
+    ),
+    "a quotient in whole numbers": ("def f(t, d):\n    return t / (d // 2)\n", "d // 2", "d / 2"),
     "a window": (
         "def f(ks, vs):\n    ks = ks[-16:]\n    vs = vs[:, -16:]\n    return g(ks, vs)\n",
         "    ks = ks[-16:]\n    vs = vs[:, -16:]\n", "    ks = ks\n    vs = vs\n",

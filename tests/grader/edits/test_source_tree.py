@@ -180,6 +180,8 @@ def test_what_functions_put_into_what_is_made_once_is_state() -> None:
     assert source.state([6, 8]) == [(7, "kept")]  # also where it was not run now
     assert source.state([12]) == [(12, "last")]
     assert source.state([17]) == []
+    table = "class Table:\n    kept: dict = {}\n\n    @classmethod\n    def get(cls, n):\n        cls.kept[n] = f(n)\n"
+    assert Source(table).state([6]) == [(6, "cls.kept")]
 
 
 def test_parameters_in_plain_collections_are_hidden() -> None:
@@ -189,5 +191,8 @@ def test_parameters_in_plain_collections_are_hidden() -> None:
         "        self.weights = weights(n)\n        self.others = nn.ParameterDict(weights(n))\n"
         "        self.last = [nn.Parameter(zeros(n))]\n"
     )
-    assert Source(text).hidden_parameters == [(8, "self.weights"), (10, "self.last")]
+    assert Source(text).hidden_parameters == [(8, "self.weights"), (2, "self.weights"), (10, "self.last")]
+    learning = "def b(n):\n    return zeros(n, requires_grad=True)\n\n"
+    learning += "class M:\n    def __init__(self):\n        self.b = b(3)\n"
+    assert Source(learning).hidden_parameters == [(6, "self.b"), (2, "self.b")]
     assert Source(text).strings == {"a": [2], "b": [2]}
