@@ -23,8 +23,8 @@ from grader.engine.projection_names import is_bias_of, role_of, stem
 ROLES = ("q", "k", "v", "out")
 COUNTS = (2, 3, 4)  # of matrices that are packed
 MOST = 200
-# Whether the matrices of the inputs, and that of the output, are transposed against what their names let expect.
-FLIPS = ((False, False), (True, True), (False, True), (True, False))
+# The matrices that are transposed against what their names let expect: the usual ones first.
+FLIPS = tuple(map(frozenset, ("", "qkvo", "o", "qkv", "k", "v", "q", "qk", "kv", "qv")))
 # Of packed matrices, heads and channels, in one dimension.
 RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC", "HdC", "dC")
 Shapes = tuple[tuple[str, torch.Size], ...]
@@ -231,7 +231,7 @@ def _readings(
                     for role, piece in zip(roles[group], found, strict=True)
                 }
                 homes = [(group, roles[group], order) for group, (order, _) in chosen.items()]
-                label = f"{flip} {[(mine, order) for _, mine, order in homes]}"
+                label = f"{sorted(flip)} {[(mine, order) for _, mine, order in homes]}"
                 yield label, index | _bias_index(biases, homes, width, heads)
 
 
@@ -266,11 +266,11 @@ def _assignments(matrices: Sequence[_Group]) -> Iterator[dict[_Group, tuple[str,
 
 
 def _ways(
-    group: _Group, roles: tuple[str, ...], width: int, heads: int, flip: tuple[bool, bool]
+    group: _Group, roles: tuple[str, ...], width: int, heads: int, flip: frozenset[str]
 ) -> Iterator[tuple[str, list[Tensor]]]:
     """The ways to see a group as so many matrices [out, in]: the order of its dimensions, and the matrices."""
     out = roles == ("out",)
-    linear = group.name.endswith("weight") != flip[out]
+    linear = group.name.endswith("weight") != (roles[0][0] in flip)
     model_last = linear != out  # x [B, T, D] meets the last dimension of a Linear's weight
     where = group.where
     if group.count != len(roles) or where.dim() < 2:

@@ -258,13 +258,17 @@ def _ways_to_cut(
         if inside:
             yield inside
     shapes = [one.shape for one in wanted]
-    vectors = [shape for shape in shapes if len(shape) == 1]
-    for some in (shapes, shapes[::-1], [shape[::-1] for shape in shapes], vectors, vectors[::-1]):
+    vectors: list[tuple[int, ...]] = [shape for shape in shapes if len(shape) == 1]
+    matrices = [shape for one in wanted for shape in (one.shape, one.shape[::-1]) if len(one.shape) == 2]
+    alone = [[shape] for shape in dict.fromkeys(matrices)]  # a matrix as one vector
+    turned = [shape[::-1] for shape in shapes]
+    choices: list[list[tuple[int, ...]]] = [shapes, shapes[::-1], turned, vectors, vectors[::-1], *alone]
+    for some in choices:
         ends = list(accumulate(map(math.prod, some)))
         found: dict[str, list[_Own]] = {}
         for name, info in own.items():
             value = info.value.flatten()
-            if len(some) < 2 or _plain(info.value.shape) != [ends[-1]]:
+            if not some or some[0] == info.value.shape or _plain(info.value.shape) != [ends[-1]]:
                 continue
             starts = [end - math.prod(shape) for shape, end in zip(some, ends, strict=True)]
             found[name] = [

@@ -23,6 +23,8 @@ PACKAGES = frozenset({
     "torchinfo", "torchmetrics", "torchsummary", "torchtext", "torchvision", "torchviz", "tqdm", "transformers",
     "wandb",
 })  # fmt: skip
+PLAIN = (str, dict, int, float)
+WITHIN_TORCH = "torch.utils.tensorboard"
 
 
 @contextlib.contextmanager
@@ -86,7 +88,13 @@ class StandIns(Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: object = None
     ) -> ModuleSpec | None:
-        if name.partition(".")[0] not in PACKAGES or _can_be_read(PathFinder.find_spec(name, path)):
+        if name == WITHIN_TORCH:  # reads the package of that name
+            missing = not _can_be_read(PathFinder.find_spec(name.rpartition(".")[2]))
+        else:
+            missing = name.partition(".")[0] in PACKAGES and not _can_be_read(
+                PathFinder.find_spec(name, path)
+            )
+        if not missing:
             return None
         return ModuleSpec(name, self, is_package=True)
 
@@ -120,19 +128,51 @@ class NotInTheSandbox:
 
     def __init__(self, name: object, *_args: object, **_options: object) -> None:
         self._name = name
+        self._counts: tuple[int, ...] = (2,)
 
     def __getattr__(self, name: str) -> NotInTheSandbox:
         if name.startswith("__"):
             raise AttributeError(name)
         return NotInTheSandbox(f"{self._name}.{name}")
 
-    def __call__(self, *args: Any, **_options: Any) -> Any:
-        """A progress bar gives back what it is put around, a decorator what it decorates."""
-        return args[0] if len(args) == 1 and not isinstance(args[0], (str, dict)) else self
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """A progress bar gives back what it is put around, or counts, a decorator what it decorates."""
+        name = str(self._name).rpartition(".")[2]
+        if name in ("trange", "tnrange"):
+            return range(*args)
+        if name == "subplots":
+            return self, self._of_items(
+                *args[:2], *(options.get(one, 1) for one in ("nrows", "ncols")[len(args) :])
+            )
+        if name == "plot":  # a list of one line
+            return self._of_items(1, 1)
+        is_class = name[:1].isupper()  # `DataFrame(rows)`
+        return args[0] if len(args) == 1 and not is_class and not isinstance(args[0], PLAIN) else self
+
+    def _of_items(self, rows: int, columns: int) -> NotInTheSandbox:
+        """One that consists of others, in rows if there are several: the axes of several pictures."""
+        found = NotInTheSandbox(self._name)
+        found._counts = tuple(n for n in (rows, columns) if n > 1) or (1,)
+        return found
 
     def __iter__(self) -> Iterator[NotInTheSandbox]:
-        """Two of it: `figure, axes = plt.subplots()`."""
-        return iter((self, self))
+        """Two of it, if its number is not known: `figure, axes = ...`."""
+        for _ in range(self._counts[0]):
+            one = NotInTheSandbox(self._name)
+            one._counts = self._counts[1:] or (2,)
+            yield one
+
+    def __len__(self) -> int:
+        return self._counts[0]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: object) -> NotInTheSandbox:
+        return self
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """What is written to it is gone."""
 
     def __enter__(self) -> NotInTheSandbox:
         return self

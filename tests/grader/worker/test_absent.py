@@ -25,8 +25,20 @@ import torch
 torch.set_num_threads(4)
 torch.set_num_interop_threads(4)
 plt.style.use("seaborn")
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import trange
+SummaryWriter("runs").add_scalar("loss", 1.0, 0)
+plt.rcParams["figure.figsize"] = (4, 3)
 figure, axes = plt.subplots(figsize=(4, 3))
-axes.plot([1, 2])
+line, = axes.plot([1, 2])
+axes.spines["top"].set_visible(False)
+figure, (left, middle, right) = plt.subplots(1, 3)
+figure, ((a, b), (c, d), (e, f)) = plt.subplots(nrows=3, ncols=2)
+assert [i for i in trange(2)] == [0, 1]
+rows = pd.DataFrame([1])
+rows["b"] = 3
+print(len(rows), rows.head())
+figure.add_subplot(111).imshow([[1, 2]])
 for i in tqdm(range(3)):
     with plt.rc_context({}):
         display(pd.DataFrame([i]))
