@@ -64,18 +64,19 @@ class Loops:
     def _attributes_reordered(self, node: ast.Assign, target: ast.Attribute) -> Iterator[ast.Assign]:
         """For `self.sums = self.sums[parents]`: other attributes that the function leaves as they are."""
         text, own = ast.unparse(node.value), ast.unparse(target)
-        classes = [one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef)]
-        around = next((one for one in classes if node in ast.walk(one)), None)
-        if around is None or called(target.value) != "self" or own not in text:
+        function = self._scopes.function(node.lineno)
+        if function is None or called(target.value) != "self" or own not in text:
             return
-        functions = [one for one in around.body if isinstance(one, ast.FunctionDef)]
-        attributes = [
-            one for one in ast.walk(around) if isinstance(one, ast.Attribute) and called(one.value) == "self"
-        ]
-        inside = {
-            id(one) for function in functions if node in ast.walk(function) for one in ast.walk(function)
+        classes = (
+            one for one in nodes_of(self._tree) if isinstance(one, ast.ClassDef) and function in one.body
+        )
+        inside = [node for one in classes for node in ast.walk(one) if isinstance(node, ast.Attribute)]
+        attributes = [one for one in inside if called(one.value) == "self"]
+        set_here = {
+            one.attr
+            for one in ast.walk(function)
+            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
         }
-        set_here = {one.attr for one in attributes if id(one) in inside and isinstance(one.ctx, ast.Store)}
         stored = {one.attr for one in attributes if isinstance(one.ctx, ast.Store)} - set_here
         for name in sorted(stored)[:MOST_ATTRIBUTES]:
             other = re.sub(rf"\b{re.escape(own)}\b", f"self.{name}", text)

@@ -67,7 +67,7 @@ class Several:
                 yield self._file.with_all(pairs)
 
     def uncut(self, node: ast.AST) -> Iterator[str]:
-        """What is cut off under its own name, `x = x[-8:]`, kept, here and wherever else a function does that."""
+        """What is cut off under its own name, `x = x[-8:]`, kept, here and where the statements beside it do that."""
         if _is_cut(node):
             cut = [one.value for one in self._alike.statements_beside(node) if _is_cut(one)]
             yield self._file.with_all([(one, one.value) for one in cut if isinstance(one, ast.Subscript)])
@@ -135,7 +135,7 @@ class Several:
 
 
 def _is_cut(node: ast.AST) -> TypeGuard[ast.Assign]:
-    """Return whether a statement gives a name a slice of what it stands for."""
+    """Return whether a statement assigns a slice of a value to its own name: `x = x[-8:]`."""
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Subscript):
         return False
     index = node.value.slice
