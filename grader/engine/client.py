@@ -90,8 +90,12 @@ class Client:
         made = {} if made is None else made
         if isinstance(value, Tensor):
             if id(value) not in made:
-                floats = value.is_floating_point()
-                x = value.to(torch.float32).to(self.rounding).to(self.dtype) if floats else value
+                x = value
+                if (
+                    value.is_floating_point()
+                    and not value.dtype == self.rounding == self.dtype == torch.float32
+                ):
+                    x = value.to(torch.float32).to(self.rounding).to(self.dtype)
                 made[id(value)] = x.clone()
             return made[id(value)]
         if isinstance(value, dict):

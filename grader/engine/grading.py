@@ -129,15 +129,19 @@ class Grading:
 
         It may have been settled by a result that does not depend on all weights, as a first step on queries and keys.
         """
+        before = [one for one, its in self._chosen.items() if its == choice and one in self._got]
+        right = (one for one in before if one is not scenario and self.is_right(one))
+        first_right = next(right, None)
+        if first_right is not None and self._tells(first_right, choice):
+            return  # it would be wrong with any other one
         self._reconsidered[choice] += 1
         if self._reconsidered[choice] > MOST_RECONSIDERED:
             return
+        all_right = [one for one in (first_right, *right) if one is not None]
         settled, first = self._reading[choice], self._got[scenario]
-        before = [one for one, its in self._chosen.items() if its == choice and one in self._got]
-        right = [one for one in before if one is not scenario and self.is_right(one)]
         for number in range(min(choice[1], self._most_readings or choice[1])):
             if number != settled and all(
-                self._is_right_read(one, choice, number) for one in (scenario, *right)
+                self._is_right_read(one, choice, number) for one in (scenario, *all_right)
             ):
                 self._got.update({one: self.ask(one) for one in before})
                 return

@@ -47,9 +47,12 @@ class LocalSubmission:
 
     @classmethod
     def from_source(
-        cls, text: str, *, filename: str = "attention.py", device: str = "cpu"
+        cls, text: str, *, filename: str = "attention.py", device: str = "cpu", is_copy: bool = False
     ) -> LocalSubmission:
         """Run a file's text here, as the worker would. For trusted text only.
+
+        Args:
+            is_copy: see `grader.worker.source.load`.
 
         Raises:
             SubmissionError: it is not Python, or raises.
@@ -57,7 +60,7 @@ class LocalSubmission:
         with _as_submission_error(filename):
             try:
                 with global_state.restored(on_import=True):
-                    module = source.load(text.encode(), filename)
+                    module = source.load(text.encode(), filename, is_copy=is_copy)
             except source.NotPythonError as error:
                 found = failures.describe_syntax(error.__cause__ or error, filename)
                 raise SubmissionError(**found.fields()) from error
@@ -129,7 +132,8 @@ class LocalSubmission:
     def edited(self, text: str) -> LocalSubmission:
         """The file with another text. Raises SubmissionError."""
         with absent.without_scripting():
-            found = LocalSubmission.from_source(text, filename=self._filename or "", device=self._device)
+            name = self._filename or ""
+            found = LocalSubmission.from_source(text, filename=name, device=self._device, is_copy=True)
         found.first_calls = self.first_calls
         return found
 

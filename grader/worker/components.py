@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from . import calls
 from .device_trace import DeviceTrace, forgive
 from .failures import FailureError
 from .global_state import restored
@@ -51,7 +52,8 @@ def construct(
     if not isinstance(module, nn.Module):
         raise TypeError(f"'{name}' must be a subclass of torch.nn.Module; it made a {type(module).__name__}")
     forgive(module)
-    return module.to(device)
+    registered = (*calls.state(module, "_parameters").values(), *calls.state(module, "_buffers").values())
+    return module if all(x.device.type == device for x in registered) else module.to(device)
 
 
 def waits_for_call(module: nn.Module, given: Iterable[Any]) -> bool:
@@ -60,7 +62,7 @@ def waits_for_call(module: nn.Module, given: Iterable[Any]) -> bool:
     Args:
         given: what it was constructed with. Who is handed layers and has no parameters has not registered them.
     """
-    parameters = list(module.parameters())
+    parameters = calls.state(module, "_parameters").values()
     if any(map(is_lazy, parameters)):
         return True
     return not parameters and not any(map(callable, given))

@@ -81,7 +81,8 @@ class Operations:
     def _carry_out(self, request: _Request, body: bytearray, packer: Packer) -> _Answer:
         if request["op"] == "source":
             with restored(on_import=True):
-                self._namespace = vars(source.load(bytes(body), self.filename))
+                loaded = source.load(bytes(body), self.filename, is_copy=self._is_copy)
+                self._namespace = vars(loaded)
             return {}
         self._found = unpack_tensors(request["tensors"], body)
         for number in request.get("drop", ()):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 import types
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 
 MODULE = "submission"  # its name in `sys.modules`: says nothing of where it runs
@@ -16,12 +18,13 @@ class NotPythonError(Exception):
     """The text does not compile; the compiler's exception is the cause."""
 
 
-def load(text: bytes, filename: str) -> types.ModuleType:
+def load(text: bytes, filename: str, *, is_copy: bool = False) -> types.ModuleType:
     """Compile and run a submission's source, in a fresh module.
 
     Args:
         text: the source, as it stands in the file.
         filename: the name that tracebacks show.
+        is_copy: one of many changed copies; what was compiled for another one is not compiled again.
 
     Raises:
         NotPythonError: it does not compile.
@@ -30,14 +33,46 @@ def load(text: bytes, filename: str) -> types.ModuleType:
     lines = text.decode("utf-8", "replace").splitlines(keepends=True)
     linecache.cache[filename] = (len(text), None, lines, filename)  # no time stamp: never looked up on disk
     try:
-        code = compile(text, filename, "exec", dont_inherit=True)
+        parts = _parts(text, filename) if is_copy else []
+        parts = parts or [compile(text, filename, "exec", dont_inherit=True)]
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NotPythonError from error
     module = types.ModuleType(MODULE)
     module.__file__ = filename
     sys.modules[MODULE] = module
-    exec(code, module.__dict__)
+    for part in parts:
+        exec(part, module.__dict__)
     return module
+
+
+_BEGIN = re.compile(rb"^(?=[A-Za-z_@])(?!(?:else|elif|except|finally)\b)(?<!\\\n)", re.MULTILINE)
+
+
+def _parts(text: bytes, filename: str) -> list[types.CodeType]:
+    """A program's statements, each compiled once for all copies; nothing where they cannot be told apart by lines."""
+    if b"__future__" in text:  # is for all statements
+        return []
+    found, line = list[types.CodeType](), 0
+    kept = b""
+    try:
+        for statement in _BEGIN.split(text):
+            kept += statement
+            if not _decorates(kept):
+                found.append(_compiled(kept, line, filename))
+                line, kept = line + kept.count(b"\n"), b""
+    except SyntaxError:
+        return []
+    return [] if kept else found
+
+
+def _decorates(text: bytes) -> bool:
+    """Return whether a function or class follows that belongs to it."""
+    return text.startswith(b"@") and not re.search(rb"^(?:async def|def|class)\b", text, re.MULTILINE)
+
+
+@lru_cache(1000)
+def _compiled(statement: bytes, line: int, filename: str) -> types.CodeType:
+    return compile(b"\n" * line + statement, filename, "exec", dont_inherit=True)
 
 
 class RefuseImports:

@@ -9,17 +9,21 @@ from grader.author.matrix import WITHOUT_TRAINING
 from grader.catalog import get_exercise, get_exercises
 from grader.core.results import Result
 from grader.core.submission import Submission
+from grader.engine import naming
 from grader.engine.naming import Namer
 from grader.run.session import Session
 from tests.grader.right import right_files
 
+SLOW = 5  # times as long as a processor that tests have to themselves: what is found must not depend on that
 RIGHT = [(name, title) for name in get_exercises() for title in right_files(name)]
 
 
 def graded(exercise: str, submission: Submission, seed: int = 3, *, pairs: bool = True) -> list[Result]:
     """`pairs`: also look for two mistakes at once, which takes seconds where there are none."""
     budget = {} if pairs else {"naming_budget_s": 0.0}
-    return Session(get_exercise(exercise), lambda: submission, seed=seed, **budget).run(WITHOUT_TRAINING)
+    session = Session(get_exercise(exercise), lambda: submission, seed=seed, **budget)
+    with mock.patch.multiple(naming, NEAR_S=SLOW * naming.NEAR_S, PAIRS_S=SLOW * naming.PAIRS_S):
+        return session.run(WITHOUT_TRAINING)
 
 
 def without_names() -> AbstractContextManager[object]:
