@@ -14,7 +14,7 @@ from itertools import chain
 from grader.edits.alike import Alike
 from grader.edits.blocks import Blocks
 from grader.edits.changes import MOST_NAMES, Changed, Changes
-from grader.edits.edit_kinds import laid_out, one_axis, regrouped, unkept, without_an_end
+from grader.edits.edit_kinds import exchanged, laid_out, one_axis, regrouped, unkept, without_an_end
 from grader.edits.file_text import FileText
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
@@ -23,6 +23,7 @@ from grader.edits.made_once import MadeOnce
 from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
+from grader.edits.never_called import NeverCalled
 from grader.edits.other_names import given_twice
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
@@ -109,6 +110,7 @@ class Edits:
         yield from with_decorators(self._file.lines, *self._trees) if others else ()
         yield from self._in_turn(soon)
         yield from with_calls(self._file.lines, *self._trees) if others else ()
+        yield from NeverCalled(self._file, *self._trees).called_after_all(self._ran) if others else ()
         yield from self._in_turn(late)
 
     def _without_defaults_first(self, lines: Sequence[int]) -> list[int]:
@@ -156,7 +158,7 @@ class Edits:
             ),
             ([*first, *second, *rest], (self._left_out.worked_in,)),
             (first, renamed),
-            ([*first, *second], (self._in_all_alike,)),
+            ([*first, *second], (self._in_all_alike, self._renamed_throughout)),
             (first, (self._changes.reduced,)),
             (rest, changed),
             (second, lacking),
@@ -292,8 +294,15 @@ class Edits:
     def _in_all_alike(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.expr):
             changed = chain(self._slips.undone(node), self._made.changed(node), self._changes.changed(node))
-            changes = (new for new in changed if isinstance(new, ast.AST))
+            changes: Iterator[ast.AST] = (new for new in changed if isinstance(new, ast.AST))
+            if isinstance(node, (ast.Tuple, ast.List)):
+                changes = chain(changes, (type(node)(items, node.ctx) for items in exchanged(node.elts)))
             yield from self._several.in_all_alike(node, changes, self._changes.other_constants)
+
+    def _renamed_throughout(self, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Name):
+            others = [one for one in self._scopes.names(node.lineno) if one not in ("self", "cls")]
+            yield from self._several.renamed_throughout(node, self._scopes.function(node.lineno), others)
 
     def _carried_on(self, node: ast.AST) -> Iterator[str]:
         """A `continue` after a statement that is made for other rounds; state that is put in order like other state."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TypeGuard
 
@@ -14,6 +14,8 @@ from grader.edits.made_once import MadeOnce
 from grader.edits.slips import Slips
 from grader.edits.syntax import called
 
+MOST_READ = 6  # times that a function reads a name, for another one everywhere
+MOST_OTHERS = 8
 COPYING = ("deepcopy", "copy", "clone", "detach")
 
 
@@ -97,6 +99,29 @@ class Several:
             pairs = [(one, node.value) for one in self._slips.read_after(node) if one.id in names]
             if pairs:
                 yield self._file.with_all(pairs)
+
+    def renamed_throughout(
+        self, node: ast.Name, function: ast.FunctionDef | None, others: Sequence[str]
+    ) -> Iterator[str]:
+        """Another name wherever a function reads this one; the two exchanged everywhere.
+
+        Args:
+            node: its first reading.
+            others: names that the function knows.
+        """
+        inside = [] if function is None else list(ast.walk(function))
+        read = [one for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        own = [one for one in read if one.id == node.id]
+        if not 1 < len(own) <= MOST_READ or node is not min(
+            own, key=lambda one: (one.lineno, one.col_offset)
+        ):
+            return
+        for other in (one for one in others[:MOST_OTHERS] if one != node.id):
+            here = [(one, ast.Name(other, ast.Load())) for one in own]
+            yield self._file.with_all(here)
+            there = [(one, ast.Name(node.id, ast.Load())) for one in read if one.id == other]
+            if there:
+                yield self._file.with_all([*here, *there])
 
     def in_all_alike(
         self,

@@ -135,9 +135,13 @@ class Slips:
 
     def _of_those(self, node: ast.Subscript, part: ast.Slice) -> Iterator[ast.Subscript]:
         """The rows that an index says, in place of as many of the first ones: `x[rows]` for `x[: len(rows)]`."""
-        if isinstance(part.upper, ast.Name) and part.lower is None:
-            for name in self._counts.get(part.upper.id, ()):
-                yield ast.Subscript(node.value, ast.Name(name, ast.Load()), node.ctx)
+        names: Sequence[str] = ()
+        if isinstance(part.upper, ast.Name):
+            names = self._counts.get(part.upper.id, ())
+        elif part.upper is not None and _is_count(part.upper):
+            names = counted(part.upper)
+        for name in names if part.lower is None else ():
+            yield ast.Subscript(node.value, ast.Name(name, ast.Load()), node.ctx)
 
     @cached_property
     def _counts(self) -> dict[str, list[str]]:
@@ -149,10 +153,7 @@ class Slips:
                 and isinstance(node.targets[0], ast.Name)
                 and _is_count(node.value)
             ):
-                names = [one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)]
-                found.setdefault(node.targets[0].id, []).extend(
-                    one for one in names if one not in (*PATHS, "len")
-                )
+                found.setdefault(node.targets[0].id, []).extend(counted(node.value))
         return found
 
     def _as_called_before(self, node: ast.Call, name: str) -> Iterator[ast.Call]:
@@ -544,6 +545,12 @@ def _is_count(node: ast.expr) -> bool:
     """Return whether an expression is `len(x)`, `x.numel()`, `x.size(0)` or `x.shape[0]`."""
     called_so = isinstance(node, ast.Call) and called(node.func) in ("len", "numel", "size")
     return called_so or (isinstance(node, ast.Subscript) and called(node.value) == "shape")
+
+
+def counted(node: ast.expr) -> list[str]:
+    """The names in such an expression."""
+    names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+    return [name for name in names if name not in (*PATHS, "len")]
 
 
 def without_room(node: ast.AST) -> Iterator[ast.Call]:

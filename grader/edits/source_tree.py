@@ -108,11 +108,11 @@ class Source(State):
 
     def origins(self, line: int) -> list[int]:
         """Lines that what a line reads comes from, the nearest first; also those of loops that make it."""
-        found, around = [line], self._loops(line)
+        found, around = [line], self.loops(line)
         for at in found:
             if len(found) > MOST_ORIGINS:
                 break
-            rounds = [one for one in self._loops(at) if one not in around]
+            rounds = [one for one in self.loops(at) if one not in around]
             more = [*self.assigned(at), *self.made(at), *rounds, *self.helpers(at)]
             found += [one for one in dict.fromkeys(more) if one not in found]
         return found[1:]
@@ -124,7 +124,7 @@ class Source(State):
         before = [one for one in lines if one < span.start][-1:]
         return [*before, *[one for one in lines if one >= span.stop][:1]]
 
-    def _loops(self, line: int) -> list[int]:
+    def loops(self, line: int) -> list[int]:
         """Lines where the loops around a line begin, the innermost first."""
         loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))
         around = [node.lineno for node in loops if node.lineno < line <= (node.end_lineno or 0)]

@@ -451,14 +451,14 @@ def _merges(factors: tuple[int, ...], order: tuple[int, ...], goal: tuple[int, .
 
 
 def equal(a: Tensor, b: Tensor, close: float) -> bool:
-    if a.shape != b.shape:
-        return False
-    if not a.numel():
-        return True
+    return a.shape == b.shape and bool(alike(a, b, close).all())
+
+
+def alike(a: Tensor, b: Tensor, close: float) -> Tensor:
+    """Which numbers of two tensors of one shape are the same."""
     finite = b[b.isfinite()]
     bound = close * (1e-3 + (float(finite.abs().max()) if finite.numel() else 0.0))
-    same = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= bound)
-    return bool(same.all())
+    return (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= bound)
 
 
 def hidden(numbers: Tensor) -> Tensor:

@@ -229,6 +229,10 @@ class Locator:
         self._searched.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
+        patched = None if best is None or best.evidence != "patched" else best.place.line
+        # a line that is wrong, which a changed condition only keeps from running
+        tests = [line for line, _ in self.source.tests(patched)] if patched is not None else []
+        avoided = patched if cures[0].line in tests else None
         dropped = proofs[0] in self.records.nothing_gets()  # before any other explanation
         if best is None or dropped or not {best.place.line, between} & {*proofs}:
             shown = best.lines if best else ()  # of a copy rather where it is made than what it is a copy of
@@ -242,6 +246,8 @@ class Locator:
         )
         branch = branch or self.source.jumps(proofs[0])
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
+        if avoided is not None and best.place.line != avoided:
+            second = avoided
         second = second or next(iter(self._no_longer_read(cures[0])), None) or between or branch
         second = second or self.records.gave_wrong(best.place.line) or best.other
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
@@ -343,14 +349,16 @@ class Locator:
             self.subject, self.seed, wrong.scenario, wrong.got.free, exact, self._steps
         )
         beside = flow.beside(values)
+
+        def is_mistaken(index: int) -> bool:
+            outputs = [flow.trace.values[value].numbers for value in flow.outputs(index)]
+            return any(x is not None and values.has(x) and not flow.right.has(x) for x in outputs)
+
         for index, event in enumerate(flow.events):
             if event.kind != "call" or not event.outputs:
                 continue
-            outputs = [flow.trace.values[value].numbers for value in flow.outputs(index)]
             is_wrong = flow.is_right(index) is False and index not in flow.vindicated
-            if any(x is not None and values.has(x) and not flow.right.has(x) for x in outputs) or (
-                is_wrong and any(map(beside.name, flow.outputs(index)))
-            ):
+            if is_mistaken(index) or (is_wrong and any(map(beside.name, flow.outputs(index)))):
                 due = all(
                     flow.is_right(one) is not False or one in flow.vindicated for one in flow.inputs[index]
                 )
@@ -358,7 +366,9 @@ class Locator:
                 made = found.last_right[0] if found.last_right else None  # a step may be missing after it
                 other = number_read(flow, index) or (made if made != found.place.line else found.other)
                 other = other or flow.read_in(index)
-                caller = elsewhere_right(flow, index)  # a helper, which is right for another call
+                caller = elsewhere_right(
+                    flow, index, is_mistaken
+                )  # a helper, which is right for another call
                 if caller is not None:
                     found, other = replace(found, place=Place(caller, caller)), other or found.place.line
                 return [replace(found, other=other)] if due else []
@@ -409,16 +419,24 @@ class Locator:
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
             lost = lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
-            lost = lost or (best if best is not None and best.alone else kept(self.source, ran))
+            lost = lost or (best if best is not None and best.alone else self._kept(ran))
             return lost or self._of_error(wrong)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure
         nothing = idle(self.source, ran if loose else [best.place.line])
-        nothing = nothing or (unread(self.source, ran) or kept(self.source, ran) if loose else None)
+        nothing = nothing or (unread(self.source, ran) or self._kept(ran) if loose else None)
         if nothing is None or {*nothing.lines} & {*best.lines}:
             return best
         return replace(best, other=nothing.other or nothing.place.line)
+
+    def _kept(self, ran: Collection[int]) -> Where | None:
+        """Where something is kept from one call to the next: in objects, if one was called more than once."""
+        several = [
+            sum(one.kind == "given" and not one.callers and one.name != "__init__" for one in flow.events) > 1
+            for flow, _, _ in self.records.flows
+        ]
+        return kept(self.source, ran, of_objects=any(several) or not several)
 
     def _of_error(self, wrong: Sequence[Wrong]) -> Where | None:
         """Where the first error is raised, if one is; wrong values may have come first."""
@@ -547,7 +565,8 @@ class Locator:
             second = one.line if one.line != best.place.line else None
             return replace(best, other=second, proved=True, evidence="edited")
         readers = (*self.source.readers(one.line), *self.source.callers(one.line))
-        read = [line for line in readers if line in self.records.odd][: not others]
+        near = best is not None and best.place.line in self.source.functions([one.line])
+        read = [line for line in readers if line in self.records.odd][: not others] if not near else []
         shown = list(best.lines if best else ())
         shown = [*shown, *read] if best is not None and best.evidence == "patched" else [*read, *shown]
         lines = [each.line for each in others] + shown

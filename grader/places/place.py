@@ -6,6 +6,7 @@ In the order of data flow, the first value that is not right although all that w
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -180,11 +181,17 @@ def _iteration(flow: Flow, index: int) -> int | None:
     return len(before) + 1 if before and not any(flow.is_right(i) is False for i in before) else None
 
 
-def elsewhere_right(flow: Flow, index: int) -> int | None:
-    """The calling line, the innermost that differs, where the same expression is right for another call."""
+def elsewhere_right(
+    flow: Flow, index: int, is_mistaken: Callable[[int], bool] = lambda _index: False
+) -> int | None:
+    """The calling line, the innermost that differs, where the same expression is right for another call.
+
+    Args:
+        is_mistaken: whether what another event gives is known to be wrong.
+    """
     event = flow.events[index]
     for one, other in enumerate(flow.events):
-        if other.place == event.place and (flow.agrees(one) or flow.is_right(one)):
+        if other.place == event.place and (flow.agrees(one) or flow.is_right(one)) and not is_mistaken(one):
             line = next((a for a, b in zip_longest(event.callers, other.callers) if a != b), None)
             if line is not None:
                 return line

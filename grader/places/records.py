@@ -10,13 +10,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.core.value_trace import Recordable, ValueTrace
+from grader.core.value_trace import Place, Recordable, ValueTrace
 from grader.edits.source_tree import Source
 from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.grading import Grading
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
+from grader.places.cells import is_write, written_wrongly
 from grader.places.ends import at_the_end, converted
 from grader.places.explanation import Explanations
 from grader.places.flow import Flow
@@ -34,7 +35,7 @@ from grader.places.place import (
 from grader.places.raised import behind, cause, endless, exception, not_raised, raised
 from grader.places.random_numbers import applied, discarded, drawn, never_dropped
 from grader.places.right_values import right_values_of
-from grader.places.turned import layouts_mixed, turned_by, turned_first
+from grader.places.turned import layouts_mixed, mixes, turned_by, turned_first
 from grader.places.where import Where
 from grader.places.wrong import Wrong
 from grader.worker.value_trace import EMPTY
@@ -288,6 +289,14 @@ class Records:
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._patching.proved(flow, wrong, index, exact=exact)
+        if is_write(flow, blamed.event):
+            filled = written_wrongly(flow, blamed.event)
+            missing = None if filled.never is None else self._never_written(flow, filled.never)
+            if missing is not None:
+                return missing
+            if filled.event is not None and filled.event != blamed.event:
+                found = replace(place_of(flow, filled.event, why, seen=blamed.event), evidence="written")
+                return replace(found, proved=blamed.proved)
         values = [value for one in (index, blamed.event) for value in flow.events[one].inputs]
         makers = {flow.producer(value) for value in values if flow.is_turned(value)}
         turned = [turned_by(flow, one) for one in makers if one is not None and one < blamed.event]
@@ -323,11 +332,22 @@ class Records:
         odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             evidence = "narrow" if len({event.place.line for event in odd}) <= NARROW else ""
+        if not evidence and mixes(flow, blamed.event):
+            evidence = "layouts"
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
         alone = {event.place.line for event in odd if event.kind != "return"} == {found.place.line}
         expected = "" if mixed else blamed.expected
         return replace(found, proved=blamed.proved, expected=expected, evidence=evidence, alone=alone)
+
+    def _never_written(self, flow: Flow, index: int) -> Where | None:
+        """The loop around a write, where it leaves out what is wrong in the end; and where its range comes from."""
+        line = next(iter(self.source.loops(flow.events[index].place.line)), None)
+        if line is None:
+            return None
+        other = next(iter(self.source.assigned(line)), flow.events[index].place.line)
+        said, right = "no round of this loop writes some of the numbers", "a round for each of them"
+        return Where(Place(line, line), "value", other, value=said, expected=right, evidence="written")
 
     def forget(self) -> None:
         """What earlier records said, before others."""

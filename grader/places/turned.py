@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.places.alignment import batch_first, level, turned
+from grader.places.alignment import batch_first, level, plain_name, turned
 from grader.places.flow import Flow, refs
 
 MOST_BACK = 4  # events
+REORDERING = frozenset({"reshape", "transpose", "permute", "movedim", "t", "T"})
 
 
 def turned_at(flow: Flow, index: int, values: Sequence[int]) -> int | None:
@@ -72,3 +73,15 @@ def turned_first(flow: Flow) -> int | None:
     if not last & odd:
         return None
     return next((index for index in sorted(odd) if not odd & flow.ancestors(index)), None)
+
+
+def mixes(flow: Flow, index: int) -> bool:
+    """Return whether an event gives the numbers of a right value an order in which axes are mixed up."""
+    event, values = flow.events[index], flow.trace.values
+    if event.kind != "call" or plain_name(event.name) not in REORDERING or not event.inputs:
+        return False
+    given, found = event.inputs[0], [values[one].numbers for one in flow.outputs(index)]
+    right, numbers = flow.name(given), values[given].numbers
+    if right is None or numbers is None or level(numbers) or len(found) != 1 or found[0] is None:
+        return False
+    return found[0].numel() == numbers.numel() and flow.name(flow.outputs(index)[0]) is None
