@@ -108,13 +108,19 @@ class Client:
         return self.submission.function(name)
 
     def make(self, name: str, *args: Any, training: bool = False, **kwargs: Any) -> Instance:
-        """Construct a class of the submission, in the client's dtype, in eval mode unless `training`."""
+        """Construct a class of the submission, in the client's dtype, in eval mode unless `training`.
+
+        A new module is in train mode, without a call of `train`; so it is left if it has no parts that are not. For
+        eval mode it is put in train mode first, as where a trained model is used.
+        """
         self.chosen |= {word: value for word, value in kwargs.items() if isinstance(value, (str, bool))}
         made = self._register(self.submission.construct(name, args, kwargs))
         if self.beside is not None:
             others, words = self.beside
             self._register(self.submission.construct(name, others or args, {**kwargs, **words}))
-        made.train(training)
+        has_parts = any(hasattr(one, "train") for one in (*args, *kwargs.values()))
+        for mode in (True, False) if not training else (True,) if has_parts else ():
+            made.train(mode)
         return made
 
     def part(self, kind: str, *args: Any, weights: Mapping[str, Tensor] | None = None) -> Instance:

@@ -534,9 +534,11 @@ class Locator:
         return []
 
     def _no_longer_read(self, cure: Cure) -> list[int]:
-        """The lines where attributes were made that a changed line does not read any more."""
-        others = Source(cure.text).made(cure.line)
-        return [one for one in self.source.made(cure.line) if one not in others and one != cure.line]
+        """The lines where attributes were made that a changed line does not read any more, itself or by helpers."""
+        source, changed = self.source, Source(cure.text)
+        helpers = [one for one in source.helpers(cure.line) if one not in changed.helpers(cure.line)]
+        own = [one for line in (cure.line, *helpers) for one in source.made(line)]
+        return [one for one in own if one not in changed.made(cure.line) and one != cure.line]
 
     def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
         """The line behind some of the wrong results, where no one change makes all of them right.
@@ -569,7 +571,7 @@ class Locator:
         read = [line for line in readers if line in self.records.odd][: not others] if not near else []
         shown = list(best.lines if best else ())
         shown = [*shown, *read] if best is not None and best.evidence == "patched" else [*read, *shown]
-        lines = [each.line for each in others] + shown
+        lines = [*(each.line for each in others), *self._no_longer_read(one), *shown]
         second = next((line for line in lines if line != one.line), None)
         if best is None or best.place.line != one.line:
             best = Where(Place(one.line, one.line), best.why if best else "value")

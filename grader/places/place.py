@@ -108,6 +108,19 @@ def cut_off(flow: Flow) -> int | None:
     return None
 
 
+def first_nan(flow: Flow) -> int | None:
+    """The first event that gives NaN where nothing of what went into it was: its gradient is NaN, too, whatever comes
+    after it."""
+    values = flow.trace.values
+    for index, event in enumerate(flow.events):
+        numbers = [values[one].numbers for one in (*flow.outputs(index), *event.inputs)]
+        odd = [one is not None and bool(one.isnan().any()) for one in numbers]
+        made = len(flow.outputs(index))
+        if event.kind == "call" and any(odd[:made]) and not any(odd[made:]):
+            return index
+    return None
+
+
 def own_backward(flow: Flow, message: str = "") -> Where | None:
     """The `return` of a `backward` of the file's own whose `forward` ran.
 

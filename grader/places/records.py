@@ -26,6 +26,7 @@ from grader.places.place import (
     completed,
     cut_off,
     elsewhere_right,
+    first_nan,
     first_wrong,
     other_default,
     own_backward,
@@ -278,13 +279,21 @@ class Records:
 
     @staticmethod
     def _of_gradient(flow: Flow, wrong: Wrong) -> Where | None:
-        """Where a gradient is cut off, or goes through a `backward` of the file's own."""
+        """Where a gradient is cut off, becomes NaN, or goes through a `backward` of the file's own."""
         error = wrong.got.error
         if error is not None:
             return own_backward(flow, error.message)
-        if not all(name.startswith("gradient") for name in wrong.names):
+        facts, values = wrong.got.facts, wrong.got.values
+        said = [
+            part for name in wrong.names for part in facts.get(name, name).split(", ")
+        ]  # "not finite": which
+        if not all(part.startswith("gradient") for part in said):
             return None
-        index = cut_off(flow)
+        lost = any(name in facts for name in wrong.names) or not all(
+            bool(values[name].isfinite().all()) for name in wrong.names if name in values
+        )
+        index = first_nan(flow) if lost else None
+        index = cut_off(flow) if index is None else index
         return own_backward(flow) if index is None else place_of(flow, index, "gradient")
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:

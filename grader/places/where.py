@@ -25,9 +25,9 @@ class Where:
         evidence: "edited" if a small change in the line makes wrong results right, "patched" if a right value there
             does, "copied" if it does but what is copied there is wrong too, "alike" if a right run did the same with
             the same values and got something else, "narrow" if hardly any other line has wrong lists or numbers,
-            "layouts" if what meets there has layouts that do not go together, or axes are mixed up there, "dtype" if only the dtype is wrong,
-            which changed at one of the two lines or should have, "written" if it is the last to write what is wrong in
-            the end, or the loop that never does, or "".
+            "layouts" if what meets there has layouts that do not go together, or axes are mixed up there, "written" if
+            it is the last to write what is wrong in the end, or the loop that never does, "dtype" if only the dtype is
+            wrong, which changed at one of the two lines or should have, or "".
         alone: no other line has wrong values.
         agreed: how many scenarios have this place.
         iteration: which run of the expression is the first wrong one (a round of a loop, a call); None for the first.

@@ -106,7 +106,7 @@ class Plain(torch.optim.Optimizer):
     add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
     zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
 
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
+    def __init__(self, parameters: Iterable[nn.Parameter] | Iterable[dict[str, Any]], lr: float) -> None:
         super().__init__(parameters, {"lr": lr})
 
     @torch.no_grad()
@@ -124,11 +124,16 @@ class Plain(torch.optim.Optimizer):
 
 
 class Descent(Part):
-    """Plain gradient descent over a module, which is what the submission is given; counts its steps."""
+    """Plain gradient descent over a module, which is what the submission is given; counts its steps.
+
+    Its first parameter is a group of its own.
+    """
 
     def __init__(self, module: nn.Module, rate: float) -> None:
         super().__init__()
-        self._optimizer, self._steps = Plain(module.parameters(), rate), 0
+        first, *others = module.parameters()
+        groups = [{"params": [first]}, {"params": others}] if others else [{"params": [first]}]
+        self._optimizer, self._steps = Plain(groups, rate), 0
         self._optimizer.register_step_post_hook(self._count)
 
     def _count(self, *_: Any) -> None:
