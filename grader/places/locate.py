@@ -564,11 +564,12 @@ class Locator:
             self._explanations.edited(one.line, one.text)
         self.cure = others[0].text if others else None
         if best is not None and best.place.line in [each.line for each in others]:  # whose values are known
-            second = one.line if one.line != best.place.line else None
+            lost = [line for cure in (one, *others) for line in self._no_longer_read(cure)]
+            second = next((line for line in (one.line, *lost) if line != best.place.line), None)
             return replace(best, other=second, proved=True, evidence="edited")
-        readers = (*self.source.readers(one.line), *self.source.callers(one.line))
         near = best is not None and best.place.line in self.source.functions([one.line])
-        read = [line for line in readers if line in self.records.odd][: not others] if not near else []
+        readers = (*self.source.readers(one.line), *(() if near else self.source.callers(one.line)))
+        read = [line for line in readers if line in self.records.odd][: not others]
         shown = list(best.lines if best else ())
         shown = [*shown, *read] if best is not None and best.evidence == "patched" else [*read, *shown]
         lines = [*(each.line for each in others), *self._no_longer_read(one), *shown]
