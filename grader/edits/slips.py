@@ -229,6 +229,7 @@ class Slips:
                     for new in unread
                 )
         yield from self._made_once_for_all(node)
+        yield from self._kept_uncopied(node)
         yield from self._not_spread(node)
         if called(node.func) in REGISTERING and len(node.args) == 1:
             name = ast.Constant(ast.unparse(node.args[0]).rpartition(".")[2])
@@ -288,6 +289,19 @@ class Slips:
             yield made
             if self._nn is not None:
                 yield ast.Call(ast.Attribute(self._nn, "ModuleList", ast.Load()), [made], [])
+
+    def _kept_uncopied(self, node: ast.Call) -> Iterator[ast.Call]:
+        """A copy of what is kept in a list, where its numbers are written again: `rows.append(row.clone())`."""
+        function = self._scopes.function(node.lineno)
+        written = [
+            one.value.id
+            for one in (ast.walk(function) if function is not None else ())
+            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)
+            if isinstance(one.value, ast.Name)
+        ]
+        given = node.args[0] if called(node.func) == "append" and node.args else None
+        if isinstance(given, ast.Name) and given.id in written:
+            yield ast.Call(node.func, [method(given, "clone")], [])
 
     def _returned_without_state(self, node: ast.Return) -> Iterator[ast.Return]:
         """Several names that are returned in place of as many attributes that the function has made."""
