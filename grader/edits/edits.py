@@ -110,7 +110,9 @@ class Edits:
         yield from with_decorators(self._file.lines, *self._trees) if others else ()
         yield from self._in_turn(soon)
         yield from with_calls(self._file.lines, *self._trees) if others else ()
-        yield from NeverCalled(self._file, *self._trees).called_after_all(self._ran) if others else ()
+        possible = {*first, *conditions, *second, *rest}
+        called = NeverCalled(self._file, *self._trees).called_after_all(self._ran)
+        yield from (one for one in called if one[0] in possible)
         yield from self._in_turn(late)
 
     def _without_defaults_first(self, lines: Sequence[int]) -> list[int]:

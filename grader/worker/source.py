@@ -45,12 +45,13 @@ def load(text: bytes, filename: str, *, is_copy: bool = False) -> types.ModuleTy
     return module
 
 
+_ENCODING = re.compile(rb"(?:#.*)?\n?[ \t\f]*#.*coding[:=]")
 _BEGIN = re.compile(rb"^(?=[A-Za-z_@])(?!(?:else|elif|except|finally)\b)(?<!\\\n)", re.MULTILINE)
 
 
 def _parts(text: bytes, filename: str) -> list[types.CodeType]:
     """A program's statements, each compiled once for all copies; nothing where they cannot be told apart by lines."""
-    if b"__future__" in text:  # is for all statements
+    if b"__future__" in text or _ENCODING.match(text):  # these are for all statements
         return []
     found, line = list[types.CodeType](), 0
     kept = b""

@@ -7,8 +7,11 @@ import ast
 import pytest
 
 from grader.edits.edits import Edits
+from grader.edits.file_text import FileText
 from grader.edits.fragments import Fragments
 from grader.edits.moved import partners
+from grader.edits.never_called import NeverCalled
+from grader.edits.parsed import parsed
 
 TEXT = """import math
 import torch
@@ -374,3 +377,74 @@ def test_no_operation_works_on_what_is_called_or_on_a_statement() -> None:
     tried = [one for _, one in Edits(STATE, right=RIGHT, lacking={"exp"}).among([8], [], [])]
     assert any("(x.exp())" in one for one in tried)
     assert not any(").exp()" in one or ".append.exp" in one for one in tried)
+
+
+def texts_of(text: str, *lines: int) -> set[str]:
+    """All changes of these lines, without brackets and spaces."""
+    return {plain(new) for _, new in Edits(text).among(lines, []) if is_python(new)}
+
+
+def is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def plain(text: str) -> str:
+    return ast.unparse(ast.parse(text))
+
+
+def test_two_lines_with_the_same_slip_are_changed_together() -> None:
+    padded = (
+        "def f(k, v, n):\n    k = F.pad(k, (0, 0, n, 0))\n    v = F.pad(v, (0, 0, n, 0))\n    return k, v\n"
+    )
+    assert plain(padded.replace("n, 0)", "0, n)")) in texts_of(padded, 2)
+    cut = "def f(x, y, rows):\n    x = x[: rows.numel()]\n    y = y[: rows.numel()]\n    return x, y\n"
+    assert plain(cut.replace(": rows.numel()", "rows")) in texts_of(cut, 3)
+
+
+def test_another_name_is_tried_wherever_a_function_reads_one() -> None:
+    text = "def f(a, b, c):\n    x = g(a)\n    y = h(a) + c\n    return x, y, c\n"
+    found = texts_of(text, 2)
+    assert plain(text.replace("(a)", "(b)")) in found
+    exchanged = text.replace("(a)", "(c)").replace("+ c", "+ a").replace("y, c", "y, a")
+    assert plain(exchanged) in found
+
+
+NEVER_CALLED = """
+class Meter:
+    def __init__(self):
+        self.total = 0
+
+    def reset(self):
+        self.total = 0
+
+    def add(self, x):
+        self.total = self.total + x
+
+METER = Meter()
+
+def halved(x):
+    return x / 2
+
+def loss(x):
+    METER.add(x)
+    y = x + METER.total
+    return y
+"""
+
+
+def with_more_calls(text: str) -> set[str]:
+    return {new for _, new in NeverCalled(FileText(text), parsed(text), parsed("def loss(x): pass")).called_after_all(())}
+
+
+def test_functions_that_are_never_called_are_called() -> None:
+    texts = with_more_calls(NEVER_CALLED)
+    assert any("def loss(x):\n    METER.reset()\n" in text for text in texts)
+    assert any("y = halved(x + METER.total)" in text for text in texts)
+    assert not any("halved(x / 2)" in text for text in texts)
+    edits = Edits(NEVER_CALLED, right="def loss(x): pass")
+    assert texts <= {text for _, text in edits.among([], [], range(1, 21))}
+    assert with_more_calls(NEVER_CALLED.replace("y = x +", "METER.reset(); y = halved(x) +")) == set()

@@ -131,6 +131,12 @@ CASES = {
         "def f(parts, x):\n    y = parts['one'](x)\n    return y + parts['one'](parts['two'].w)\n",
         "y + parts['one']", "y + parts['two']",
     ),
+    "as many rows for those": ("def f(x, rows):\n    return x[: len(rows)]\n", "x[: len(rows)]", "x[rows]"),
+    "kept and written again": (
+        "def f(row, n):\n    rows = []\n    for i in range(n):\n        row[:] = g(i)\n        rows.append(row)\n"
+        "    return rows\n",
+        "append(row)", "append(row.clone())",
+    ),
     "the other end": ("def f(x, n):\n    x[-n:] = 1\n", "x[-n:]", "x[:n]"),
     "the longest": ("def f(rows):\n    return len(max(rows))\n", "max(rows)", "max(rows, key=len)"),
     "a constant that is written to": (

@@ -11,7 +11,7 @@ from grader.catalog import get_exercise
 from grader.core.value_trace import Place
 from grader.edits.source_tree import Source
 from grader.engine.local import LocalSubmission
-from grader.places.by_source import only_wrong
+from grader.places.by_source import kept, only_wrong
 from grader.places.locate import Locator
 from grader.places.where import Where
 from tests import solution_file
@@ -617,3 +617,115 @@ def test_few_lines_of_wrong_runs(lines: tuple[int, ...], known: int | None, show
     text = "def f(x):\n    if x:\n        a = 1\n        b = 2\n        x = a + b\n    y = x\n    return y\n"
     found = only_wrong(Source(text), lines, best)
     assert (list(found.lines) if found else []) == shown
+
+
+WRITTEN_AFTER = """import torch
+
+
+def reverse_words(words):
+    width = max(map(len, words))
+    src = torch.zeros(len(words), width, dtype=torch.int64)
+    tgt = torch.zeros(len(words), width + 1, dtype=torch.int64)
+    for row, word in enumerate(words):
+        for column, letter in enumerate(word):
+            src[row, column] = ord(letter) - 94
+            tgt[row, len(word) - 1 - column] = ord(letter) - 94
+    tgt[:, width] = 2
+    return src, tgt
+"""
+LEFT_OUT = """import math
+
+import torch
+from torch import nn
+
+
+class SinusoidalPositions(nn.Module):
+    def __init__(self, d_model, max_len=5000):
+        super().__init__()
+        t = torch.arange(max_len, dtype=torch.float64)
+        table = torch.zeros(max_len, d_model, dtype=torch.float64)
+        pairs = d_model // 2
+        for i in range(pairs):
+            angle = t * math.exp(-math.log(10000.0) * 2 * i / d_model)
+            table[:, 2 * i] = torch.sin(angle)
+            table[:, 2 * i + 1] = torch.cos(angle)
+        self.register_buffer("table", table)
+
+    def forward(self, x):
+        return x + self.table[: x.size(1)].to(x.dtype)
+"""
+NAN_BEFORE = """import math
+
+import torch
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+    if mask is not None:
+        scores = scores + mask
+    biggest = scores.amax(-1, keepdim=True).detach()
+    weights = torch.exp(scores - biggest)
+    weights = weights / weights.sum(-1, keepdim=True)
+    weights = torch.nan_to_num(weights, nan=0.0)
+    return weights @ value, weights
+"""
+SHORT_WAY = """import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.up, self.down, self.p = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model), dropout
+
+    def forward(self, x):
+        if not self.training:
+            hidden = self.up(x).relu()
+            return hidden @ self.down.weight.T
+        hidden = F.dropout(self.up(x).relu(), self.p)
+        return self.down(hidden)
+"""
+MIXED = OWN_STYLE.replace(
+    "        mu, var = self.moments(x.double())\n",
+    "        shape = x.shape\n        x = x.double().reshape(x.size(-1), -1)\n        x = x.transpose(0, 1)\n"
+    "        mu, var = self.moments(x)\n",
+).replace("return y.to(x.dtype)", "return y.transpose(0, 1).reshape(shape).to(self.gain.dtype)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("exercise", "text", "lines"),
+    [
+        ("training", WRITTEN_AFTER, ["tgt[:, width] = 2"]),
+        ("positions", LEFT_OUT, ["for i in range", "pairs = d_model"]),
+        ("attention", NAN_BEFORE, ["scores - biggest"]),
+        ("feedforward", SHORT_WAY, ["self.down.weight.T"]),
+        ("norm", MIXED, ["reshape(x.size(-1), -1)"]),
+    ],
+    ids=["written after a loop", "never written", "NaN on the way", "a branch", "axes mixed up"],
+)
+def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:
+    found = place(exercise, text)
+    assert found is not None
+    assert {line_of(text, line) for line in lines} <= {*found.lines}
+
+
+HEADS_IN_A_HELPER = """
+    def split(self, x):
+        return x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+
+    def merge(self, x):
+        return x.permute(0, 2, 3, 1).flatten(2)
+"""
+
+
+def test_state_of_an_object_that_is_called_once_is_not_blamed() -> None:
+    text = OWN_STYLE.replace("        mu, var", "        self.calls = self.eps\n        mu, var")
+    line = line_of(text, "self.calls")
+    assert kept(Source(text), [line], of_objects=False) is None
+    found = kept(Source(text), [line], of_objects=True)
+    assert found is not None
+    assert found.place.line == line
