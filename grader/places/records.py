@@ -341,7 +341,8 @@ class Records:
         odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             evidence = "narrow" if len({event.place.line for event in odd}) <= NARROW else ""
-        if not evidence and mixes(flow, blamed.event):
+        if not evidence and any(mixes(flow, one) for one in (blamed.event, index)):
+            found = found if mixes(flow, blamed.event) else place_of(flow, index, why)
             evidence = "layouts"
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"

@@ -437,7 +437,12 @@ def loss(x):
 
 
 def with_more_calls(text: str) -> set[str]:
-    return {new for _, new in NeverCalled(FileText(text), parsed(text), parsed("def loss(x): pass")).called_after_all(())}
+    return {
+        new
+        for _, new in NeverCalled(FileText(text), parsed(text), parsed("def loss(x): pass")).called_after_all(
+            ()
+        )
+    }
 
 
 def test_functions_that_are_never_called_are_called() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import pytest
@@ -15,6 +16,7 @@ from grader.exercises.kv_cache.suite.scenarios import SUBJECT
 from grader.places.finder import Finder
 from grader.places.right_values import mistaken_values_of
 from tests.grader.places.test_place import line_of
+from tests.grader.right import right_files
 
 PACKED = '''"""A packed projection, and a cache of lists."""
 from dataclasses import dataclass, field
@@ -77,6 +79,24 @@ def test_it_is_shown_where_no_change_of_a_line_helps(monkeypatch: pytest.MonkeyP
     assert spots["scale-wrong"].line == line_of(wrong, "d_model ** -0.5")
     assert not spots["scale-wrong"].proved
     assert Finder(PACKED).of_component(grading_of(PACKED), COMPONENT) == {}
+
+
+@pytest.mark.slow
+def test_a_helper_that_is_wrong_for_each_of_its_callers_is_shown_itself() -> None:
+    wrong = right_files("attention")["bare_matrices"]
+    for old, new in {
+        "x.unflatten(-1, (self.H, self.d)).transpose(1, 2)": "x.unflatten(-1, (self.d, self.H)).permute(0, 3, 1, 2)",
+        "x.transpose(1, 2).flatten(2)": "x.permute(0, 2, 3, 1).flatten(2)",
+    }.items():
+        assert old in wrong
+        wrong = wrong.replace(old, new)
+    submission = LocalSubmission.from_source(wrong, filename="attention.py")
+    subject = importlib.import_module("grader.exercises.attention.suite.scenarios").SUBJECT
+    spots = Finder(wrong).of_component(Grading(submission, subject, 1), "MultiHeadAttention")
+    assert line_of(wrong, "(self.d, self.H)") in (
+        spots["heads-interleaved"].line,
+        spots["heads-interleaved"].other,
+    )
 
 
 def test_values_of_a_mistake_are_those_that_no_right_run_has() -> None:

@@ -713,15 +713,6 @@ def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: 
     assert {line_of(text, line) for line in lines} <= {*found.lines}
 
 
-HEADS_IN_A_HELPER = """
-    def split(self, x):
-        return x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
-
-    def merge(self, x):
-        return x.permute(0, 2, 3, 1).flatten(2)
-"""
-
-
 def test_state_of_an_object_that_is_called_once_is_not_blamed() -> None:
     text = OWN_STYLE.replace("        mu, var", "        self.calls = self.eps\n        mu, var")
     line = line_of(text, "self.calls")

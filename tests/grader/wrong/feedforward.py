@@ -24,6 +24,20 @@ class FeedForward(nn.Module):
 """
 
 
+def flagged(at_first: bool, then: str) -> str:
+    """A network that drops by a flag of its own. Args: at_first: its value; then: what `train(mode)` does with it."""
+    method = f"""
+    def train(self, mode=True):
+        {then}
+        return super().train(mode)
+"""
+    text = network("F.dropout(h.relu(), self.drop.p, self.learns)").replace("self.drop(F", "(F")
+    return (
+        text.replace("super().__init__()\n", f"super().__init__()\n        self.learns = {at_first}\n")
+        + method
+    )
+
+
 LEAKY = frozenset({"activation-leaky"})
 WRONG: Mapping[str, tuple[frozenset[str], str]] = {
     "leaky as torch has it": (LEAKY, network("F.leaky_relu(h)")),
@@ -39,6 +53,14 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
             "return self.down(self.drop(h.relu()))",
             "return self.drop(h.relu()) @ self.down.weight.T",
         ),
+    ),
+    "a flag that eval mode does not put back": (
+        frozenset({"dropout-in-eval"}),
+        flagged(at_first=False, then="self.learns = self.learns or mode"),
+    ),
+    "a flag that a new module has not set": (
+        frozenset({"dropout-missing"}),
+        flagged(at_first=False, then="self.learns = mode"),
     ),
     "kept numbers made small before the dropout": (
         frozenset({"dropout-not-scaled"}),

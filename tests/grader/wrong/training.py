@@ -56,6 +56,15 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
             ("    return d_model", "    step = step - 1\n    return d_model"), ("shift_right(tgt))", "tgt)")
         ),
     ),
+    "gradients of one group of parameters": (
+        frozenset({"zero-grad-missing"}),
+        file(
+            (
+                "optimizer.zero_grad()\n",
+                "for one in optimizer.param_groups[0]['params']:\n        one.grad = None\n",
+            )
+        ),
+    ),
     "max": (frozenset({"max-in-place-of-min"}), file(("min(step", "max(step"))),
     "square root of the width": (
         frozenset({"width-factor-wrong"}),

@@ -176,7 +176,8 @@ def label_smoothing_added(steps: Steps) -> Steps:
 
 @mistake(
     "zero-grad-missing",
-    "Old gradients are added to the new ones: zero_grad is missing, or is called only after the step.",
+    "Old gradients are added to the new ones: zero_grad is missing, or is called only after the step, or those of the "
+    "optimizer's other groups of parameters stay.",
     formula=ORDER,
     hint="backward() adds to .grad. What is in there before?",
 )
@@ -192,7 +193,12 @@ def zero_grad_missing(steps: Steps) -> list[Steps]:
         optimizer.zero_grad()
         return found
 
-    return [replace(steps, step=never), replace(steps, step=at_the_end)]
+    def of_one_group(model: Any, optimizer: Any, loss: Loss) -> Tensor:
+        for parameter in optimizer.param_groups[0]["params"]:
+            parameter.grad = None
+        return never(model, optimizer, loss)
+
+    return [replace(steps, step=one) for one in (never, at_the_end, of_one_group)]
 
 
 @mistake(
