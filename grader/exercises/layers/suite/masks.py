@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import torch
 from torch import Tensor
 
 from grader.api import Draws, additive
@@ -38,6 +39,11 @@ def closed_row(draws: Draws, batch: int, queries: int, keys: int) -> Tensor:
 def of_numbers(draws: Draws, batch: int, queries: int, keys: int) -> Tensor:
     """float [B, 1, Tq, Tk], 0 and -inf."""
     return additive(separate(draws, batch, queries, keys))
+
+
+def open_numbers(_draws: Draws, batch: int, queries: int, keys: int) -> Tensor:
+    """float [B, 1, Tq, Tk] of 0: every key is allowed."""
+    return additive(torch.ones(batch, 1, queries, keys, dtype=torch.bool))
 
 
 def every(kind: Kind, form: Form) -> Forms:

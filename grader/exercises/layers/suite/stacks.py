@@ -136,8 +136,9 @@ def _of_a_place(one: Maker, seed: int, norm: str) -> list[Scenario]:
 
     long = Size(2, Draws(seed).length(), 6, Draws(seed + 1).length())
     odd, lone, padding = Size(3, 4, 7, 6), Size(1, 1, 6, 1), masks.every(kind, masks.padding)
-    train = _steady(kind, seed + 23, Way(norm, training=True))
-    backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), way, backward=True)
+    trained = Way(norm, training=True)  # who saves memory in the backward pass does so in train mode
+    train = _steady(kind, seed + 23, trained)
+    backward = numbers(kind, seed + 21, 2, Size(2, 3, 6, 4), trained, forms=padding, backward=True)
     found = [
         one(title("three layers"), norm, numbers(kind, seed + 1, 3, way=way)),
         one(title("one layer"), norm, numbers(kind, seed + 2, 1, odd, way), "an odd size"),

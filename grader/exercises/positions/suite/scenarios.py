@@ -137,15 +137,18 @@ def _train(name: str, seed: int) -> Ask:
     """Return whether train mode changes anything: of what chance does, only that."""
 
     def ask(client: Client) -> Answer:
-        instance, _ = ready(client, name, 8, 12, seed)
+        instance, _ = ready(
+            client, name, 8, 40, seed
+        )  # long: who draws where to begin hardly begins with row 0
         x = Draws(seed + 50).normal(4, 10, 8)
-        still = client.call(instance, x)
+        still = client.call(instance, x).get("output")
         instance.train(True)
-        moved = client.call(instance, x)
-        a, b = still.get("output"), moved.get("output")
-        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-            return {"result": str(moved.get("result"))}
-        return {"train mode": UNCHANGED if alike(a, b) else "something else"}
+        answers = [client.call(instance, x) for _ in range(2)]
+        moved = [one["output"] for one in answers if isinstance(one.get("output"), Tensor)]
+        if not isinstance(still, Tensor) or len(moved) < len(answers):
+            return {"result": str(answers[0].get("result"))}
+        same = all(isinstance(one, Tensor) and alike(still, one) for one in moved)
+        return {"train mode": UNCHANGED if same else "something else"}
 
     return ask
 

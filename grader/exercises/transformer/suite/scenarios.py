@@ -116,7 +116,7 @@ def ready(
 
 
 def tokens(draws: Draws, shape: tuple[int, int], vocab: int, size: Size, *, padded: str = "end") -> Tensor:
-    """Ids [B, T]. PAD stands at the end of all rows but the first, "anywhere" but in the first column, or not.
+    """Ids [B, T]. PAD stands at the end of all rows but the first, at their "beginning", "anywhere" else, or not.
 
     Of a single row the last id is PAD.
     """
@@ -128,6 +128,8 @@ def tokens(draws: Draws, shape: tuple[int, int], vocab: int, size: Size, *, padd
     for row in range(1, batch) if padded != "none" else ():
         if padded == "end":
             ids[row, max(1, length - row) :] = size.pad
+        elif padded == "beginning":
+            ids[row, : min(row, length - 1)] = size.pad
         else:
             ids[row, 1 + (row - 1) % max(1, length - 1)] = size.pad
     return ids
@@ -297,6 +299,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     words, loud = Put(seed + 18, Size(6, 530, 600)), Put(seed + 19, loud=100.0)
     alone = Put(seed + 20, batch=1)
     anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
+    beginning = Put(seed + 23, plain, 3, (5, 5), "beginning")
     made = [
         _one("its parameters", "parameters", Put(seed, early=True).parameters),
         _one("parts of torch's own layers", "parameters", _layers_kept),
@@ -309,12 +312,14 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("the keys that encode attends to", "encoder mask", looks_of_encode(ready, Size)),
         _one("encode, PAD at the end", "encoder mask", Put(seed + 5).encode),
         _one("encode, PAD anywhere", "encoder mask", anywhere.encode),
+        _one("encode, PAD at the beginning", "encoder mask", beginning.encode),
         _one("the keys that decode attends to", "decoder masks", looks_of_decode(ready, Size)),
         _one("decode, PAD at the end", "decoder masks", Put(seed + 5).decode),
         _one("encode, one sentence with PAD", "encoder mask", alone.encode, "a batch of one"),
         _one("decode, one sentence with PAD", "decoder masks", alone.decode, "a batch of one"),
         _one("decode, source as long as the target", "decoder masks", Put(seed + 6, lengths=(4, 4)).decode),
         _one("decode, PAD anywhere", "decoder masks", anywhere.decode),
+        _one("decode, PAD at the beginning", "decoder masks", beginning.decode),
         _one("encode, a long sequence", "encoder mask", long.encode, "a long sequence"),
         _one("encode, many sentences", "encoder mask", many.encode, "many sentences"),
         _one("decode, a long sequence", "decoder masks", long.decode, "a long sequence"),
