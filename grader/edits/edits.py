@@ -209,6 +209,7 @@ class Edits:
             self._several.in_objects,
             self._loops.kept,
             self._blocks.undone,
+            self._past_an_end,
             self._carried_on,
             self._first_alone,
         )
@@ -305,6 +306,10 @@ class Edits:
         if isinstance(node, ast.Name):
             others = [one for one in self._scopes.names(node.lineno) if one not in ("self", "cls")]
             yield from self._several.renamed_throughout(node, self._scopes.function(node.lineno), others)
+
+    def _past_an_end(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        moved = self._moves.past_an_end(node)
+        yield from (one for one in moved if not self._ran or one[0] in self._ran)
 
     def _carried_on(self, node: ast.AST) -> Iterator[str]:
         """A `continue` after a statement that is made for other rounds; state that is put in order like other state."""

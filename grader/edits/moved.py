@@ -9,6 +9,8 @@ from itertools import chain, islice
 from grader.edits.parsed import nodes_of
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
+JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+MOST_TOGETHER = 3  # statements that are moved past the end of a block
 MOST_LINES = 8  # of a statement that is moved
 MOST_SIBLINGS = 8  # past which a statement is moved
 MOST_REPEATED = 40  # ways to repeat what a statement needs
@@ -53,6 +55,18 @@ class Moves:
                 yield self._put(
                     node, _span(one)[0] if one.lineno < node.lineno else _span(one)[1], node.col_offset
                 )
+
+    def past_an_end(self, node: ast.AST) -> Iterator[tuple[int, str]]:
+        """The file with the last statements of a block after it, and with the next ones in it; each with their line."""
+        if not isinstance(node, BLOCKS) or id(node) not in self._siblings or getattr(node, "orelse", []):
+            return
+        _, body, i = self._siblings[id(node)]
+        for count in range(1, MOST_TOGETHER + 1):
+            out, into = node.body[-count:], body[i + 1 : i + 1 + count]
+            if count < len(node.body) and not isinstance(out[-1], JUMPS):
+                yield out[0].lineno, self._put(out[0], _span(node)[1], node.col_offset, out[-1])
+            if len(into) == count and not isinstance(into[-1], JUMPS):
+                yield into[0].lineno, self._put(into[0], _span(node)[1], node.body[0].col_offset, into[-1])
 
     def displaced(self, node: ast.AST) -> Iterator[str]:
         """The file with a statement before the last one above it that it has to do with, or after the next one."""
@@ -115,9 +129,9 @@ class Moves:
             lines = self._lines
             yield _text([*lines[:a], *lines[c:d], *lines[b:c], *lines[a:b], *lines[d:]])
 
-    def _put(self, node: ast.stmt, before: int, column: int) -> str:
-        """The file with a statement before a line, at another depth."""
-        first, last = _span(node)
+    def _put(self, node: ast.stmt, before: int, column: int, end: ast.stmt | None = None) -> str:
+        """The file with a statement before a line, at another depth. Args: end: those after it up to this one, too."""
+        (first, _), (_, last) = _span(node), _span(end or node)
         own = [self._shifted(line, column - node.col_offset) for line in self._lines[first:last]]
         if last <= before:
             return _text([*self._lines[:first], *self._lines[last:before], *own, *self._lines[before:]])

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from grader.edits.alike import worked_on
 from grader.edits.edit_kinds import KINDS, in_training
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
@@ -30,6 +31,7 @@ MOST_KEYS = 3  # arguments that a key may lack
 MOST_UNREAD = 2  # arguments
 MOST_FLAGS = 4
 MOST_SIZES = 3  # of a class, that may be meant
+BOUNDING = frozenset({"clamp", "clamp_min", "maximum", "max"})
 CHANGING = ("append", "extend", "insert", "pop", "remove", "update", "add", "clear")
 MOST_LOCALS = 12  # that may be what is returned
 BESIDE = 1  # lines
@@ -247,6 +249,11 @@ class Slips:
             yield ast.Call(node.func, [*start, *node.args, ast.Constant(2)], node.keywords)
         if called(node.func) == "map" and len(node.args) == 2:
             yield node.args[1]
+        if called(node.func) in BOUNDING:  # what is added, in place of a bound: `(var + eps).sqrt()`
+            of = worked_on(node)
+            bounds = [one for one in node.args if one is not of] + [word.value for word in node.keywords]
+            if of is not None and len(bounds) == 1:
+                yield ast.BinOp(of, ast.Add(), bounds[0])
         if called(node.func) in LAZY:  # what can be read once only
             yield ast.Call(ast.Name("list", ast.Load()), [node], [])
         if called(node.func) == "arange":  # offsets of groups

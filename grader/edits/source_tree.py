@@ -380,6 +380,13 @@ class Source(State):
             }
         )
 
+    def chooses(self, line: int) -> bool:
+        """Return whether a condition in a line decides what runs."""
+        tests = [
+            node.test for node in nodes_of(self._tree) if isinstance(node, (ast.If, ast.While, ast.IfExp))
+        ]
+        return any(test.lineno == line for test in tests)
+
     def is_block(self, lines: Collection[int]) -> bool:
         """Whether lines are all of one block of statements that a condition decides on, and there are few."""
         return len(lines) <= MOST_OF_BLOCK and any(

@@ -176,21 +176,22 @@ class RightValues:
         return abs(a[0] - b[0]) <= slack and abs(a[1] - b[1]) <= slack * largest and a[2] == b[2]
 
     def find_part(self, numbers: Tensor) -> Right | None:
-        """The right value that these numbers are a slice of: one head of several, a third of a packed projection; or
-        that has room left in them, which nothing was written to."""
+        """The right value that these numbers are a slice of: one head of several, a third of a packed projection, a
+        chunk of positions; or that has room left in them, which nothing was written to."""
         numbers = hidden(numbers)
         if level(numbers) or _whole_numbers(numbers):
             return None
         shape, size = [n for n in numbers.shape if n != 1], numbers.numel()
         for whole, found in self._stacks.items():
-            count = math.prod(whole) // size
-            if not 1 < count <= MOST_PARTS or count * size != math.prod(whole):
+            if not 1 < math.prod(whole) / max(size, 1) <= MOST_PARTS:
                 continue
-            for axis in (i for i, n in enumerate(whole) if not n % count):
-                if [n for n in (*whole[:axis], whole[axis] // count, *whole[axis + 1 :]) if n != 1] != shape:
+            for axis, length in enumerate(whole):
+                part = size * length // math.prod(whole)
+                if [n for n in (*whole[:axis], part, *whole[axis + 1 :]) if n != 1] != shape:
                     continue
                 stack = torch.stack([one.numbers for one in found])  # [K, *whole]
-                for chunk in stack.chunk(count, axis + 1):
+                for start in dict.fromkeys([*range(0, length - part + 1, part), length - part]):
+                    chunk = stack.narrow(axis + 1, start, part)
                     apart = (chunk.reshape(len(found), size) - numbers.reshape(size)).abs().nan_to_num(0.0)
                     near = (apart <= self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())).all(
                         1

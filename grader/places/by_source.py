@@ -54,9 +54,9 @@ def unread(source: Source, ran: Collection[int]) -> Where | None:
     return Where(Place(line, line), "omitted", after, value=said, expected=right)
 
 
-def kept(source: Source, ran: Collection[int], *, of_objects: bool) -> Where | None:
-    """Lines where something is kept from one call to the next. Args: of_objects: also in attributes of `self`."""
-    found = [one for one in source.state(ran) if of_objects or not one[1].startswith("self.")]
+def kept(source: Source, ran: Collection[int], *, of_objects: bool, of_file: bool) -> Where | None:
+    """Lines where something is kept from one call to the next. Args: of_objects, of_file: where it may be."""
+    found = [one for one in source.state(ran) if (of_objects if one[1].startswith("self.") else of_file)]
     if not found or len({name for _, name in found}) > MOST_KEPT:
         return None
     (line, name), *others = found

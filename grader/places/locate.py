@@ -229,10 +229,7 @@ class Locator:
         self._searched.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
-        patched = None if best is None or best.evidence != "patched" else best.place.line
-        # a line that is wrong, which a changed condition only keeps from running
-        tests = [line for line, _ in self.source.tests(patched)] if patched is not None else []
-        avoided = patched if cures[0].line in tests else None
+        avoided = None if best is None else self._avoided(best, cures[0])
         dropped = proofs[0] in self.records.nothing_gets()  # before any other explanation
         if best is None or dropped or not {best.place.line, between} & {*proofs}:
             shown = best.lines if best else ()  # of a copy rather where it is made than what it is a copy of
@@ -268,6 +265,18 @@ class Locator:
             before = self.records.unsure_before(best.place.line)
             return source.functions([*suspected, *source.origins(best.place.line), *before])
         return set()
+
+    def _avoided(self, best: Where, cure: Cure) -> int | None:
+        """A line that is wrong, which a change of a condition only keeps from running. Args: best: by values."""
+        source = self.source
+        if not source.chooses(cure.line):
+            return None
+        lines = [one for one in best.lines if one != cure.line]
+        helpers, own = source.helpers(cure.line), source.functions([cure.line])
+        inside = [one for one in lines if cure.line in [at for at, _ in source.tests(one)]]
+        beside = [one for one in lines if one in own] if source.in_function(cure.line) else []
+        called = [one for one in lines if one in helpers]
+        return next(iter([*(inside + beside if best.evidence == "patched" else []), *called]), None)
 
     def _shortened(self, best: Where, cures: list[Cure]) -> Where | None:
         """The place, or None where it is better shown at another line: what is there can be left out altogether.
@@ -419,24 +428,26 @@ class Locator:
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
             lost = lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
-            lost = lost or (best if best is not None and best.alone else self._kept(ran))
+            lost = lost or (best if best is not None and best.alone else self._kept(wrong, ran))
             return lost or self._of_error(wrong)
         if best.evidence == "copied":
             return unread(self.source, ran) or best
         loose = best.why == "error" and not sure
         nothing = idle(self.source, ran if loose else [best.place.line])
-        nothing = nothing or (unread(self.source, ran) or self._kept(ran) if loose else None)
+        nothing = nothing or (unread(self.source, ran) or self._kept(wrong, ran) if loose else None)
         if nothing is None or {*nothing.lines} & {*best.lines}:
             return best
         return replace(best, other=nothing.other or nothing.place.line)
 
-    def _kept(self, ran: Collection[int]) -> Where | None:
-        """Where something is kept from one call to the next: in objects, if one was called more than once."""
+    def _kept(self, wrong: Sequence[Wrong], ran: Collection[int]) -> Where | None:
+        """Where something is kept from one call to the next: in objects, if one was called more than once; in the file,
+        if it is right when it was just loaded."""
         several = [
             sum(one.kind == "given" and not one.callers and one.name != "__init__" for one in flow.events) > 1
             for flow, _, _ in self.records.flows
         ]
-        return kept(self.source, ran, of_objects=any(several) or not several)
+        of_objects, of_file = any(several) or not several, self._keeps_something(wrong)
+        return kept(self.source, ran, of_objects=of_objects, of_file=of_file)
 
     def _of_error(self, wrong: Sequence[Wrong]) -> Where | None:
         """Where the first error is raised, if one is; wrong values may have come first."""

@@ -453,3 +453,14 @@ def test_functions_that_are_never_called_are_called() -> None:
     edits = Edits(NEVER_CALLED, right="def loss(x): pass")
     assert texts <= {text for _, text in edits.among([], [], range(1, 21))}
     assert with_more_calls(NEVER_CALLED.replace("y = x +", "METER.reset(); y = halved(x) +")) == set()
+
+
+def test_several_statements_are_moved_past_the_end_of_a_loop() -> None:
+    loop = "def f(x, rows):\n    n = 0\n    for row in rows:\n        x = g(row)\n        h(x)\n        n += 1\n    k(n)\n"
+    after = loop.replace("        h(x)\n        n += 1\n", "    h(x)\n    n += 1\n")
+    found = {(at, text) for at, text in Edits(loop).among([3], [])}
+    assert (5, after) in found
+    assert (7, loop.replace("    k(n)", "        k(n)")) in found
+    assert (5, loop) in set(Edits(after).among([3], []))
+    ending = after.replace("    k(n)\n", "    return n\n")
+    assert not any("        return n" in text for _, text in Edits(ending).among([3], []))

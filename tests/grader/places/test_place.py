@@ -716,7 +716,7 @@ def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: 
 def test_state_of_an_object_that_is_called_once_is_not_blamed() -> None:
     text = OWN_STYLE.replace("        mu, var", "        self.calls = self.eps\n        mu, var")
     line = line_of(text, "self.calls")
-    assert kept(Source(text), [line], of_objects=False) is None
-    found = kept(Source(text), [line], of_objects=True)
+    assert kept(Source(text), [line], of_objects=False, of_file=True) is None
+    found = kept(Source(text), [line], of_objects=True, of_file=False)
     assert found is not None
     assert found.place.line == line
