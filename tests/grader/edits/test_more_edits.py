@@ -456,7 +456,8 @@ def test_functions_that_are_never_called_are_called() -> None:
 
 
 def test_several_statements_are_moved_past_the_end_of_a_loop() -> None:
-    loop = "def f(x, rows):\n    n = 0\n    for row in rows:\n        x = g(row)\n        h(x)\n        n += 1\n    k(n)\n"
+    rounds = "        x = g(row)\n        h(x)\n        n += 1\n"
+    loop = f"def f(x, rows):\n    n = 0\n    for row in rows:\n{rounds}    k(n)\n"
     after = loop.replace("        h(x)\n        n += 1\n", "    h(x)\n    n += 1\n")
     found = {(at, text) for at, text in Edits(loop).among([3], [])}
     assert (5, after) in found

@@ -131,6 +131,9 @@ CASES = {
         "def f(parts, x):\n    y = parts['one'](x)\n    return y + parts['one'](parts['two'].w)\n",
         "y + parts['one']", "y + parts['two']",
     ),
+    "a bound for a sum": (
+        "def f(x, eps):\n    return x.clamp(min=eps).sqrt()\n", "x.clamp(min=eps)", "(x + eps)",
+    ),
     "as many rows for those": ("def f(x, rows):\n    return x[: len(rows)]\n", "x[: len(rows)]", "x[rows]"),
     "kept and written again": (
         "def f(row, n):\n    rows = []\n    for i in range(n):\n        row[:] = g(i)\n        rows.append(row)\n"
