@@ -393,13 +393,19 @@ class Flow:
         return kept is not None and equal(hidden(kept), found.call.output.numbers, self.right.close)
 
     def odd_inputs(self, index: int) -> list[tuple[int, Tensor]]:
-        """Return the inputs of an event that differ from those of its counterpart: the value, and the right one."""
+        """Return the inputs of an event that differ from those of its counterpart, and are no part of a right value: the
+        value, and the right one."""
         found, event = self.counterpart(index), self.events[index]
         if found is None or len(found.call.inputs) != len(event.inputs):
             return []
         left = [n for n in range(len(event.inputs)) if n not in found.hits.values()]
         odd = [n for n in range(len(event.inputs)) if n not in found.hits]
-        return [(event.inputs[n], found.call.inputs[at]) for n, at in zip(odd, left, strict=True)]
+        pairs = [(event.inputs[n], found.call.inputs[at]) for n, at in zip(odd, left, strict=True)]
+        return [(value, right) for value, right in pairs if not self._is_part(value)]
+
+    def _is_part(self, value: int) -> bool:
+        self.name(value)  # looks for it
+        return value in self._parts
 
     def unlike(self, index: int) -> list[int]:
         """Return the inputs of a part that its call in a right run does not get, such as another mask."""

@@ -392,8 +392,10 @@ class Locator:
         counts = Counter(one.place.line for one in found)
         if not counts:
             return None
-        line, agreed = counts.most_common(1)[0]
+        (line, agreed), *others = counts.most_common()
         known = next(one for one in found if one.place.line == line)
+        if others and others[0][1] == agreed:  # either may be it
+            known = replace(known, other=others[0][0])
         if best is not None and self._says_more(best, known, agreed):
             same = best.place.line == line and not best.evidence
             return replace(best, other=known.other or best.other) if same else best
