@@ -393,8 +393,10 @@ class Flow:
         return kept is not None and equal(hidden(kept), found.call.output.numbers, self.right.close)
 
     def odd_inputs(self, index: int) -> list[tuple[int, Tensor]]:
-        """Return the inputs of an event that differ from those of its counterpart, and are no part of a right value: the
-        value, and the right one."""
+        """Return the inputs of an event that differ from those of its counterpart: the value, and the right one.
+
+        What is a part of a right value does not count.
+        """
         found, event = self.counterpart(index), self.events[index]
         if found is None or len(found.call.inputs) != len(event.inputs):
             return []
