@@ -284,14 +284,12 @@ class Records:
         if error is not None:
             return own_backward(flow, error.message)
         facts, values = wrong.got.facts, wrong.got.values
-        said = [
-            part for name in wrong.names for part in facts.get(name, name).split(", ")
-        ]  # "not finite": which
-        if not all(part.startswith("gradient") for part in said):
+        others = [name for name in wrong.names if not name.startswith("gradient")]
+        listed = [part for name in others for part in facts.get(name, name).split(", ")]  # not finite: which
+        if not all(part.startswith("gradient") for part in listed):
             return None
-        lost = any(name in facts for name in wrong.names) or not all(
-            bool(values[name].isfinite().all()) for name in wrong.names if name in values
-        )
+        known = [values[name] for name in wrong.names if name in values]
+        lost = bool(others) or not all(bool(one.isfinite().all()) for one in known)
         index = first_nan(flow) if lost else None
         index = cut_off(flow) if index is None else index
         return own_backward(flow) if index is None else place_of(flow, index, "gradient")
