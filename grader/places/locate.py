@@ -245,7 +245,8 @@ class Locator:
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
         if avoided is not None and best.place.line != avoided:
             second = avoided
-        second = second or next(iter(self._no_longer_read(cures[0])), None) or between or branch
+        cause = best.other if best.why == "error" and best.other != best.place.line else None
+        second = second or cause or next(iter(self._no_longer_read(cures[0])), None) or between or branch
         second = second or self.records.gave_wrong(best.place.line) or best.other
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
