@@ -118,9 +118,10 @@ class Client:
         if self.beside is not None:
             others, words = self.beside
             self._register(self.submission.construct(name, others or args, {**kwargs, **words}))
-        has_parts = any(hasattr(one, "train") for one in (*args, *kwargs.values()))
-        for mode in (True, False) if not training else (True,) if has_parts else ():
-            made.train(mode)
+        if not training or any(hasattr(one, "train") for one in (*args, *kwargs.values())):
+            made.train()
+        if not training:
+            made.train(False)
         return made
 
     def part(self, kind: str, *args: Any, weights: Mapping[str, Tensor] | None = None) -> Instance:

@@ -66,6 +66,21 @@ def kept(source: Source, ran: Collection[int], *, of_objects: bool, of_file: boo
     )
 
 
+def avoided(source: Source, best: Where, line: int) -> int | None:
+    """A line that is wrong, which another condition in a line only keeps from running. Args: best: by values."""
+    if not source.chooses(line):
+        return None
+    lines, helpers, own = (
+        [one for one in best.lines if one != line],
+        source.helpers(line),
+        source.functions([line]),
+    )
+    inside = [one for one in lines if line in [at for at, _ in source.tests(one)]]
+    beside = [one for one in lines if one in own] if source.in_function(line) else []
+    called = [one for one in lines if one in helpers]
+    return next(iter([*(inside + beside if best.evidence == "patched" else []), *called]), None)
+
+
 def unregistered(source: Source) -> Where | None:
     """Lines where parts come into an object that is no module, so that the module does not know of them."""
     hidden = source.hidden_parameters or source.hidden_parts

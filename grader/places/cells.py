@@ -25,7 +25,10 @@ class Written:
 
 
 def written_wrongly(flow: Flow, index: int) -> Written:
-    """Of an event that writes into a tensor: which of all the writes into this one left wrong numbers there."""
+    """Of an event that writes into a tensor: which of all the writes into this one left wrong numbers there.
+
+    Of any other event: nothing.
+    """
     writes = _writes(flow, index)
     if not writes:
         return Written()
@@ -43,7 +46,7 @@ def written_wrongly(flow: Flow, index: int) -> Written:
     return Written(never=writes[-1])
 
 
-def is_write(flow: Flow, index: int) -> bool:
+def _is_write(flow: Flow, index: int) -> bool:
     """Return whether an event writes into a part of its first input."""
     event = flow.events[index]
     return event.kind == "call" and plain_name(event.name) == "setitem" and len(event.outputs) == 1
@@ -51,14 +54,14 @@ def is_write(flow: Flow, index: int) -> bool:
 
 def _writes(flow: Flow, index: int) -> list[int]:
     """An event and all writes before and after it into the same tensor, in order; nothing if it is none."""
-    if not is_write(flow, index):
+    if not _is_write(flow, index):
         return []
     found = [index]
     for one in range(index + 1, len(flow.events)):
-        if is_write(flow, one) and flow.events[one].inputs[:1] == flow.events[found[-1]].outputs:
+        if _is_write(flow, one) and flow.events[one].inputs[:1] == flow.events[found[-1]].outputs:
             found.append(one)
     for one in range(index - 1, -1, -1):
-        if is_write(flow, one) and flow.events[one].outputs == flow.events[found[0]].inputs[:1]:
+        if _is_write(flow, one) and flow.events[one].outputs == flow.events[found[0]].inputs[:1]:
             found.insert(0, one)
     return found
 

@@ -26,6 +26,7 @@ from grader.engine.grading import grading_of
 from grader.engine.scenario import scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.places.by_source import (
+    avoided,
     foreign,
     idle,
     kept,
@@ -229,7 +230,7 @@ class Locator:
         self._searched.cures = [(cure.line, cure.text) for cure in cures]
         self.cure, self._cured, proofs = cures[0].text, cures[0].line, [cure.line for cure in cures]
         between = None if best is None else self._explanations.left_out(best.place)
-        avoided = None if best is None else self._avoided(best, cures[0])
+        kept_away = None if best is None else avoided(self.source, best, cures[0].line)
         dropped = proofs[0] in self.records.nothing_gets()  # before any other explanation
         if best is None or dropped or not {best.place.line, between} & {*proofs}:
             shown = best.lines if best else ()  # of a copy rather where it is made than what it is a copy of
@@ -238,16 +239,10 @@ class Locator:
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
         apart = partners(self._text, cures[0].text)
-        branch = next(
-            (line for line in self.source.decides(proofs[0]) if line in (self.records.needed or ())), None
-        )
-        branch = branch or self.source.jumps(proofs[0])
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
-        if avoided is not None and best.place.line != avoided:
-            second = avoided
-        cause = best.other if best.why == "error" and best.other != best.place.line else None
-        second = second or cause or next(iter(self._no_longer_read(cures[0])), None) or between or branch
-        second = second or self.records.gave_wrong(best.place.line) or best.other
+        if kept_away is not None and kept_away != best.place.line:
+            second = kept_away
+        second = second or self._beside(best, cures[0], between)
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
 
@@ -267,17 +262,18 @@ class Locator:
             return source.functions([*suspected, *source.origins(best.place.line), *before])
         return set()
 
-    def _avoided(self, best: Where, cure: Cure) -> int | None:
-        """A line that is wrong, which a change of a condition only keeps from running. Args: best: by values."""
-        source = self.source
-        if not source.chooses(cure.line):
-            return None
-        lines = [one for one in best.lines if one != cure.line]
-        helpers, own = source.helpers(cure.line), source.functions([cure.line])
-        inside = [one for one in lines if cure.line in [at for at, _ in source.tests(one)]]
-        beside = [one for one in lines if one in own] if source.in_function(cure.line) else []
-        called = [one for one in lines if one in helpers]
-        return next(iter([*(inside + beside if best.evidence == "patched" else []), *called]), None)
+    def _beside(self, best: Where, cure: Cure, between: int | None) -> int | None:
+        """A second line, where no change proves one. Args: between: what lies between the lines by values."""
+        needed = self.records.needed or ()
+        branch = next((line for line in self.source.decides(cure.line) if line in needed), None)
+        lines = (
+            best.other if best.why == "error" and best.other != best.place.line else None,  # its cause
+            next(iter(self._no_longer_read(cure)), None),
+            between,
+            branch or self.source.jumps(cure.line),
+            self.records.gave_wrong(best.place.line),
+        )
+        return next(filter(None, lines), best.other)
 
     def _shortened(self, best: Where, cures: list[Cure]) -> Where | None:
         """The place, or None where it is better shown at another line: what is there can be left out altogether.
@@ -376,9 +372,8 @@ class Locator:
                 made = found.last_right[0] if found.last_right else None  # a step may be missing after it
                 other = number_read(flow, index) or (made if made != found.place.line else found.other)
                 other = other or flow.read_in(index)
-                caller = elsewhere_right(
-                    flow, index, is_mistaken
-                )  # a helper, which is right for another call
+                # a helper, which is right for another call
+                caller = elsewhere_right(flow, index, is_mistaken)
                 if caller is not None:
                     found, other = replace(found, place=Place(caller, caller)), other or found.place.line
                 return [replace(found, other=other)] if due else []

@@ -17,7 +17,7 @@ from grader.engine.grading import Grading
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
-from grader.places.cells import is_write, written_wrongly
+from grader.places.cells import written_wrongly
 from grader.places.ends import at_the_end, converted
 from grader.places.explanation import Explanations
 from grader.places.flow import Flow
@@ -296,14 +296,13 @@ class Records:
 
     def _where(self, flow: Flow, wrong: Wrong, index: int, why: str, *, exact: bool) -> Where:
         blamed = self._patching.proved(flow, wrong, index, exact=exact)
-        if is_write(flow, blamed.event):
-            filled = written_wrongly(flow, blamed.event)
-            missing = None if filled.never is None else self._never_written(flow, filled.never)
-            if missing is not None:
-                return missing
-            if filled.event is not None and filled.event != blamed.event:
-                found = replace(place_of(flow, filled.event, why, seen=blamed.event), evidence="written")
-                return replace(found, proved=blamed.proved)
+        filled = written_wrongly(flow, blamed.event)
+        missing = None if filled.never is None else self._never_written(flow, filled.never)
+        if missing is not None:
+            return missing
+        if filled.event is not None and filled.event != blamed.event:
+            found = replace(place_of(flow, filled.event, why, seen=blamed.event), evidence="written")
+            return replace(found, proved=blamed.proved)
         values = [value for one in (index, blamed.event) for value in flow.events[one].inputs]
         makers = {flow.producer(value) for value in values if flow.is_turned(value)}
         turned = [turned_by(flow, one) for one in makers if one is not None and one < blamed.event]

@@ -12,6 +12,7 @@ from grader.edits.fragments import Fragments
 from grader.edits.moved import partners
 from grader.edits.never_called import NeverCalled
 from grader.edits.parsed import parsed
+from tests.grader.edits.test_slips import is_python
 
 TEXT = """import math
 import torch
@@ -382,14 +383,6 @@ def test_no_operation_works_on_what_is_called_or_on_a_statement() -> None:
 def texts_of(text: str, *lines: int) -> set[str]:
     """All changes of these lines, without brackets and spaces."""
     return {plain(new) for _, new in Edits(text).among(lines, []) if is_python(new)}
-
-
-def is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
 
 
 def plain(text: str) -> str:

@@ -425,10 +425,10 @@ def test_a_slip_is_undone_early(case: str) -> None:
     wanted = ast.dump(ast.parse(text.replace(old, new)))
     lines = range(1, len(text.splitlines()) + 1)
     tried = [new for _, (_, new) in zip(range(EARLY), Edits(text).among(lines, [], lines), strict=False)]
-    assert wanted in [ast.dump(ast.parse(one)) for one in tried if _is_python(one)]
+    assert wanted in [ast.dump(ast.parse(one)) for one in tried if is_python(one)]
 
 
-def _is_python(text: str) -> bool:
+def is_python(text: str) -> bool:
     try:
         ast.parse(text)
     except SyntaxError:
