@@ -1,4 +1,4 @@
-"""What the pages list is complete: hooks, worker operations, categories, parts, traits."""
+"""What the pages list is complete: hooks, worker operations, categories, parts, traits, commands."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import re
 
 from grader import hookspecs as grader_hooks
 from grader.catalog import CATEGORIES
+from grader.cli import commands as grader_commands
 from grader.engine.conclusions import TRAITS
 from grader.worker.operations import Operations
 from grader.worker.parts import PARTS
 from tests.docs.pages import ROOT
+from zoo.cli import commands as zoo_commands
 from zoo.core import hookspecs as zoo_hooks
+from zoo.core.plugins import DEFAULT_PLUGINS, get_registry
 
 DOCS = ROOT / "docs"
 
@@ -45,3 +48,22 @@ def test_what_the_page_on_exercises_lists_is_there() -> None:
     assert kinds <= set(PARTS)
     assert set(re.findall(r'traits=frozenset\(\{"([^"]+)"', page)) <= set(TRAITS)
     assert all(f"`{category}`" in page for category in CATEGORIES)
+
+
+def test_the_readme_says_where_every_command_is() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith("| a command")]
+    groups = re.findall(r"`(\w+/cli)/NAME\.py`: ((?:`\w+`(?:, )?)+)", row)
+    found = {(folder, name) for folder, names in groups for name in re.findall(r"\w+", names)}
+    assert found == {
+        *(("zoo/cli", name) for name in zoo_commands.COMMANDS),
+        *(("grader/cli", name) for name in (*grader_commands.COMMANDS, "dev")),
+    }
+    assert all((ROOT / folder / f"{name}.py").is_file() for folder, name in found)
+
+
+def test_a_variant_is_in_the_file_that_the_readme_says() -> None:
+    for variant in get_registry().variants():
+        if variant.origin in DEFAULT_PLUGINS and variant.axis != "assembly":
+            file = f"zoo.parts.{variant.axis}.{variant.name}".replace("-", "_")
+            assert variant.path.partition(":")[0] == file
