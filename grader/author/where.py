@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,17 @@ from zoo.core.blueprint import get_presets
 from zoo.core.errors import unknown_name
 from zoo.core.plugins import get_registry
 from zoo.core.source import find_source
+
+FILES = {
+    "template.py": "template: the file that learners get",
+    "solution.py": "solution: the model answer",
+    "hints.py": "hints",
+    "reference.py": "reference: the right answer in steps, with which files are compared",
+    "mistakes.py": "known mistakes",
+    "mistakes": "known mistakes",
+    "suite": "suite: the hidden tests",
+}
+"""What is in an exercise's folder; its mistakes are a file or a folder."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +58,45 @@ def everything(root: click.Group) -> list[Written]:
     return [*_commands(root), *_parts(), *_presets(), *_exercises(), *_tests(), *_mistakes()]
 
 
-def where(name: str, known: Sequence[Written]) -> list[Written]:
-    """All of `known` that are called `name`; a subcommand is found by its last word too.
+@dataclass(frozen=True)
+class Found:
+    """What a search gives.
+
+    Attributes:
+        exact: all that are called so.
+        others: those elsewhere whose name contains it.
+    """
+
+    exact: list[Written]
+    others: list[Written]
+
+
+def where(name: str, known: Sequence[Written]) -> Found:
+    """All of `known` that are called `name`, and those whose names contain it.
+
+    Capitals do not matter, nor a "zoo" before a command; "softmax over queries" is softmax-over-queries. A subcommand
+    is found by its last word too.
 
     Raises:
-        UnknownNameError: nothing has this name.
+        UnknownNameError: no name is or contains this one.
     """
-    found = [one for one in known if one.name == name]
-    found = found or [one for one in known if one.kind == "command" and one.name.split()[-1] == name]
-    if not found:
+    wanted = _plain(name.removeprefix("zoo "))
+    exact = [one for one in known if _plain(one.name) == wanted]
+    exact = exact or [one for one in known if one.kind == "command" and one.name.split()[-1] == wanted]
+    places = {one.place for one in exact}  # `compare reverse` is the same function as `compare`
+    containing = [one for one in known if len(wanted) > 2 and wanted in _plain(one.name)]
+    others = [one for one in containing if one.place not in places]
+    if not exact and not others:
         raise unknown_name(
             "command, variant, preset, exercise, hidden test or known mistake",
             name,
             {one.name for one in known},
         )
-    return found
+    return Found(exact, others)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[ _-]+", "-", name.lower())
 
 
 def _commands(group: click.Group, before: str = "") -> Iterator[Written]:
@@ -89,16 +125,30 @@ def _presets() -> Iterator[Written]:
             module for module in modules if any(value is preset for value in list(vars(module).values()))
         ]
         for file in filter(None, (getattr(module, "__file__", None) for module in holders)):
-            if line := _line_with(f'"{name}"', Path(file)):
+            if line := _line_of_preset(name, Path(file)):
                 yield Written(name, "preset", f"{_short(file)}:{line}")
                 break
+
+
+def _line_of_preset(name: str, file: Path) -> int | None:
+    """The line of `Preset("NAME", ...)`; other calls may name it too, as an option or a task."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith("Preset"):
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and first.value == name:
+                return node.lineno
+    return None
 
 
 def _exercises() -> Iterator[Written]:
     for name, exercise in get_exercises().items():
         spec = importlib.util.find_spec(exercise.package)
         if spec is not None and spec.origin is not None:
-            yield Written(name, "exercise", f"{_short(Path(spec.origin).parent)}{os.sep}")
+            folder = Path(spec.origin).parent
+            yield Written(name, "exercise", _short(folder) + os.sep)
+            for path in (folder / file for file in FILES):
+                if path.exists():
+                    yield Written(name, FILES[path.name], _short(path) + os.sep * path.is_dir())
 
 
 def _tests() -> Iterator[Written]:
@@ -125,11 +175,6 @@ def _line(function: Callable[..., Any]) -> str:
         function = function.func
     code = inspect.unwrap(function).__code__
     return f"{_short(code.co_filename)}:{code.co_firstlineno}"
-
-
-def _line_with(text: str, file: Path) -> int | None:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if text in line), None)
 
 
 def _short(path: str | Path) -> str:

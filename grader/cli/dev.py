@@ -142,21 +142,28 @@ def _write(output: Path, examined: list[Examined]) -> None:
 @click.pass_context
 def where(ctx: click.Context, name: tuple[str, ...]) -> None:
     """Print the file and line of NAME: a command, variant, preset, exercise, hidden test (its title in a grade) or
-    known mistake.
+    known mistake. Part of a name finds all that contain it.
 
     \b
     Examples:
       zoo dev where gqa
       zoo dev where class grade
-      zoo dev where missing-scale
+      zoo dev where kv_cache
+      zoo dev where smooth
       zoo dev where "function: applies bool masks"
     """
     from grader.author import where as names
 
     root = ctx.find_root().command
     assert isinstance(root, click.Group)
-    for one in names.where(" ".join(name), names.everything(root)):
+    found = names.where(" ".join(name), names.everything(root))
+    for one in found.exact:
         click.echo(f"{one.place}  {one.kind}")
+    if found.exact and len(found.others) > 10:  # more would push what was asked for out of sight
+        click.echo(f"{len(found.others)} more names contain '{' '.join(name)}'.")
+        return
+    for one in found.others:
+        click.echo(f"{one.place}  {one.kind} '{one.name}'")
 
 
 @dev.command("new-exercise", short_help="Create a package with a small working exercise.")

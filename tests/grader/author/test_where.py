@@ -25,7 +25,14 @@ def lines_at(place: str) -> str:
 
 
 def of_kind(name: str, kind: str) -> Written:
-    return next(one for one in where(name, KNOWN) if one.kind == kind)
+    return next(one for one in where(name, KNOWN).exact if one.kind == kind)
+
+
+def printed(*typed: str) -> list[str]:
+    """The lines of `zoo dev where TYPED`, with slashes."""
+    result = CliRunner().invoke(CLI, ["dev", "where", *typed], prog_name="zoo")
+    assert result.exit_code == 0, result.output
+    return result.output.replace(os.sep, "/").splitlines()
 
 
 def test_every_variant() -> None:
@@ -37,7 +44,9 @@ def test_every_variant() -> None:
 
 def test_every_preset() -> None:
     for name in get_presets():
-        assert f'"{name}"' in lines_at(of_kind(name, "preset").place)
+        call, line, _ = lines_at(of_kind(name, "preset").place).splitlines()
+        assert call.endswith("Preset(")
+        assert line == f'    "{name}",'
 
 
 def test_every_exercise_and_known_mistake() -> None:
@@ -63,14 +72,42 @@ def test_every_hidden_test() -> None:
         ("regrade", "grader/cli/classroom/grade.py"),
         ("train translate", "zoo/cli/train_translate.py"),
         ("dev where", "grader/cli/dev.py"),
+        ("zoo compare", "zoo/cli/compare.py"),
+        ("zoo class grade", "grader/cli/classroom/grade.py"),
         ("missing-scale", "grader/exercises/attention/mistakes/scale.py"),
+        ("softmax over queries", "grader/exercises/attention/mistakes/softmax.py"),
+        ("RMSNorm", "zoo/parts/norm_type/rmsnorm.py"),
     ],
 )
 def test_as_typed(typed: str, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    result = CliRunner().invoke(CLI, ["dev", "where", *typed.split()], prog_name="zoo")
-    assert result.exit_code == 0
-    assert result.output.startswith(f"{file.replace('/', os.sep)}:")
+    assert printed(*typed.split())[0].startswith(f"{file}:")
+
+
+def test_an_exercise_with_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    folder = "grader/exercises/feedforward/"
+    files = ("", "template.py", "solution.py", "hints.py", "reference.py", "mistakes.py", "suite/")
+    lines = printed("feedforward")[: len(files)]
+    assert [line.split()[0] for line in lines] == [f"{folder}{file}" for file in files]
+    assert lines[0].endswith("  exercise")
+    assert lines[2].endswith("  solution: the model answer")
+
+
+def test_a_part_of_a_name() -> None:
+    others = {one.name for one in where("smooth", KNOWN).others}
+    assert {"label-smoothing", "smoothing-fixed", "smoothing-ignored"} <= others
+    assert sum(line.endswith("known mistake of loss 'smoothing-fixed'") for line in printed("smooth")) == 1
+
+
+def test_what_is_called_so_comes_before_what_contains_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    first, *others = printed("label-smoothing")
+    assert first.startswith("zoo/parts/loss/label_smoothing.py:")
+    assert any(line.endswith("'label-smoothing-added'") for line in others)
+    assert printed("norm")[-1].endswith(" more names contain 'norm'.")
+    assert printed("compare") == printed("zoo", "compare")
+    assert not any("compare reverse" in line for line in printed("compare"))  # it is the same function
 
 
 @pytest.mark.parametrize(
