@@ -1,4 +1,4 @@
-"""The encoder in small steps, see `grader.exercises.layers.reference`."""
+"""The encoder in small steps, see `grader.exercises.encoder_and_decoder.reference`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.layers.reference import Layer, Mask, Stack, Steps, with_names
+from grader.exercises.encoder_and_decoder.reference import Layer, Mask, Stack, Steps, with_names
 
 REFERENCE = Steps()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from grader.exercises.decoder.mistakes.collection import CROSS, LAYER, ORDER, PAPER, SELF, mistake
-from grader.exercises.layers.reference import Call, Steps
+from grader.exercises.encoder_and_decoder.reference import Call, Steps
 
 
 def _memory(call: Call) -> Tensor:

@@ -18,7 +18,7 @@ from grader.exercises.decoder.mistakes.collection import (
     SOURCE_MASK,
     mistake,
 )
-from grader.exercises.layers.reference import Call, Mask, Steps
+from grader.exercises.encoder_and_decoder.reference import Call, Mask, Steps
 
 Turn = Callable[[Tensor], Tensor]
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from grader.exercises.decoder.mistakes.collection import LAYER, mistake
-from grader.exercises.layers.mistakes.collection import BOTH, POST
-from grader.exercises.layers.reference import Call, Place, Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, POST
+from grader.exercises.encoder_and_decoder.reference import Call, Place, Steps
 
 FROM_MLX = "ml-explore/mlx#3382"
 

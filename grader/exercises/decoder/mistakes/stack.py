@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from grader.exercises.decoder.mistakes.collection import LOOP, PAPER, STACK, mistake
-from grader.exercises.layers.reference import Steps
+from grader.exercises.encoder_and_decoder.reference import Steps
 
 Norm = Callable[[Tensor], Tensor] | None
 Arguments = Callable[[int, Tensor, Tensor, Any, Any], Sequence[Any]]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.exercises.decoder.mistakes.collection import INVERTED, LOOP, SOURCE_MASK, STACK, mistake
 from grader.exercises.decoder.mistakes.stack import calling
-from grader.exercises.layers.reference import Mask, Steps
+from grader.exercises.encoder_and_decoder.reference import Mask, Steps
 
 
 def _masks(steps: Steps, choose: Callable[[int, Mask, Mask], tuple[Mask, Mask]]) -> Steps:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from grader.exercises.decoder.mistakes.collection import LAYER, ORDER, PAPER, mistake
-from grader.exercises.layers.reference import Call, Place, Steps
+from grader.exercises.encoder_and_decoder.reference import Call, Place, Steps
 
 
 @mistake(

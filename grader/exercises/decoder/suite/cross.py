@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.api import Scenario
-from grader.exercises.layers.suite import masks, single, stacks
-from grader.exercises.layers.suite.kinds import DECODER, Size, Way
+from grader.exercises.encoder_and_decoder.suite import masks, single, stacks
+from grader.exercises.encoder_and_decoder.suite.kinds import DECODER, Size, Way
 
 EQUAL = Size(2, 4, 8, 4)
 BOTH = masks.every(DECODER, masks.separate)

@@ -6,8 +6,8 @@ import pytest
 
 from grader.api import Submission
 from grader.exercises.decoder.suite.scenarios import grading, memory
-from grader.exercises.layers.suite import looks
-from grader.exercises.layers.suite.kinds import DECODER
+from grader.exercises.encoder_and_decoder.suite import looks
+from grader.exercises.encoder_and_decoder.suite.kinds import DECODER
 
 NAME = DECODER.layer
 

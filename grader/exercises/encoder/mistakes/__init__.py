@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.api import Mistake
-from grader.exercises.layers.mistakes import COMMON
-from grader.exercises.layers.reference import Steps
+from grader.exercises.encoder_and_decoder.mistakes import COMMON
+from grader.exercises.encoder_and_decoder.reference import Steps
 
 MISTAKES: tuple[Mistake[Steps], ...] = COMMON

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from grader.api import Grading, Scenario, Subject, Submission, grading_of
 from grader.exercises.encoder.reference import REFERENCE, namespace
-from grader.exercises.layers.suite.kinds import ENCODER
-from grader.exercises.layers.suite.single import layer_scenarios
-from grader.exercises.layers.suite.stacks import stack_scenarios
+from grader.exercises.encoder_and_decoder.suite.kinds import ENCODER
+from grader.exercises.encoder_and_decoder.suite.single import layer_scenarios
+from grader.exercises.encoder_and_decoder.suite.stacks import stack_scenarios
 
 
 def scenarios(seed: int) -> Sequence[Scenario]:

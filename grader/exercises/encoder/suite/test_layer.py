@@ -6,8 +6,8 @@ import pytest
 
 from grader.api import Submission
 from grader.exercises.encoder.suite.scenarios import grading
-from grader.exercises.layers.suite import looks
-from grader.exercises.layers.suite.kinds import ENCODER
+from grader.exercises.encoder_and_decoder.suite import looks
+from grader.exercises.encoder_and_decoder.suite.kinds import ENCODER
 
 NAME = ENCODER.layer
 

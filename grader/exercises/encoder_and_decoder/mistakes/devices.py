@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.exercises.layers.mistakes.collection import EVERYWHERE, mistake
-from grader.exercises.layers.reference import Call, Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import EVERYWHERE, mistake
+from grader.exercises.encoder_and_decoder.reference import Call, Steps
 
 
 @mistake.fixed_device(parts=EVERYWHERE)

@@ -24,9 +24,9 @@ from grader.api import (
     parameter_facts,
     weights_kept,
 )
-from grader.exercises.layers.suite import masks
-from grader.exercises.layers.suite.dropped import RATE, dropped
-from grader.exercises.layers.suite.kinds import (
+from grader.exercises.encoder_and_decoder.suite import masks
+from grader.exercises.encoder_and_decoder.suite.dropped import RATE, dropped
+from grader.exercises.encoder_and_decoder.suite.kinds import (
     PLAIN,
     USUAL,
     Given,

@@ -6,8 +6,17 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.exercises.layers.mistakes.collection import BOTH, LAYERS, PAPER, PLACES, POST, PRE, XIONG, mistake
-from grader.exercises.layers.reference import Call, Place, Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import (
+    BOTH,
+    LAYERS,
+    PAPER,
+    PLACES,
+    POST,
+    PRE,
+    XIONG,
+    mistake,
+)
+from grader.exercises.encoder_and_decoder.reference import Call, Place, Steps
 
 
 def _f(s: Steps, call: Call, name: str, x: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.exercises.layers.mistakes.collection import STACKS, XIONG, mistake
-from grader.exercises.layers.reference import Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import STACKS, XIONG, mistake
+from grader.exercises.encoder_and_decoder.reference import Steps
 
 Make = Callable[[], nn.Module]
 LOOP = "for layer in layers: x = layer(x, ...)"

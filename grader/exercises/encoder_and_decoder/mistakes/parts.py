@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
-from grader.exercises.layers.mistakes.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
-from grader.exercises.layers.reference import Call, Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
+from grader.exercises.encoder_and_decoder.reference import Call, Steps
 
 
 @mistake(

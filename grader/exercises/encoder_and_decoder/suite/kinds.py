@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from grader.api import Client, Draws, Instance
-from grader.exercises.layers.reference import wanted
+from grader.exercises.encoder_and_decoder.reference import wanted
 
 SPREAD = {"q": 0.4, "k": 0.4, "v": 0.6, "a": 0.6, "b": 0.6}  # of weights, by the names that parts give them
 Weights = dict[str, dict[str, Tensor]]
@@ -79,7 +79,7 @@ def layer_weights(kind: Kind, draws: Draws, width: int) -> Weights:
 
 
 def norm_weights(draws: Draws, width: int, norms: int) -> dict[str, Tensor]:
-    """By the names of `grader.exercises.layers.reference.wanted`."""
+    """By the names of `grader.exercises.encoder_and_decoder.reference.wanted`."""
     made = {}
     for i in range(norms):
         made[f"norm{i}.gain"], made[f"norm{i}.shift"] = draws.normal(width).abs() + 0.5, draws.normal(width)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from grader.api import Mistake
-from grader.exercises.layers.mistakes import devices, dropout, norms, parts, placement, promises, stacks
-from grader.exercises.layers.mistakes.collection import mistake
-from grader.exercises.layers.reference import Steps
+from grader.exercises.encoder_and_decoder.mistakes import (
+    devices,
+    dropout,
+    norms,
+    parts,
+    placement,
+    promises,
+    stacks,
+)
+from grader.exercises.encoder_and_decoder.mistakes.collection import mistake
+from grader.exercises.encoder_and_decoder.reference import Steps
 
 THEMES = (
     parts,

@@ -7,8 +7,16 @@ from dataclasses import replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.exercises.layers.mistakes.collection import BA, BOTH, EVERYWHERE, LAYERS, PAPER, XIONG, mistake
-from grader.exercises.layers.reference import Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import (
+    BA,
+    BOTH,
+    EVERYWHERE,
+    LAYERS,
+    PAPER,
+    XIONG,
+    mistake,
+)
+from grader.exercises.encoder_and_decoder.reference import Steps
 
 FORMULA = "LayerNorm(x) = gain * (x - mean) / sqrt(var + 1e-5) + bias"
 

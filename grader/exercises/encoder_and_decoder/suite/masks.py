@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.api import Draws, additive
-from grader.exercises.layers.suite.kinds import Kind, Size
+from grader.exercises.encoder_and_decoder.suite.kinds import Kind, Size
 
 Form = Callable[[Draws, int, int, int], Tensor]  # of a batch, so many queries, so many keys
 Forms = Mapping[str, Form]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.api import Collection
-from grader.exercises.layers.reference import Steps
+from grader.exercises.encoder_and_decoder.reference import Steps
 
 LAYERS, STACKS = ("EncoderLayer", "DecoderLayer"), ("Encoder", "Decoder")
 EVERYWHERE = LAYERS + STACKS

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from grader.api import Client, Draws, Scenario, weights_kept
-from grader.exercises.layers.suite import masks
-from grader.exercises.layers.suite.kinds import (
+from grader.exercises.encoder_and_decoder.suite import masks
+from grader.exercises.encoder_and_decoder.suite.kinds import (
     PLAIN,
     USUAL,
     Kind,
@@ -20,7 +20,7 @@ from grader.exercises.layers.suite.kinds import (
     stack_of,
     stack_weights,
 )
-from grader.exercises.layers.suite.single import (
+from grader.exercises.encoder_and_decoder.suite.single import (
     FORMS,
     LONE,
     PLACES,

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.exercises.layers.mistakes.collection import BOTH, EVERYWHERE, mistake
-from grader.exercises.layers.reference import Call, Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, EVERYWHERE, mistake
+from grader.exercises.encoder_and_decoder.reference import Call, Steps
 
 
 @mistake(

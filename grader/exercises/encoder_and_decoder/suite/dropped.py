@@ -24,7 +24,7 @@ from grader.api import (
     repeats,
     unaffine,
 )
-from grader.exercises.layers.suite.kinds import (
+from grader.exercises.encoder_and_decoder.suite.kinds import (
     Given,
     Kind,
     Size,

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader.exercises.layers.mistakes.collection import BOTH, DROPOUT, LAYERS, STACKS, mistake
-from grader.exercises.layers.reference import Call, Steps
+from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, DROPOUT, LAYERS, STACKS, mistake
+from grader.exercises.encoder_and_decoder.reference import Call, Steps
 
 
 def _p(call: Call, x: Tensor) -> Tensor:
