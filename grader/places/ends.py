@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.core.value_trace import Place
+from grader.places.by_values import other_line
 from grader.places.flow import Flow, refs
-from grader.places.place import other_line
 from grader.places.where import Where
 
 MOST_BACK = 4  # lines

@@ -20,11 +20,11 @@ from torch import Tensor
 from grader.core.value_trace import Event, Plain, Ref
 from grader.engine.factors import factor
 from grader.places.alignment import level, same_layout
+from grader.places.altered_steps import altered_steps, family
 from grader.places.flow import Flow, refs, telling
 from grader.places.plain_values import first_difference, kind, likeness, number_text
 from grader.places.right_runs import PART, RightRun, Step, merged
 from grader.places.value_names import NO_TENSOR, ValueNames, close_to, plain_text, short, tensors_in
-from grader.places.variants import family, variants
 from grader.places.vocabulary import (
     LAYOUTS,
     SILENT,
@@ -38,7 +38,7 @@ from grader.places.where import Where
 
 MOST_VARIED = 80
 MOST_EQUAL = 8
-MOST_AFTER = 6  # wrong values after the first one that variants are compared with
+MOST_AFTER = 6  # wrong values after the first one that altered steps are compared with
 LIKE = 0.3  # of 1: less is another thing
 FAIR = 4  # a score: it may be
 GOOD = 6  # a score: the right step that an operation stands for was found
@@ -362,7 +362,7 @@ class Explainer:
                 if step.op in SILENT or step.op in LAYOUTS or self._words.there(step.out):
                     continue
                 done += 1
-                for op, args, kwargs, out, note in variants(step):
+                for op, args, kwargs, out, note in altered_steps(step):
                     if out.numel() not in sizes:
                         continue
                     out = out.detach().to(torch.float64)

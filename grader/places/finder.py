@@ -14,11 +14,11 @@ from grader.edits.source_tree import Source
 from grader.engine.grading import Grading
 from grader.engine.naming import Findings
 from grader.places.by_source import unused
-from grader.places.locate import Locator
-from grader.places.places import find_places, spot_of, wrong_in
+from grader.places.places_by_mistake import find_places, spot_of, wrong_in
 from grader.places.raised import misfitting, not_raised
 from grader.places.undoing import Searched
 from grader.places.where import Where
+from grader.places.wrong_results import Locator
 
 MOST_SOURCE = 100_000  # characters, where a place is looked for; an honest file has a tenth of it
 

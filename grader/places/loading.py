@@ -15,8 +15,8 @@ from grader.core.submission import Submission, SubmissionError
 from grader.core.value_trace import Recordable
 from grader.edits.source_tree import Source
 from grader.places.finder import MOST_SOURCE
-from grader.places.locate import Locator
-from grader.places.places import spot_of
+from grader.places.places_by_mistake import spot_of
+from grader.places.wrong_results import Locator
 
 MOST_LEFT_OUT = 6  # statements that raise
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)

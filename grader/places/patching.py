@@ -10,10 +10,10 @@ from torch import Tensor
 from grader.core.value_trace import ValueTrace
 from grader.engine.scenario import Observation, Scenario
 from grader.places.alignment import plain_name, same_layout
+from grader.places.by_values import VIEWS, chain, downstream, first_wrong
 from grader.places.flow import Flow
-from grader.places.place import VIEWS, chain, downstream, first_wrong
 from grader.places.turned import turned_by
-from grader.places.wrong import Wrong
+from grader.places.wrong_scenario import Wrong
 
 MOST_PATCHES = 6
 MOST_BEYOND = 6  # later events in which right values are tried

@@ -8,8 +8,8 @@ import torch
 
 from grader.core.value_trace import Event
 from grader.places.alignment import equal, hidden, plain_name
+from grader.places.by_values import first_wrong
 from grader.places.flow import Flow
-from grader.places.place import first_wrong
 from grader.places.where import Where
 
 DRAWING = frozenset(

@@ -16,8 +16,8 @@ from zoo.core.errors import ZooError, unknown_name
 if TYPE_CHECKING:
     from grader.engine.scenario import Scenario
     from grader.places.listing import Note
-    from grader.places.locate import Locator
     from grader.places.where import Where
+    from grader.places.wrong_results import Locator
     from grader.sandbox.remote import RemoteSubmission
 
 
@@ -97,7 +97,7 @@ def _scenario(request: Request, submission: RemoteSubmission, text: str, compone
     import importlib
 
     from grader.places.listing import notes
-    from grader.places.locate import Locator
+    from grader.places.wrong_results import Locator
 
     exercise = request.exercise
     if component and component not in exercise.components:

@@ -13,8 +13,8 @@ THIRD = SimpleNamespace(process_time=lambda: time.process_time() / 3, monotonic=
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (
-        "grader.places.locate",
-        "grader.places.records",
+        "grader.places.wrong_results",
+        "grader.places.recorded_runs",
         "grader.places.undoing",
         "grader.engine.naming",
     ):

@@ -10,14 +10,14 @@ from grader.edits.changed_part import changed_part, exchanged, only_more_room
 from grader.edits.source_tree import Source
 from grader.edits.unknown_names import unknown
 from grader.engine.local import LocalSubmission
+from grader.places.altered_steps import altered_steps
+from grader.places.common_explanation import in_common
 from grader.places.explainer import Statement
-from grader.places.explanation import in_common
 from grader.places.right_runs import Step
 from grader.places.value_names import short_pair
-from grader.places.variants import variants
 from grader.places.vocabulary import Sizes, Slot, arguments
 from tests import solution_file
-from tests.grader.places.test_place import place
+from tests.grader.places.test_by_values import place
 
 
 def explained(exercise: str, old: str, new: str) -> tuple[str, str]:
@@ -153,9 +153,9 @@ def test_only_the_first_axis_is_called_the_batch() -> None:
 def test_right_steps_are_varied() -> None:
     x = torch.tensor([[1.0, 2.0, 9.0], [4.0, -1.0, 3.0]])
     step = Step("mean", (x,), {"dim": -1}, x.mean(-1))
-    said = {(op, kwargs.get("dim")) for op, _, kwargs, _, _ in variants(step)}
+    said = {(op, kwargs.get("dim")) for op, _, kwargs, _, _ in altered_steps(step)}
     assert {("mean", -2), ("median", -1), ("sum", -1), ("std", -1)} <= said
-    negated = [out for *_, out, note in variants(step) if note == ", with the wrong sign"]
+    negated = [out for *_, out, note in altered_steps(step) if note == ", with the wrong sign"]
     assert [torch.equal(one, -x.mean(-1)) for one in negated] == [True]
 
 

@@ -15,7 +15,7 @@ from grader.engine.scenario import scenarios_of
 from grader.exercises.kv_cache.suite.scenarios import SUBJECT
 from grader.places.finder import Finder
 from grader.places.right_values import mistaken_values_of
-from tests.grader.places.test_place import line_of
+from tests.grader.places.test_by_values import line_of
 from tests.grader.right import right_files
 
 PACKED = '''"""A packed projection, and a cache of lists."""
@@ -125,7 +125,7 @@ def test_one_change_that_makes_all_right_is_looked_for_before_two_mistakes(
     with pytest.MonkeyPatch.context() as hurried:  # a search that finds nothing takes all of its time
         hurried.setattr("grader.places.undoing.ALL_S", 1.0)
         hurried.setattr("grader.places.undoing.LEAST_S", 1.0)
-        hurried.setattr("grader.places.locate.REST_S", 0.5)
+        hurried.setattr("grader.places.wrong_results.REST_S", 0.5)
         grading_of(wrong).explained(COMPONENT, finder=Finder(wrong))
     assert asked == ["two"], "no small change helps"
     wrong = PACKED.replace("F.softmax(scores, dim=-1)", "F.softmax(-scores, dim=-1)")

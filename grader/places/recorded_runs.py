@@ -17,12 +17,7 @@ from grader.engine.grading import Grading
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
-from grader.places.cells import written_wrongly
-from grader.places.ends import at_the_end, converted
-from grader.places.explanation import Explanations
-from grader.places.flow import Flow
-from grader.places.patching import Patching
-from grader.places.place import (
+from grader.places.by_values import (
     completed,
     cut_off,
     elsewhere_right,
@@ -33,12 +28,17 @@ from grader.places.place import (
     place_of,
     written,
 )
+from grader.places.cells import written_wrongly
+from grader.places.common_explanation import Explanations
+from grader.places.ends import at_the_end, converted
+from grader.places.flow import Flow
+from grader.places.patching import Patching
 from grader.places.raised import behind, cause, endless, exception, not_raised, raised
 from grader.places.random_numbers import applied, discarded, drawn, never_dropped
 from grader.places.right_values import right_values_of
 from grader.places.turned import layouts_mixed, mixes, turned_by, turned_first
 from grader.places.where import Where
-from grader.places.wrong import Wrong
+from grader.places.wrong_scenario import Wrong
 from grader.worker.value_trace import EMPTY
 
 MOST_RIGHT = 4  # right runs beside the wrong ones

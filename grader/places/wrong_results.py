@@ -36,15 +36,15 @@ from grader.places.by_source import (
     unregistered,
     unused,
 )
-from grader.places.explanation import Explanations
+from grader.places.by_values import elsewhere_right, number_read, place_of
+from grader.places.common_explanation import Explanations
 from grader.places.flow import Flow
-from grader.places.place import elsewhere_right, number_read, place_of
 from grader.places.raised import misfitting
-from grader.places.records import Records
+from grader.places.recorded_runs import Records
 from grader.places.right_values import mistaken_values_of, solution_text
 from grader.places.undoing import EDITING_S, HURRIED_READINGS, SECOND_S, Cure, Searched, Undoing
 from grader.places.where import Where
-from grader.places.wrong import Wrong, smallest_first
+from grader.places.wrong_scenario import Wrong, smallest_first
 
 MOST_SCENARIOS = 3  # that are looked at
 ENOUGH_AGREE = 2

@@ -10,8 +10,8 @@ from grader.engine.naming import Account, Findings
 from grader.places.where import Where
 
 if TYPE_CHECKING:
-    from grader.places.locate import Locator
-    from grader.places.wrong import Wrong
+    from grader.places.wrong_results import Locator
+    from grader.places.wrong_scenario import Wrong
 
 
 def find_places(locator: Locator, component: str, findings: Findings, accounts: Sequence[Account]) -> Spots:

@@ -29,7 +29,7 @@ ACTIVATIONS = (
 REDUCING = ("mean", "sum", "median", "amax", "amin", "std", "var", "prod", "norm")
 
 
-def variants(step: Step) -> Iterator[tuple[str, tuple[Any, ...], Mapping[str, Any], Tensor, str]]:
+def altered_steps(step: Step) -> Iterator[tuple[str, tuple[Any, ...], Mapping[str, Any], Tensor, str]]:
     """A right step with one thing other: operation, arguments, what it gives, and words behind it."""
     out = step.out
     first = step.args[0] if step.args and isinstance(step.args[0], Tensor) else None

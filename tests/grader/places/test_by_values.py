@@ -12,8 +12,8 @@ from grader.core.value_trace import Place
 from grader.edits.source_tree import Source
 from grader.engine.local import LocalSubmission
 from grader.places.by_source import kept, only_wrong
-from grader.places.locate import Locator
 from grader.places.where import Where
+from grader.places.wrong_results import Locator
 from tests import solution_file
 from tests.grader.right import right_files
 
