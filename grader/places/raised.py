@@ -8,10 +8,10 @@ from collections import Counter
 
 from grader.core.value_trace import Odd, Place, Plain, Ref
 from grader.edits.source_tree import Source
-from grader.edits.unknown_names import unknown
 from grader.places.by_values import other_line
 from grader.places.flow import Flow, refs
 from grader.places.turned import turned_at
+from grader.places.unknown_names import unknown
 from grader.places.where import Where
 
 MOST_STEPS = 8  # back to where a dtype comes from

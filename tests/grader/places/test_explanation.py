@@ -8,12 +8,12 @@ import torch
 from grader.core.submission import SubmissionError
 from grader.edits.changed_part import changed_part, exchanged, only_more_room
 from grader.edits.source_tree import Source
-from grader.edits.unknown_names import unknown
 from grader.engine.local import LocalSubmission
 from grader.places.altered_steps import altered_steps
 from grader.places.common_explanation import in_common
 from grader.places.explainer import Statement
 from grader.places.right_runs import Step
+from grader.places.unknown_names import unknown
 from grader.places.value_names import short_pair
 from grader.places.vocabulary import Sizes, Slot, arguments
 from tests import solution_file
