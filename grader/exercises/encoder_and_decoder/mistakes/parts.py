@@ -9,7 +9,7 @@ from dataclasses import replace
 from torch import Tensor, nn
 
 from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, EVERYWHERE, LAYERS, PAPER, mistake
-from grader.exercises.encoder_and_decoder.reference import Call, Steps
+from grader.exercises.encoder_and_decoder.reference import Call, Place, Steps
 
 
 @mistake(
@@ -139,20 +139,13 @@ def feed_forward_before_attention(steps: Steps) -> Steps:
     return replace(steps, order=("feed", *(name for name in steps.order if name != "feed")))
 
 
-def _skipping(steps: Steps, name: str) -> list[Steps]:
-    """Without one sublayer, and with its place left empty or filled with x."""
+def _skipping(steps: Steps, name: str) -> Steps:
+    """Without one sublayer, its residual sum and its norm."""
 
-    def without(place: str) -> Steps:
-        def placed(s: Steps, call: Call, i: int, one: str, x: Tensor, given: Tensor) -> Tensor:
-            if one == name:
-                return x
-            usual: Tensor = getattr(steps, place)(s, call, i, one, x, given)
-            return usual
+    def skipped(usual: Place) -> Place:
+        return lambda s, call, i, one, x, given: x if one == name else usual(s, call, i, one, x, given)
 
-        return replace(steps, pre=placed) if place == "pre" else replace(steps, post=placed)
-
-    both = replace(steps, pre=without("pre").pre, post=without("post").post)
-    return [both]
+    return replace(steps, pre=skipped(steps.pre), post=skipped(steps.post))
 
 
 @mistake(
@@ -163,7 +156,7 @@ def _skipping(steps: Steps, name: str) -> list[Steps]:
     source=PAPER,
     parts=LAYERS,
 )
-def self_attention_missing(steps: Steps) -> list[Steps]:
+def self_attention_missing(steps: Steps) -> Steps:
     return _skipping(steps, "self")
 
 
@@ -175,7 +168,7 @@ def self_attention_missing(steps: Steps) -> list[Steps]:
     source=PAPER,
     parts=LAYERS,
 )
-def feed_forward_missing(steps: Steps) -> list[Steps]:
+def feed_forward_missing(steps: Steps) -> Steps:
     return _skipping(steps, "feed")
 
 
