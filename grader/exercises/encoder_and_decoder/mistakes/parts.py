@@ -1,4 +1,4 @@
-"""Mistakes in what is done with the parts that are handed in, and in the order of the sublayers."""
+"""Mistakes in what is done with the parts that are handed in, with self-attention's mask, and in the order of all."""
 
 from __future__ import annotations
 
@@ -170,50 +170,3 @@ def self_attention_missing(steps: Steps) -> Steps:
 )
 def feed_forward_missing(steps: Steps) -> Steps:
     return _skipping(steps, "feed")
-
-
-@mistake(
-    "layer-gradient-cut",
-    "The layer blocks the gradient, so earlier layers cannot learn.",
-    hint="Look for detach(), .data and torch.no_grad() in forward.",
-    parts=LAYERS,
-)
-def layer_gradient_cut(steps: Steps) -> list[Steps]:
-    return [
-        replace(steps, finish=lambda call, x, out: steps.finish(call, x, out.detach())),
-        replace(steps, drop=lambda call, name, x: steps.drop(call, name, x).detach()),
-        replace(steps, attend=lambda call, h: steps.attend(call, h).detach()),
-    ]
-
-
-@mistake(
-    "returns-more-than-x",
-    "forward returns a tuple. The next layer and the model expect the tensor x alone.",
-    hint="What does your return statement return?",
-    parts=EVERYWHERE,
-)
-def returns_more_than_x(steps: Steps) -> list[Steps]:
-    return [
-        replace(steps, finish=lambda call, x, out: (steps.finish(call, x, out), None)),
-        replace(steps, ending=lambda norm, x, out: (steps.ending(norm, x, out), None)),
-    ]
-
-
-@mistake(
-    "layer-input-changed",
-    "x is modified in place (x += ...), which changes the caller's tensor.",
-    hint="x += y modifies x itself; x = x + y creates a new tensor.",
-    parts=LAYERS,
-)
-def layer_input_changed(steps: Steps) -> list[Steps]:
-    def pre(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
-        x += s.drop(call, name, s.run(call, name, s.norm(call, i, x)))
-        return x
-
-    both = replace(steps, pre=pre, post=_in_place_post)
-    return [replace(steps, pre=pre), replace(steps, post=_in_place_post), both]
-
-
-def _in_place_post(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
-    x += s.drop(call, name, s.run(call, name, x))
-    return s.norm(call, i, x)

@@ -1,4 +1,4 @@
-"""Mistakes that leave the numbers right: names of arguments, calls too many, the dtype of what comes back."""
+"""Mistakes that leave the numbers right: names, calls too many, gradients, and what is returned or modified."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, EVERYWHERE, mistake
+from grader.exercises.encoder_and_decoder.mistakes.collection import BOTH, EVERYWHERE, LAYERS, mistake
 from grader.exercises.encoder_and_decoder.reference import Call, Steps
 
 
@@ -80,3 +80,50 @@ def result_in_float32(steps: Steps) -> list[Steps]:
         replace(steps, finish=lambda call, x, out: steps.finish(call, x, out).float()),
         replace(steps, ending=ending),
     ]
+
+
+@mistake(
+    "layer-gradient-cut",
+    "The layer blocks the gradient, so earlier layers cannot learn.",
+    hint="Look for detach(), .data and torch.no_grad() in forward.",
+    parts=LAYERS,
+)
+def layer_gradient_cut(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, finish=lambda call, x, out: steps.finish(call, x, out.detach())),
+        replace(steps, drop=lambda call, name, x: steps.drop(call, name, x).detach()),
+        replace(steps, attend=lambda call, h: steps.attend(call, h).detach()),
+    ]
+
+
+@mistake(
+    "returns-more-than-x",
+    "forward returns a tuple. The next layer and the model expect the tensor x alone.",
+    hint="What does your return statement return?",
+    parts=EVERYWHERE,
+)
+def returns_more_than_x(steps: Steps) -> list[Steps]:
+    return [
+        replace(steps, finish=lambda call, x, out: (steps.finish(call, x, out), None)),
+        replace(steps, ending=lambda norm, x, out: (steps.ending(norm, x, out), None)),
+    ]
+
+
+@mistake(
+    "layer-input-changed",
+    "x is modified in place (x += ...), which changes the caller's tensor.",
+    hint="x += y modifies x itself; x = x + y creates a new tensor.",
+    parts=LAYERS,
+)
+def layer_input_changed(steps: Steps) -> list[Steps]:
+    def pre(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
+        x += s.drop(call, name, s.run(call, name, s.norm(call, i, x)))
+        return x
+
+    both = replace(steps, pre=pre, post=_in_place_post)
+    return [replace(steps, pre=pre), replace(steps, post=_in_place_post), both]
+
+
+def _in_place_post(s: Steps, call: Call, i: int, name: str, x: Tensor, _given: Tensor) -> Tensor:
+    x += s.drop(call, name, s.run(call, name, x))
+    return s.norm(call, i, x)
