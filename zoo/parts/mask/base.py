@@ -1,4 +1,4 @@
-"""The base class of mask formats, and the canonical masks of an encoder-decoder."""
+"""The base class of mask formats."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class SGD(torch.optim.SGD):
             params: of the model.
             lr: the recipe's rate.
             momentum: share of the previous step that is kept; 0 is plain SGD.
-            nesterov: whether whether to use Nesterov momentum; without momentum it makes no difference.
+            nesterov: whether to use Nesterov momentum; without momentum it makes no difference.
             weight_decay: share of the weights that is added to the gradient.
             lr_factor: what `lr` is multiplied by, in this training and all its steps.
         """
