@@ -27,7 +27,8 @@ _COLUMNS = {
     "gradescope": ("sid", "student number"),
     "github": ("github_username", "github username", "github"),
 }
-_NOT_PEOPLE = ("points possible", "student, test", "test student")
+_POINTS = "points possible"  # a row of Canvas, with the largest number of points
+_NOT_PEOPLE = (_POINTS, "student, test", "test student")
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def _person(cells: dict[str, str]) -> Person | None:
         name = f"{first.strip()} {last.strip()}".strip()
     if not name:
         name = f"{cells.get('first', '')} {cells.get('last', '')}".strip()
-    if name.casefold().lstrip() in _NOT_PEOPLE or _NOT_PEOPLE[0] in cells.get("name", "").casefold():
+    if name.casefold().lstrip() in _NOT_PEOPLE or _POINTS in cells.get("name", "").casefold():
         return None
     ids = {
         what: cells[what]
