@@ -156,14 +156,17 @@ class Verdicts:
         return self._lines.placed(spot)
 
     def _unmet(self, test: HiddenTest) -> str | None:
-        """Title of the first needed test that has not passed; None if all have, or are not in this grade."""
-        done = zip(self._tests, self.results, strict=True)
-        failed = (
-            r
-            for t, r in done
-            if r.status in ("failed", "skipped") and any(t.answers_to(need) for need in test.needs)
-        )
-        return next((result.title for result in sorted(failed, key=lambda r: r.status != "failed")), None)
+        """Title of the first needed test that failed, else of one that was skipped; None if there is neither."""
+        needed = [
+            result
+            for other, result in zip(self._tests, self.results, strict=True)
+            if any(other.answers_to(need) for need in test.needs)
+        ]
+        for status in ("failed", "skipped"):
+            for result in needed:
+                if result.status == status:
+                    return result.title
+        return None
 
     def _add(
         self,
