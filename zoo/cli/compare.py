@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from zoo.cli.compare_tables import comparison, comparison_page
 from zoo.cli.options import (
     accelerate_option,
     axis_options,
@@ -25,7 +26,6 @@ from zoo.cli.options import (
     sizes_from,
     tensorboard_option,
 )
-from zoo.cli.tables import comparison, comparison_page
 from zoo.cli.task_group import TYPED, TaskGroup, inputs_from
 from zoo.cli.text import output_alone, print_alone, print_json, wrapped
 from zoo.core.blueprint import Sizes, get_preset, make_blueprint

@@ -155,7 +155,7 @@ def _write_page(
     device: torch.device,
 ) -> None:
     """The page of these trainings; those without a single step have no curve."""
-    from zoo.cli.tables import page_of_rows
+    from zoo.cli.compare_tables import page_of_rows
     from zoo.models.devices import machine
     from zoo.pages.rendering import write
     from zoo.training.record import LOG, read_record

@@ -17,7 +17,7 @@ import torch
 from tests.zoo.analysis.test_workers import is_alive, until
 from tests.zoo.cli.conftest import ROOT, Zoo
 from zoo.analysis.compare import Candidate, Conditions, Row, Training
-from zoo.cli.tables import comparison
+from zoo.cli.compare_tables import comparison
 from zoo.core.blueprint import get_preset, make_blueprint
 
 SMALL = (

@@ -18,7 +18,7 @@ from tests.zoo.cli.conftest import shell as shell
 from tests.zoo.cli.conftest import zoo as zoo
 from tests.zoo.cli.test_train import QUICK
 from tests.zoo.training.test_record import SMALL
-from zoo.cli.tables import page_of_rows
+from zoo.cli.compare_tables import page_of_rows
 from zoo.core.plugins import get_registry
 from zoo.pages import gallery
 from zoo.pages.runs import run_page
