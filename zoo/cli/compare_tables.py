@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.text import GAP, counted, width, wrapped
@@ -15,11 +16,31 @@ if TYPE_CHECKING:
     from zoo.training.record import Record
 
 NARROWEST_CELL = 10
-COSTS = ("params", "GFLOP", "forward", "step", "memory", "vs eager")
-SCORE_NAMES = ("score", "least score", "highest score", "loss", "least loss", "highest loss")
-BARS = ("params", "GFLOP", "forward", "step", "memory", "score")
-"""Columns whose numbers have a bar in the page."""
-SCORES = ("score", "least", "most", "loss", "least", "most")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers, in the terminal's table and on the page.
+
+    Attributes:
+        heading: of the table.
+        value: the number of a row, by which the page sorts; None where it was not measured.
+        text: what is shown for a row; the second argument is the mark of a row without numbers.
+        name: heading of the page, where all differ; that of the table if "".
+        bar: on the page, whether numbers have a bar.
+        full: the number of a full bar; None for the largest in the column.
+    """
+
+    heading: str
+    value: Callable[[Row], float | None]
+    text: Callable[[Row, str], str]
+    name: str = ""
+    bar: bool = False
+    full: float | None = None
+
+    def page_name(self) -> str:
+        """Return the heading of the page."""
+        return self.name or self.heading
 
 
 def comparison(rows: Sequence[Row], columns: Sequence[str], conditions: Conditions) -> str:
@@ -33,18 +54,14 @@ def comparison(rows: Sequence[Row], columns: Sequence[str], conditions: Conditio
     notes = _notes(rows)
     marks = [f"({notes.index(note) + 1})" if note else "-" for note in map(_note, rows)]
     labels = [_labels(row, columns) for row in rows]
-    costs = [_costs(row, mark) for row, mark in zip(rows, marks, strict=True)]
-    blocks = [_table(columns, COSTS, labels, costs), wrapped(_under(rows, conditions))]
+
+    def table(numbers: Sequence[Column]) -> str:
+        cells = [[one.text(row, mark) for one in numbers] for row, mark in zip(rows, marks, strict=True)]
+        return _table(columns, [one.heading for one in numbers], labels, cells)
+
+    blocks = [table(COSTS), wrapped(_under(rows, conditions))]
     if conditions.task is not None:
-        several = len(conditions.seeds) > 1
-        headers = [*(SCORES if several else (SCORES[0], SCORES[3])), f"{_goal(conditions.task):.0%} at"]
-        bits = any(row.bits for row in rows)
-        headers += ["bits/byte"] * bits
-        scores = [
-            [*_scores(row, mark, several), *_progress(row, bits)]
-            for row, mark in zip(rows, marks, strict=True)
-        ]
-        blocks += [_table(columns, headers, labels, scores), wrapped(_under_training(conditions))]
+        blocks += [table(_trained(rows, conditions)), wrapped(_under_training(conditions))]
     below = [wrapped(f"({number}) {note}") for number, note in enumerate(notes, 1)]
     return "\n\n".join([*blocks, *(["\n".join(below)] if below else [])])
 
@@ -55,34 +72,19 @@ def comparison_page(
     """The same as a page: a table that sorts, bars, and the curves of the trainings that were recorded."""
     from zoo.models.devices import machine
 
-    several = len(conditions.seeds) > 1
-    values: list[dict[str, tuple[str, float | None]]] = []
-    for row in rows:
-        costs = (row.parameters, row.flops, row.forward_s, row.step_s, row.memory_bytes, row.difference)
-        shown = dict(zip(COSTS, zip(_costs(row, "-"), costs, strict=True), strict=True))
-        if conditions.task is not None:
-            parts = ("median", "least", "most") if several else ("median",)
-            numbers = [
-                None if spread is None else getattr(spread, part)
-                for spread in (row.scores, row.losses)
-                for part in parts
-            ]
-            cells = zip(_scores(row, "-", several), numbers, strict=True)
-            names = SCORE_NAMES if several else (SCORE_NAMES[0], SCORE_NAMES[3])
-            shown |= dict(zip(names, cells, strict=True))
-            reached, bits = _progress(row, True) if row.scores is not None else ("-", "-")
-            shown[f"{_goal(conditions.task):.0%} at"] = reached, row.reached
-            if any(one.bits for one in rows):
-                shown["bits/byte"] = bits, row.bits.median if row.bits is not None else None
-        values.append(shown)
-    headers = list(values[0])
-    most = {
-        name: max((one[name][1] or 0.0 for one in values), default=0.0) for name in headers if name in BARS
-    }
+    numbers = [*COSTS, *_trained(rows, conditions)]
+    most = {one: one.full or max((one.value(row) or 0.0 for row in rows), default=0.0) for one in numbers}
     return page_of_rows(
         columns,
-        [(_labels(row, columns), shown, _note(row)) for row, shown in zip(rows, values, strict=True)],
-        {name: (1.0 if name == "score" else top) for name, top in most.items() if top},
+        [
+            (
+                _labels(row, columns),
+                {one.page_name(): (one.text(row, "-"), one.value(row)) for one in numbers},
+                _note(row),
+            )
+            for row in rows
+        ],
+        {one.page_name(): top for one, top in most.items() if one.bar and top},
         [_under(rows, conditions), *([_under_training(conditions)] if conditions.task else [])],
         runs,
         command,
@@ -173,53 +175,101 @@ def _limits(cells: Sequence[Sequence[str]], wrapping: int) -> list[int | None]:
     return [*first, *[None] * (len(widths) - wrapping)]
 
 
-def _costs(row: Row, mark: str) -> list[str]:
-    """All costs as text; `mark` stands for those that are missing, once if all are."""
-    if row.parameters is None:
-        return [mark, *[""] * (len(COSTS) - 1)]
-    measured: list[tuple[Any, Callable[[Any], str]]] = [
-        (row.parameters, lambda n: f"{n:,}"),
-        (row.flops, lambda n: f"{n / 1e9:.3g}"),
-        (row.forward_s, lambda s: _scaled(s * 1e3, "ms", "s")),
-        (row.step_s, lambda s: _scaled(s * 1e3, "ms", "s")),
-        (row.memory_bytes, lambda n: _scaled(n / 1e6, "MB", "GB")),
-        (row.difference, lambda d: "equal" if d == 0 else f"{d:.1e}"),
+def _cost(
+    heading: str, value: Callable[[Row], float | None], shown: Callable[[Any], str], bar: bool = True
+) -> Column:
+    """A cost; of a row without any, the first one alone has the mark."""
+
+    def text(row: Row, mark: str) -> str:
+        number = value(row)
+        if number is None:
+            return mark if row.parameters is not None or heading == "params" else ""
+        return shown(number)
+
+    return Column(heading, value, text, bar=bar)
+
+
+def _scaled(value: float, unit: str, thousand: str) -> str:
+    """Three digits, in `unit` or in `thousand`, which is 1,000 of it."""
+    return f"{value:.3g} {unit}" if value < 999.5 else f"{value / 1000:.3g} {thousand}"
+
+
+def _seconds(value: float) -> str:
+    return _scaled(value * 1e3, "ms", "s")
+
+
+COSTS = (
+    _cost("params", lambda row: row.parameters, lambda n: f"{n:,}"),
+    _cost("GFLOP", lambda row: row.flops, lambda n: f"{n / 1e9:.3g}"),
+    _cost("forward", lambda row: row.forward_s, _seconds),
+    _cost("step", lambda row: row.step_s, _seconds),
+    _cost("memory", lambda row: row.memory_bytes, lambda n: _scaled(n / 1e6, "MB", "GB")),
+    _cost("vs eager", lambda row: row.difference, lambda d: "equal" if d == 0 else f"{d:.1e}", bar=False),
+)
+
+
+def _trained(rows: Sequence[Row], conditions: Conditions) -> list[Column]:
+    """The columns of the trainings: none without a task, a spread where there are several seeds."""
+    if conditions.task is None:
+        return []
+    several = len(conditions.seeds) > 1
+    reached = Column(f"{_goal(conditions.task):.0%} at", lambda row: row.reached, _reached)
+    bits = Column("bits/byte", lambda row: row.bits.median if row.bits else None, _bits)
+    return [
+        *_spread("score", lambda row: row.scores, lambda share: f"{share:.1%}", several),
+        *_spread("loss", lambda row: row.losses, lambda loss: f"{loss:.4f}", several),
+        reached,
+        *([bits] if any(row.bits for row in rows) else []),
     ]
-    return [mark if value is None else shown(value) for value, shown in measured]
 
 
-def _scores(row: Row, mark: str, several: bool) -> list[str]:
-    """Scores and losses as text; with `mark`, if a training is missing."""
+def _spread(
+    name: str, of: Callable[[Row], Spread | None], shown: Callable[[float], str], several: bool
+) -> list[Column]:
+    """The median over the seeds, and where there are several, the least and the most."""
+    is_score = name == "score"
 
-    def cells(spread: Spread | None, shown: Callable[[float], str]) -> list[str]:
-        if spread is None:
-            return [mark, *[""] * (2 * several)]
-        numbers = (spread.median, spread.least, spread.most) if several else (spread.median,)
-        return [shown(number) for number in numbers]
+    def number(row: Row, part: str) -> float | None:
+        return getattr(of(row), part, None)
 
-    found = [*cells(row.scores, lambda s: f"{s:.1%}"), *cells(row.losses, lambda loss: f"{loss:.4f}")]
-    if row.scores is not None and any(one.problem for one in row.trainings):
-        found[0] = f"{mark} {found[0]}"
-    return found
+    def median(row: Row, mark: str) -> str:
+        found = number(row, "median")
+        if found is None:
+            return mark
+        problem = is_score and any(one.problem for one in row.trainings)
+        return f"{mark} {shown(found)}" if problem else shown(found)
+
+    def extreme(part: str, word: str) -> Column:
+        def text(row: Row, _mark: str) -> str:
+            found = number(row, part)
+            return "" if found is None else shown(found)
+
+        return Column(part, lambda row: number(row, part), text, name=f"{word} {name}")
+
+    first = Column(
+        name, lambda row: number(row, "median"), median, bar=is_score, full=1.0 if is_score else None
+    )
+    return [first, extreme("least", "least"), extreme("most", "highest")] if several else [first]
 
 
-def _progress(row: Row, bits: bool) -> list[str]:
-    """The first step at which the goal was reached, and the median of the bits per byte, where they are measured."""
+def _reached(row: Row, _mark: str) -> str:
+    """The first step at which the goal was reached."""
     if row.scores is None:
-        return [""] * (1 + bits)
-    reached = "never" if row.reached is None else f"step {row.reached:.0f}"
-    return [reached, *([f"{row.bits.median:.3f}" if row.bits else "-"] if bits else [])]
+        return ""
+    return "never" if row.reached is None else f"step {row.reached:.0f}"
+
+
+def _bits(row: Row, _mark: str) -> str:
+    """The median of the bits per byte."""
+    if row.scores is None:
+        return ""
+    return f"{row.bits.median:.3f}" if row.bits else "-"
 
 
 def _goal(task: str) -> float:
     from zoo.training.trainer import task_class
 
     return float(task_class(task).goal)
-
-
-def _scaled(value: float, unit: str, thousand: str) -> str:
-    """Three digits, in `unit` or in `thousand`, which is 1,000 of it."""
-    return f"{value:.3g} {unit}" if value < 999.5 else f"{value / 1000:.3g} {thousand}"
 
 
 def _under(rows: Sequence[Row], conditions: Conditions) -> str:
