@@ -130,6 +130,21 @@ class Source(State):
         around = [node.lineno for node in loops if node.lineno < line <= (node.end_lineno or 0)]
         return sorted(around, reverse=True)
 
+    def carried(self, loop: int) -> tuple[list[int], range]:
+        """Lines of a loop that make something of what the round before made: `z = z + ...`; and the loop's lines."""
+        loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))
+        node = next((one for one in loops if one.lineno == loop), None)
+        if node is None:
+            return [], range(0)
+        found = []
+        for one in node.body:
+            if isinstance(one, (ast.Assign, ast.AugAssign)):
+                stored = {each.id for each in ast.walk(one) if _is_stored(each) and isinstance(each, ast.Name)}
+                loaded = {each.id for each in ast.walk(one.value) if isinstance(each, ast.Name)}
+                if isinstance(one, ast.AugAssign) or stored & loaded:
+                    found.append(one.lineno)
+        return found, range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+
     def readers(self, line: int) -> list[int]:
         """Lines that read an attribute of `self` which a line makes, or a local of its function; then theirs."""
         first = list(dict.fromkeys(self._readers(line)))

@@ -30,6 +30,7 @@ MOST_VALUES = 4_000
 MOST_AXES = 5
 MOST_ALIKE = 200  # values of one shape, or of one form
 MOST_PARTS = 12
+MOST_COMPARED = 2**16  # numbers, of rows with each row of a value
 WHICH = {
     "q": "query", "k": "key", "v": "value", "out": "output", "src": "source", "tgt": "target",
     "self": "self-attention", "cross": "cross-attention", "feed": "feed-forward",
@@ -198,7 +199,25 @@ class RightValues:
                     )
                     if bool(near.any()):
                         return found[int(near.nonzero()[0])]
-        return self._with_room(numbers)
+        return self._rows(numbers) or self._with_room(numbers)
+
+    def _rows(self, numbers: Tensor) -> Right | None:
+        """The right value that these are some rows of, in its order: tokens or sentences that a mask has picked."""
+        rows = numbers.shape[0] if numbers.dim() else 0
+        if rows < 2:
+            return None
+        for shape, found in self._stacks.items():
+            at = _rows_end(shape, numbers.shape[1:])
+            whole = math.prod(shape[:at])
+            if not at or not rows < whole or rows * whole * numbers[0].numel() > MOST_COMPARED:
+                continue
+            for one in found:
+                bound = self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())
+                apart = (numbers[:, None] - one.numbers.reshape(whole, *numbers.shape[1:])).abs()  # [n, N, ...]
+                same = (apart <= bound).reshape(rows, whole, -1).all(-1)  # [n, N]
+                if bool(same.any(1).all()) and bool((same.int().argmax(1).diff() > 0).all()):
+                    return one
+        return None
 
     def _with_room(self, numbers: Tensor) -> Right | None:
         """The right value that is left without what is zero all along an axis: a buffer that is not full yet."""
@@ -357,6 +376,12 @@ def _named_step(name: str, step: Callable[..., Any], values: RightValues) -> Cal
         return result
 
     return wraps(step)(run) if hasattr(step, "__name__") else run
+
+
+def _rows_end(shape: Sequence[int], row: Sequence[int]) -> int:
+    """How many axes come before those of a row; 0 if a value has no such rows."""
+    at = len(shape) - len(row)
+    return at if at > 0 and tuple(shape[at:]) == tuple(row) else 0
 
 
 def level(numbers: Tensor) -> bool:

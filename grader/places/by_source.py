@@ -9,6 +9,7 @@ from grader.edits.source_tree import Source
 from grader.places.where import Where
 
 MOST_KEPT = 2  # attributes: of more it cannot be said which one is to blame
+MOST_CARRIED = 2  # lines that take something from an earlier round
 FEW_LINES = 2  # that only wrong runs have
 
 
@@ -109,6 +110,17 @@ def only_wrong(source: Source, lines: Sequence[int], best: Where | None) -> Wher
         said = f"lines {line} to {others[-1]} run only in cases that come out wrong"
     other = others[-1] if others else None
     return Where(Place(line, line), "value", other, value=said, expected="another step")
+
+
+def later_rounds(source: Source, loop: int) -> Where | None:
+    """The last lines of a loop that take something from the round before. Args: loop: right in its first round."""
+    lines, _ = source.carried(loop)
+    if not lines:
+        return None
+    *others, line = lines[-MOST_CARRIED:]
+    said = f"the loop of line {loop} is right if it has one round, and wrong if it has more"
+    expected = "what earlier rounds gave, as the later ones need it"
+    return Where(Place(line, line), "value", next(iter(others), None), value=said, expected=expected)
 
 
 def overwritten(source: Source, ran: Collection[int]) -> Where | None:

@@ -49,6 +49,9 @@ OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
 PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
 SELECTING = {"where", "masked_fill"}
+WHOLE = {"int64", "int32", "bool"}
+ZEROS = {"zeros", "zeros_like", "new_zeros"}
+FILLING = {"add", "setitem", "copy"}
 
 
 @dataclass(frozen=True)
@@ -220,11 +223,11 @@ class Flow:
         event = self.events[index]
         if event.kind == "call" and event.outputs:
             outputs = self.outputs(index)
-            if any(self.name(value) is None for value in outputs):
+            if any(self.name(value) is None for value in self._saying(outputs)):
                 drawn = event.frame in self.constructors and self.trace.values[outputs[0]].requires_grad
                 # A parameter's first values are free, as is counting; what is empty gets its numbers later.
-                free = drawn or self._counts(index) or plain_name(event.name) in EMPTY
-                return None if free else False
+                free = drawn or self._counts(index) or plain_name(event.name) in EMPTY or self._begins(index)
+                return None if free or self._picks(index) else False
             return True if any(self._tells(value) for value in outputs) else None
         if event.kind == "given":
             return None
@@ -233,6 +236,37 @@ class Flow:
             return all(self.right.has_plain(item, event.name) for item in items) if items else None
         items = [item for item in event.names.values() if telling(item)]
         return all(self.right.has_plain(item) for item in items) if items else None
+
+    def _saying(self, values: Sequence[int]) -> Sequence[int]:
+        """Of several values, those that are more than one number: the last part may be a short one."""
+        numbers = {value: self.trace.values[value].numbers for value in values}
+        return [value for value, x in numbers.items() if x is None or not level(x)] or values
+
+    def _begins(self, index: int) -> bool:
+        """Return whether an event makes zeros that something is added to, or written into, before all else."""
+        event = self.events[index]
+        if plain_name(event.name) not in ZEROS:
+            return False
+        later = (one for one in self.events[index + 1 :] if one.kind == "call" and event.outputs[0] in one.inputs)
+        first = next(later, None)
+        return first is not None and plain_name(first.name) in FILLING
+
+    def _picks(self, index: int) -> bool:
+        """Return whether an event picks rows of right whole numbers by a right mask, or gives such another layout.
+
+        Of other numbers, that can be seen.
+        """
+        event = self.events[index]
+        if plain_name(event.name) not in LAYOUT or not event.inputs:
+            return False
+        kept = self.trace.values[event.outputs[0]]
+        if kept.dtype not in WHOLE:
+            return False
+        if len(event.inputs) == 1:
+            made = self.producer(event.inputs[0])
+            return made is not None and made < index and self._picks(made)
+        picked = [self.trace.values[one].dtype == "bool" for one in event.inputs[1:]]
+        return all(picked) and all(self.name(one) is not None for one in event.inputs)
 
     def read_in(self, index: int) -> int | None:
         """The next line that takes what an event gives, if it is another one."""

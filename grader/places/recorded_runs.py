@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -42,6 +43,7 @@ from grader.places.wrong_scenario import Wrong
 from grader.worker.value_trace import EMPTY
 
 MOST_RIGHT = 4  # right runs beside the wrong ones
+MOST_ONCE, OFTEN = 12, 3  # runs whose rounds are counted, and how many must have one
 TRACING_S = 1.5  # of CPU for values
 NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
@@ -143,6 +145,24 @@ class Records:
             if left:
                 left -= {*self.recorded(one, exact=False)[0].ran}
         return sorted(left) if right else []
+
+    def right_once(self, wrong: Sequence[Wrong]) -> int | None:
+        """The line of a loop that has several rounds in each wrong run, and one in some that are right."""
+        inside = {loop for line in self.needed or () for loop in self.source.loops(line)}
+        left = [loop for loop in sorted(inside) if self.source.carried(loop)[0]]
+        own = scenarios_of(self._key.scenarios, wrong[0].scenario.component) if left else []
+        right = [one for one in own if self._grading.is_right(one)]
+        for one in [each.scenario for each in wrong][:MOST_ONCE] if left and len(right) >= OFTEN else ():
+            trace = self.recorded(one, exact=False)[0]
+            left = [loop for loop in left if self._rounds(trace, loop) > 1]
+        runs = [self.recorded(one, exact=False)[0] for one in right[:MOST_ONCE] if left]
+        return next((loop for loop in left if [self._rounds(one, loop) for one in runs].count(1) >= OFTEN), None)
+
+    def _rounds(self, trace: ValueTrace, loop: int) -> int:
+        """How many rounds a loop has in a run."""
+        lines = self.source.carried(loop)[1]
+        counts = Counter((one.frame, one.place) for one in trace.events if one.kind == "call" and one.place.line in lines)
+        return max(counts.values(), default=0)
 
     def gave_wrong(self, line: int) -> int | None:
         """The `return` of a function that a line calls, where what it gave is not right."""
@@ -324,8 +344,8 @@ class Records:
             line = flow.events[mixed[0]].place.line
             said = f"the order of its first two axes is not that of line {line}"
             found = replace(place_of(flow, mixed[-1], why), other=line, value=said)
-        other = flow.counterpart(blamed.event)
-        alike = other is not None and len(other.hits) == len(flow.events[blamed.event].inputs)
+        same = flow.counterpart(blamed.event)
+        alike = same is not None and len(same.hits) == len(flow.events[blamed.event].inputs)
         evidence = "patched" if blamed.proved else "alike" if alike else "layouts" if mixed else ""
         if blamed.proved and flow.is_copy(blamed.event):
             evidence = "copied"
@@ -335,7 +355,8 @@ class Records:
                 copied = flow.events[blamed.event].place.line
                 made = place_of(flow, maker, why)
                 found = replace(made, other=line if copied == made.place.line else copied)
-        odd = [flow.events[i] for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
+        wrong_ones = [i for i in flow.reaching - flow.vindicated if flow.is_right(i) is False]
+        odd = [flow.events[i] for i in wrong_ones]
         if not evidence and flow.events[blamed.event].kind != "call" and wrong.got.error is None:
             evidence = "narrow" if len({event.place.line for event in odd}) <= NARROW else ""
         if not evidence and any(mixes(flow, one) for one in (blamed.event, index)):
@@ -343,7 +364,12 @@ class Records:
             evidence = "layouts"
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
-        alone = {event.place.line for event in odd if event.kind != "return"} == {found.place.line}
+        alone = all(i == blamed.event or blamed.event in flow.ancestors(i) for i in wrong_ones)
+        makers = [flow.producer(value) for value in flow.events[blamed.event].inputs]
+        own_way = [flow.events[one].place.line for one in makers if one is not None and flow.is_right(one) is False]
+        other = next((line for line in own_way if line != found.place.line), None)
+        if alone and not evidence and other is not None:  # right for another value that was made of it, not for this
+            found = replace(found, other=other)
         expected = "" if mixed else blamed.expected
         return replace(found, proved=blamed.proved, expected=expected, evidence=evidence, alone=alone)
 

@@ -30,6 +30,7 @@ from grader.places.by_source import (
     foreign,
     idle,
     kept,
+    later_rounds,
     only_wrong,
     overwritten,
     unread,
@@ -426,6 +427,8 @@ class Locator:
             parts = [name for one in wrong for name, _ in one.got.extra]
             lost = foreign(self.source, parts) or idle(self.source, ran) or unread(self.source, ran)
             lost = lost or only_wrong(self.source, self.records.only_when_wrong(wrong), best)
+            loop = None if lost else self.records.right_once(wrong)
+            lost = lost if loop is None else later_rounds(self.source, loop)
             lost = lost or (best if best is not None and best.alone else self._kept(wrong, ran))
             return lost or self._of_error(wrong)
         if best.evidence == "copied":
