@@ -77,13 +77,19 @@ def only_removes(old: str, new: str) -> bool:
     return gone > 0 and come == 0
 
 
-def only_more_room(old: str, new: str) -> bool:
-    """Return whether a change only replaces a number by a much larger one: a limit need not be the mistake."""
+def other_number(old: str, new: str) -> tuple[int, int] | None:
+    """The whole number that a change replaces, and by which; None if it does more, or something else."""
     some, others = map(_tokens, changed_part(old, new))
     pairs = [(a, b) for a, b in zip(some, others, strict=False) if a != b]
     if len(some) != len(others) or len(pairs) != 1 or not all(one.isdigit() for one in pairs[0]):
-        return False
-    small, large = map(int, pairs[0])
+        return None
+    was, becomes = map(int, pairs[0])
+    return was, becomes
+
+
+def only_more_room(old: str, new: str) -> bool:
+    """Return whether a change only replaces a number by a much larger one: a limit need not be the mistake."""
+    small, large = other_number(old, new) or (0, 0)
     return small >= LEAST_ROOM and large >= MORE_ROOM * small
 
 

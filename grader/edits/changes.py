@@ -38,6 +38,7 @@ from grader.edits.syntax import PATHS, TRAINING, called, defaults_in, is_whole, 
 CHANCE = re.compile("drop|rand|bernoulli")
 NUMBER = re.compile(r"[-+]?(inf|\d+(\.\d*)?(e-?\d+)?)")  # in `float("-inf")`
 CODE = re.compile("[a-z]{2,5}")  # a text whose letters may each say a step
+OF_PARTS = ("parameters", "named_parameters", "modules", "children", "apply")
 COUNTS = ("arange", "linspace", "range", "len")  # give no masks, and nothing below 0
 SIZES = ("len", "numel", "size")
 LIMIT, MUCH = 8, 16  # a whole number that may be a length built in, and how many times as much is enough
@@ -357,6 +358,12 @@ class Changes:
         if not isinstance(node, ast.Name) or node.id in self._scopes.names(node.lineno):
             for function in self._scopes.functions(node.lineno)[:MOST_WRAPPED]:
                 yield ast.Call(function, [node], [])
+
+    def of_a_part(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What is called of the whole module, `self.parameters()`, of one of its parts."""
+        if isinstance(node, ast.Attribute) and node.attr in OF_PARTS and called(node.value) == "self":
+            for part in self._scopes.attributes(node.lineno)[:MOST_NAMES]:
+                yield ast.Attribute(ast.Attribute(node.value, part, ast.Load()), node.attr, ast.Load())
 
     def _with_more(self, node: ast.Assign) -> Iterator[ast.AST]:
         target = node.targets[0]

@@ -199,6 +199,7 @@ class Edits:
             self._made_once.for_each,
             self._made_once.log_of_softmax,
             self._several.in_each_round,
+            self._several.defaults_anew,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,
@@ -210,6 +211,7 @@ class Edits:
             self._loops.kept,
             self._blocks.undone,
             self._past_an_end,
+            self._changes.of_a_part,
             self._carried_on,
             self._first_alone,
         )
@@ -318,6 +320,8 @@ class Edits:
         if isinstance(node, ast.Assign):
             yield from (self._file.with_after(node, one) for one in self._loops.also_reordered(node))
             yield from (self._file.with_one(node, one) for one in self._loops.with_more_state(node))
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            yield from (self._file.with_before(node, one) for one in self._loops.in_its_order(node))
 
     def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())

@@ -30,6 +30,7 @@ class Loops:
             name = ast.Name(ast.unparse(node.targets[0]), ast.Load())
             for op in (ast.BitOr, ast.BitAnd, ast.Add):
                 yield ast.Assign(node.targets, ast.BinOp(name, op(), node.value))
+            yield ast.Assign(node.targets, ast.Subscript(name, node.value, ast.Load()))
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield from self._reordered(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -60,6 +61,24 @@ class Loops:
             for other in sorted(self._state(loop)):
                 if other not in _names(node.value):
                     yield ast.Assign([ast.Name(other, ast.Store())], renamed(node.value, name, other))
+
+    def in_its_order(self, node: ast.Assign | ast.AugAssign) -> Iterator[ast.Assign]:
+        """State that a statement in a loop is the first to read, and all that the loop gives no other order: in the
+        order of an index that the loop has made before."""
+        loop = self._loops.get(id(node))
+        if loop is None or not self._state(loop) & {*_names(node)}:
+            return
+        before = [one for part in loop.body for one in ast.walk(part) if getattr(one, "lineno", 0) < node.lineno]
+        made = {one.id for one in before if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        indices = dict.fromkeys(name for one in ast.walk(loop) for name in _indexing(one) if name in made)
+        done = {name for one in ast.walk(loop) if _indexing(one) for name in _names(_indexed(one))}
+        left = sorted(self._state(loop) - done - made - {*indices})
+        read = [name for name in left if name in _names(node)]
+        for index in list(indices)[:MOST_FORMS] if read else ():
+            for names in dict.fromkeys([tuple(left), tuple(read)]):
+                for form in ("{0}.gather(1, {1})", "{0}[{1}]"):
+                    values = ", ".join(form.format(name, index) for name in names)
+                    yield ast.Assign([ast.parse(", ".join(names), mode="eval").body], ast.parse(values, mode="eval").body)
 
     def _attributes_reordered(self, node: ast.Assign, target: ast.Attribute) -> Iterator[ast.Assign]:
         """For `self.sums = self.sums[parents]`: other attributes that the function leaves as they are."""
@@ -229,6 +248,22 @@ class Loops:
         """The fields of classes, in their order."""
         classes = (node for node in nodes_of(self._tree) if isinstance(node, ast.ClassDef))
         return {node.name: [name for name, _ in declared(node)] for node in classes if declared(node)}
+
+
+def _indexed(node: ast.AST) -> ast.AST:
+    """What an index is put to, in `x[i]` and `x.gather(1, i)`; a node without names for all else."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    is_method = isinstance(node, ast.Call) and called(node.func) in REORDERING
+    return node.func if is_method else ast.Pass()
+
+
+def _indexing(node: ast.AST) -> list[str]:
+    """The names in the index of `x[i]` and `x.gather(1, i)`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        return [] if any(isinstance(one, ast.Slice) for one in ast.walk(node.slice)) else _names(node.slice)
+    is_method = isinstance(node, ast.Call) and called(node.func) in REORDERING
+    return _names(node.args[-1]) if is_method and node.args else []
 
 
 def _names(node: ast.AST) -> list[str]:

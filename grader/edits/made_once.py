@@ -31,6 +31,17 @@ class MadeOnce:
             if function is not None:
                 yield from (one.value for one in self._constants if node.id in map(ast.unparse, one.targets))
 
+    def all_defaults(self, node: ast.Name) -> list[tuple[ast.expr, ast.AST]]:
+        """For a default that can be written to: each place where its function reads it or another one, and that."""
+        function = self._scopes.function(node.lineno)
+        own = {name: new for (of, name), new in self._defaults.items() if of is function}
+        inside = [one for part in function.body for one in ast.walk(part)] if function and node.id in own else []
+        return [
+            (one, own[one.id][0])
+            for one in inside
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id in own
+        ]
+
     def in_each_round(self, node: ast.AST) -> Iterator[tuple[ast.expr, ast.Assign]]:
         """The call that made a local, in place of it or of its copy; and the local's statement."""
         if isinstance(node, ast.Name) and id(node) in self._in_rounds:

@@ -32,6 +32,12 @@ class Several:
     def __init__(self, file: FileText, alike: Alike, made_once: MadeOnce, slips: Slips) -> None:
         self._file, self._alike, self._made_once, self._slips = file, alike, made_once, slips
 
+    def defaults_anew(self, node: ast.AST) -> Iterator[str]:
+        """Several arguments whose defaults all calls share (`keys=[], values=[]`), each made anew."""
+        pairs = self._made_once.all_defaults(node) if isinstance(node, ast.Name) else []
+        if len(pairs) > 1:
+            yield self._file.with_all(pairs)
+
     def in_each_round(self, node: ast.AST) -> Iterator[str]:
         """What is made before a loop, and used in each round, made there; with the statement that made it, and not."""
         for new, made in self._made_once.in_each_round(node):

@@ -164,6 +164,19 @@ class Source(State):
         ]
         return [*self._of_class(own, line), *local]
 
+    def constant_read(self, line: int) -> list[int]:
+        """Lines of functions that read a name which a line outside of functions gives a value."""
+        own = self._tree.body if not self.in_function(line) else []
+        made = [node for one in own if one.lineno <= line <= (one.end_lineno or 0) for node in ast.walk(one)]
+        names = {one.id for one in made if isinstance(one, ast.Name) and is_store(one)}
+        reads = [(at, node) for at, some in self._reads.items() for node in some if self.in_function(at)]
+        return [at for at, node in reads if isinstance(node, ast.Name) and node.id in names]
+
+    def constant_made(self, name: str) -> list[int]:
+        """Lines outside of functions that give a name a value."""
+        stored = [one for node in self._tree.body for one in ast.walk(node) if _is_stored(one)]
+        return [one.lineno for one in stored if getattr(one, "id", "") == name and not self.in_function(one.lineno)]
+
     def callers(self, line: int) -> list[int]:
         """Lines that call a line's function, or, where that is a constructor, its class; none for `forward`."""
         function = self._function(line)

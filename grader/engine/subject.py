@@ -125,13 +125,15 @@ class AnswerKey:
     def _with_calls_before(self, scenarios: Sequence[Scenario]) -> list[Scenario]:
         """These, and some of each component also after another call: what is kept by shapes must not come back.
 
-        The first one that tells, and the first of those that are given most tensors: masks, too.
+        The first one that tells, the first of those that are given most tensors, masks too, and the first of length
+        one, which may be taken for the next step of the call before.
         """
         later = {one: after_a_call(one) for one in scenarios if _can_come_after(one)}
         for component in dict.fromkeys(one.component for one in scenarios):
             own = scenarios_of(list(later), component)
             most = max((self.right(one, ()).given for one in own), default=0)
-            for some in (own, [one for one in own if self.right(one, ()).given == most]):
+            short = [one for one in own if "a length of one" in one.traits]
+            for some in (own, [one for one in own if self.right(one, ()).given == most], short):
                 first = next((one for one in some if self.right(later[one], ()).told_apart), None)
                 if first is not None:
                     self.first[first] = later[first]

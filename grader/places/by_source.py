@@ -62,9 +62,9 @@ def kept(source: Source, ran: Collection[int], *, of_objects: bool, of_file: boo
         return None
     (line, name), *others = found
     said = f"`{name}` is kept from one call to the next"
-    return Where(
-        Place(line, line), "value", others[-1][0] if others else None, value=said, expected="no state"
-    )
+    made = next((at for at in source.constant_made(name) if at != line), None)
+    other = others[-1][0] if others else made
+    return Where(Place(line, line), "value", other, value=said, expected="no state")
 
 
 def avoided(source: Source, best: Where, line: int) -> int | None:

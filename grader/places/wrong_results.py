@@ -16,7 +16,7 @@ import torch
 from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable
-from grader.edits.changed_part import only_removes
+from grader.edits.changed_part import only_removes, other_number
 from grader.edits.edits import Edits
 from grader.edits.moved import partners
 from grader.edits.source_tree import Source
@@ -224,6 +224,9 @@ class Locator:
             return self._unresolved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
+        once = self._right_once(wrong, cures[0])
+        if once is not None:
+            return once
         if best is not None:
             best = self._shortened(best, cures)
         for cure in cures:
@@ -269,6 +272,7 @@ class Locator:
         branch = next((line for line in self.source.decides(cure.line) if line in needed), None)
         lines = (
             best.other if best.why == "error" and best.other != best.place.line else None,  # its cause
+            next((line for line in self.source.constant_read(cure.line) if line in needed), None),
             next(iter(self._no_longer_read(cure)), None),
             between,
             branch or self.source.jumps(cure.line),
@@ -422,6 +426,9 @@ class Locator:
             hidden = unregistered(self.source)
             if hidden is not None:
                 return hidden
+        lasting = kept(self.source, ran, of_objects=False, of_file=True)
+        if lasting is not None and not (best and best.proved) and self._keeps_something(wrong):
+            return lasting
         weak = best is not None and best.why == "value" and not best.evidence
         if best is None or (weak and self._explanations.left_out(best.place) is None):
             parts = [name for one in wrong for name, _ in one.got.extra]
@@ -439,6 +446,12 @@ class Locator:
         if nothing is None or {*nothing.lines} & {*best.lines}:
             return best
         return replace(best, other=nothing.other or nothing.place.line)
+
+    def _right_once(self, wrong: Sequence[Wrong], cure: Cure) -> Where | None:
+        """The loop that is right in its first round, where a change is another number: a larger chunk, and so one
+        round."""
+        loop = self.records.right_once(wrong) if other_number(self._text, cure.text) else None
+        return None if loop is None else later_rounds(self.source, loop)
 
     def _kept(self, wrong: Sequence[Wrong], ran: Collection[int]) -> Where | None:
         """Where something is kept from one call to the next: in objects, if one was called more than once; in the file,
@@ -562,6 +575,9 @@ class Locator:
         one = max(partly, key=lambda one: len(one.cured), default=None)
         if one is None:
             return None
+        once = self._right_once(wrong, one)
+        if once is not None:
+            return once
         rest = [each for each in wrong if each.scenario not in one.cured]
         others = []
         if rest and one.harmless and len(one.text.splitlines()) == len(self._text.splitlines()):
