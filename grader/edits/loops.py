@@ -68,7 +68,9 @@ class Loops:
         loop = self._loops.get(id(node))
         if loop is None or not self._state(loop) & {*_names(node)}:
             return
-        before = [one for part in loop.body for one in ast.walk(part) if getattr(one, "lineno", 0) < node.lineno]
+        before = [
+            one for part in loop.body for one in ast.walk(part) if getattr(one, "lineno", 0) < node.lineno
+        ]
         made = {one.id for one in before if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
         indices = dict.fromkeys(name for one in ast.walk(loop) for name in _indexing(one) if name in made)
         done = {name for one in ast.walk(loop) if _indexing(one) for name in _names(_indexed(one))}
@@ -78,7 +80,9 @@ class Loops:
             for names in dict.fromkeys([tuple(left), tuple(read)]):
                 for form in ("{0}.gather(1, {1})", "{0}[{1}]"):
                     values = ", ".join(form.format(name, index) for name in names)
-                    yield ast.Assign([ast.parse(", ".join(names), mode="eval").body], ast.parse(values, mode="eval").body)
+                    yield ast.Assign(
+                        [ast.parse(", ".join(names), mode="eval").body], ast.parse(values, mode="eval").body
+                    )
 
     def _attributes_reordered(self, node: ast.Assign, target: ast.Attribute) -> Iterator[ast.Assign]:
         """For `self.sums = self.sums[parents]`: other attributes that the function leaves as they are."""
@@ -254,16 +258,16 @@ def _indexed(node: ast.AST) -> ast.AST:
     """What an index is put to, in `x[i]` and `x.gather(1, i)`; a node without names for all else."""
     if isinstance(node, ast.Subscript):
         return node.value
-    is_method = isinstance(node, ast.Call) and called(node.func) in REORDERING
-    return node.func if is_method else ast.Pass()
+    return node.func if isinstance(node, ast.Call) and called(node.func) in REORDERING else ast.Pass()
 
 
 def _indexing(node: ast.AST) -> list[str]:
     """The names in the index of `x[i]` and `x.gather(1, i)`."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         return [] if any(isinstance(one, ast.Slice) for one in ast.walk(node.slice)) else _names(node.slice)
-    is_method = isinstance(node, ast.Call) and called(node.func) in REORDERING
-    return _names(node.args[-1]) if is_method and node.args else []
+    if isinstance(node, ast.Call) and called(node.func) in REORDERING and node.args:
+        return _names(node.args[-1])
+    return []
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -35,7 +35,9 @@ class MadeOnce:
         """For a default that can be written to: each place where its function reads it or another one, and that."""
         function = self._scopes.function(node.lineno)
         own = {name: new for (of, name), new in self._defaults.items() if of is function}
-        inside = [one for part in function.body for one in ast.walk(part)] if function and node.id in own else []
+        inside = (
+            [one for part in function.body for one in ast.walk(part)] if function and node.id in own else []
+        )
         return [
             (one, own[one.id][0])
             for one in inside

@@ -139,7 +139,9 @@ class Source(State):
         found = []
         for one in node.body:
             if isinstance(one, (ast.Assign, ast.AugAssign)):
-                stored = {each.id for each in ast.walk(one) if _is_stored(each) and isinstance(each, ast.Name)}
+                stored = {
+                    each.id for each in ast.walk(one) if _is_stored(each) and isinstance(each, ast.Name)
+                }
                 loaded = {each.id for each in ast.walk(one.value) if isinstance(each, ast.Name)}
                 if isinstance(one, ast.AugAssign) or stored & loaded:
                     found.append(one.lineno)
@@ -174,8 +176,9 @@ class Source(State):
 
     def constant_made(self, name: str) -> list[int]:
         """Lines outside of functions that give a name a value."""
-        stored = [one for node in self._tree.body for one in ast.walk(node) if _is_stored(one)]
-        return [one.lineno for one in stored if getattr(one, "id", "") == name and not self.in_function(one.lineno)]
+        stored = [one for node in self._tree.body for one in ast.walk(node) if isinstance(one, ast.Name)]
+        lines = [one.lineno for one in stored if one.id == name and is_store(one)]
+        return [line for line in lines if not self.in_function(line)]
 
     def callers(self, line: int) -> list[int]:
         """Lines that call a line's function, or, where that is a constructor, its class; none for `forward`."""

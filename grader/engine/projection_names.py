@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 _WORDS = {
@@ -17,6 +18,7 @@ _ROLE = {role: re.compile(f"{_AROUND}(?:{words}){_AROUND}s?") for role, words in
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+@lru_cache(maxsize=4096)
 def role_of(name: str) -> str | None:
     """ "q", "k", "v" or "out" where a name says so plainly; None where it is silent or says several.
 
@@ -46,6 +48,7 @@ def is_bias_of(name: str, shape: Sequence[int], width: int) -> bool:
     return split or is_bias(name, sum(size > 1 for size in shape))  # ones in a shape say nothing
 
 
+@lru_cache(maxsize=4096)
 def stem(name: str) -> str:
     """The name without its last part, which tells weight from bias: siblings share it."""
     for ending in ("_weight", "_bias", "weight", "bias"):

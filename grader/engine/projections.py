@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, permutations, product
 from math import prod
 
@@ -124,18 +124,19 @@ class _Group:
 @lru_cache(maxsize=512)
 def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     found: dict[tuple[object, ...], Projections] = {}
-    groupings: list[Groups] = []
-    # as many pieces, or rows, as heads may be matrices, or heads
-    for some, last in product((0, heads), (False, True) if heads in COUNTS else (False,)):
-        found_groups = _grouped(shapes, width, some, last=last)
-        if not any(_are_same(found_groups, one) for one in groupings):
-            groupings.append(found_groups)
-    readings = chain.from_iterable(_readings(*one, width, heads) for one in groupings)
-    for label, index in readings:
-        key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
-        found.setdefault(key, Projections(dict(shapes), index, label))
-        if len(found) == MOST:
-            break
+    for turns in (False, True) if any(_matrices_in(shape, width) for _, shape in shapes) else (False,):
+        groupings: list[Groups] = []
+        # as many pieces, or rows, as heads may be matrices, or heads
+        for some, last in product((0, heads), (False, True) if heads in COUNTS else (False,)):
+            found_groups = _grouped(shapes, width, some, last=last, turns=turns)
+            if not any(_are_same(found_groups, one) for one in groupings):
+                groupings.append(found_groups)
+        most = len(found) + MOST
+        for label, index in chain.from_iterable(_readings(*one, width, heads) for one in groupings):
+            key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
+            found.setdefault(key, Projections(dict(shapes), index, f"{'in turns ' * turns}{label}"))
+            if len(found) == most:
+                break
     return list(found.values()) or [Projections(dict(shapes), {})]
 
 
@@ -151,26 +152,29 @@ def _are_same(some: Groups, others: Groups) -> bool:
     )
 
 
-def _grouped(shapes: Shapes, width: int, heads: int, *, last: bool = False) -> Groups:
+def _grouped(shapes: Shapes, width: int, heads: int, *, last: bool = False, turns: bool = False) -> Groups:
     """The matrices and the biases, each in the order in which they were made.
 
     Args:
         heads: so many numbered parameters of one shape are one for each head; 0 where that is not looked at.
         last: of dimensions that are as large as matrices are packed, the last one counts them, not the first.
+        turns: in a vector with all numbers, each matrix is followed by its bias, not all matrices by all biases.
     """
-    together: dict[str, dict[str, Tensor]] = {}
+    together: dict[tuple[str, str], dict[str, Tensor]] = {}
     start = 0
     for name, shape in shapes:
         where = torch.arange(start, start + prod(shape)).view(shape).squeeze()  # ones in a shape say nothing
         start += where.numel()
-        for end, part in _without_bias(where, width):
-            together.setdefault(re.sub(r"\d+", "*", name) + end, {})[name + end] = part
+        for end, part in _without_bias(where, width, turns=turns):
+            together.setdefault((re.sub(r"\d+", "*", name), end), {})[name + end] = part
     found: tuple[list[_Group], list[_Group]] = ([], [])
-    for parts in together.values():
+    for (_, end), parts in together.items():
         total = sum(where.numel() for where in parts.values())
-        matrix = total % width**2 == 0 and total > 0
+        matrix = total % width**2 == 0 and total > 0 and not end
         size = width**2 if matrix else width
-        odd = not matrix and not all(is_bias_of(name, where.shape, width) for name, where in parts.items())
+        odd = not (matrix or end) and not all(
+            is_bias_of(name, where.shape, width) for name, where in parts.items()
+        )
         matrix |= odd and total not in (2 * width, 3 * width, 4 * width)
         alike, by_head = len({w.shape for w in parts.values()}) == 1, len(parts) == heads > 1
         stacked = alike and (by_head or any(w.numel() % size for w in parts.values()))
@@ -204,9 +208,25 @@ def _grouped(shapes: Shapes, width: int, heads: int, *, last: bool = False) -> G
     return found
 
 
-def _without_bias(where: Tensor, width: int) -> Iterator[tuple[str, Tensor]]:
-    """A parameter as a whole; or a matrix, and the bias that is its last column (or row), each with a name's end."""
-    if where.dim() == 2 and width + 1 in where.shape and where.numel() % (width + 1) == 0:
+def _matrices_in(shape: Sequence[int], width: int) -> int:
+    """How many matrices and biases a vector holds; 0 if it is none that holds as many of these."""
+    count, rest = divmod(prod(shape), width * (width + 1))
+    return count if len(shape) == 1 and not rest and count <= len(ROLES) else 0
+
+
+def _without_bias(where: Tensor, width: int, *, turns: bool) -> Iterator[tuple[str, Tensor]]:
+    """A parameter as a whole; or its matrices, and their biases, each with a name's end: a matrix whose last column (or
+    row) is the bias, or a vector with everything."""
+    count = _matrices_in(where.shape, width)
+    if count:
+        each = where.view(count, -1)  # [count, D D + D]
+        matrices = each[:, : width**2] if turns else where[: count * width**2]
+        yield "", matrices.reshape(count, width, width).squeeze(0)  # [count, D, D]
+        yield (
+            "biases",
+            (each[:, width**2 :] if turns else where[count * width**2 :]).reshape(count, width).squeeze(0),
+        )
+    elif where.dim() == 2 and width + 1 in where.shape and where.numel() % (width + 1) == 0:
         dim = list(where.shape).index(width + 1)
         yield "", where.narrow(dim, 0, width)
         yield "bias", where.select(dim, width)
@@ -217,10 +237,14 @@ def _without_bias(where: Tensor, width: int) -> Iterator[tuple[str, Tensor]]:
 def _readings(
     matrices: Sequence[_Group], biases: Sequence[_Group], width: int, heads: int
 ) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    ways_of = cache(lambda group, roles, linear: list(_ways(group, roles, width, heads, linear=linear)))
+    bias_index = cache(lambda homes: _bias_index(biases, homes, width, heads))
+    assigned = list(_assignments(matrices))
     for flip in FLIPS:
-        for roles in _assignments(matrices):
+        for roles in assigned:
             # The ways to read each matrix; groups that can be read in as many ways go the same way.
-            ways = {group: list(_ways(group, roles[group], width, heads, flip)) for group in roles}
+            linear = {group: group.name.endswith("weight") != (roles[group][0][0] in flip) for group in roles}
+            ways = {group: ways_of(group, roles[group], linear[group]) for group in roles}
             lengths = sorted({len(some) for some in ways.values() if some})
             for numbers in product(*map(range, lengths)):
                 number = dict(zip(lengths, numbers, strict=True))
@@ -230,9 +254,9 @@ def _readings(
                     for group, (_, found) in chosen.items()
                     for role, piece in zip(roles[group], found, strict=True)
                 }
-                homes = [(group, roles[group], order) for group, (order, _) in chosen.items()]
+                homes = tuple((group, roles[group], order) for group, (order, _) in chosen.items())
                 label = f"{sorted(flip)} {[(mine, order) for _, mine, order in homes]}"
-                yield label, index | _bias_index(biases, homes, width, heads)
+                yield label, index | bias_index(homes)
 
 
 def _assignments(matrices: Sequence[_Group]) -> Iterator[dict[_Group, tuple[str, ...]]]:
@@ -266,11 +290,14 @@ def _assignments(matrices: Sequence[_Group]) -> Iterator[dict[_Group, tuple[str,
 
 
 def _ways(
-    group: _Group, roles: tuple[str, ...], width: int, heads: int, flip: frozenset[str]
+    group: _Group, roles: tuple[str, ...], width: int, heads: int, *, linear: bool
 ) -> Iterator[tuple[str, list[Tensor]]]:
-    """The ways to see a group as so many matrices [out, in]: the order of its dimensions, and the matrices."""
+    """The ways to see a group as so many matrices [out, in]: the order of its dimensions, and the matrices.
+
+    Args:
+        linear: they are kept as in `nn.Linear`, [out, in].
+    """
     out = roles == ("out",)
-    linear = group.name.endswith("weight") != (roles[0][0] in flip)
     model_last = linear != out  # x [B, T, D] meets the last dimension of a Linear's weight
     where = group.where
     if group.count != len(roles) or where.dim() < 2:

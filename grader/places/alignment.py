@@ -213,7 +213,9 @@ class RightValues:
                 continue
             for one in found:
                 bound = self.close * (1e-3 + numbers.abs().nan_to_num(0.0, 0.0, 0.0).max())
-                apart = (numbers[:, None] - one.numbers.reshape(whole, *numbers.shape[1:])).abs()  # [n, N, ...]
+                apart = (
+                    numbers[:, None] - one.numbers.reshape(whole, *numbers.shape[1:])
+                ).abs()  # [n, N, ...]
                 same = (apart <= bound).reshape(rows, whole, -1).all(-1)  # [n, N]
                 if bool(same.any(1).all()) and bool((same.int().argmax(1).diff() > 0).all()):
                     return one

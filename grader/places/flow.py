@@ -51,7 +51,6 @@ PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
 SELECTING = {"where", "masked_fill"}
 WHOLE = {"int64", "int32", "bool"}
 ZEROS = {"zeros", "zeros_like", "new_zeros"}
-FILLING = {"add", "setitem", "copy"}
 
 
 @dataclass(frozen=True)
@@ -243,13 +242,15 @@ class Flow:
         return [value for value, x in numbers.items() if x is None or not level(x)] or values
 
     def _begins(self, index: int) -> bool:
-        """Return whether an event makes zeros that something is added to, or written into, before all else."""
+        """Return whether an event makes zeros that something is added to before all else."""
         event = self.events[index]
         if plain_name(event.name) not in ZEROS:
             return False
-        later = (one for one in self.events[index + 1 :] if one.kind == "call" and event.outputs[0] in one.inputs)
+        later = (
+            one for one in self.events[index + 1 :] if one.kind == "call" and event.outputs[0] in one.inputs
+        )
         first = next(later, None)
-        return first is not None and plain_name(first.name) in FILLING
+        return first is not None and plain_name(first.name) == "add"
 
     def _picks(self, index: int) -> bool:
         """Return whether an event picks rows of right whole numbers by a right mask, or gives such another layout.

@@ -156,12 +156,16 @@ class Records:
             trace = self.recorded(one, exact=False)[0]
             left = [loop for loop in left if self._rounds(trace, loop) > 1]
         runs = [self.recorded(one, exact=False)[0] for one in right[:MOST_ONCE] if left]
-        return next((loop for loop in left if [self._rounds(one, loop) for one in runs].count(1) >= OFTEN), None)
+        return next(
+            (loop for loop in left if [self._rounds(one, loop) for one in runs].count(1) >= OFTEN), None
+        )
 
     def _rounds(self, trace: ValueTrace, loop: int) -> int:
         """How many rounds a loop has in a run."""
         lines = self.source.carried(loop)[1]
-        counts = Counter((one.frame, one.place) for one in trace.events if one.kind == "call" and one.place.line in lines)
+        counts = Counter(
+            (one.frame, one.place) for one in trace.events if one.kind == "call" and one.place.line in lines
+        )
         return max(counts.values(), default=0)
 
     def gave_wrong(self, line: int) -> int | None:
@@ -364,11 +368,16 @@ class Records:
             evidence = "layouts"
         if not evidence and flow.source.calls(flow.events[blamed.event].place) & EMPTY:
             evidence = "narrow"
-        alone = all(i == blamed.event or blamed.event in flow.ancestors(i) for i in wrong_ones)
-        makers = [flow.producer(value) for value in flow.events[blamed.event].inputs]
-        own_way = [flow.events[one].place.line for one in makers if one is not None and flow.is_right(one) is False]
+        alone = {event.place.line for event in odd if event.kind != "return"} == {found.place.line}
+        alone = alone or all(i == blamed.event or blamed.event in flow.ancestors(i) for i in wrong_ones)
+        given = [flow.producer(value) for value in flow.events[blamed.event].inputs]
+        own_way = [
+            flow.events[one].place.line for one in given if one is not None and flow.is_right(one) is False
+        ]
         other = next((line for line in own_way if line != found.place.line), None)
-        if alone and not evidence and other is not None:  # right for another value that was made of it, not for this
+        if (
+            alone and not evidence and other is not None
+        ):  # right for another value that was made of it, not for this
             found = replace(found, other=other)
         expected = "" if mixed else blamed.expected
         return replace(found, proved=blamed.proved, expected=expected, evidence=evidence, alone=alone)

@@ -242,7 +242,9 @@ class Undoing:
             copy = self._submission.edited(self._ending.of(text, len(asked)))
             if copy is None:
                 return []
-            hurried = self._spent() > self._readings_end
+            hurried = (
+                len(asked) == 1 and self._spent() > self._readings_end
+            )  # of most copies no more is asked
             known = self._settled(asked[0].component) if asked else {}
             grading = Grading(
                 copy,
