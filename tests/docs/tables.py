@@ -20,7 +20,11 @@ from zoo.core.presets import zoo_presets
 from zoo.core.registry import Variant
 from zoo.training.translation import presets as translation
 
-RESULTS = ROOT / "tests" / "bench" / "results.csv"
+RESULTS = {
+    "AMD": ROOT / "tests" / "bench" / "results.csv",
+    "Intel": ROOT / "tests" / "bench" / "results-intel.csv",
+}
+"""By maker of the processor."""
 SPEED = re.compile(r"(training|inference|decoding|peer)-.*d\d+")
 """Rows of the benchmark that compare models."""
 PAGES = [
@@ -56,21 +60,28 @@ def presets_table() -> str:
 
 
 def speed_table() -> str:
-    """What models take, against what they are measured against, as last measured."""
-    with RESULTS.open(newline="", encoding="utf-8") as file:
-        found = [row for row in csv.DictReader(file) if SPEED.match(row["name"])]
+    """What models take, against what they are measured against, as last measured on each processor."""
+    found = {maker: _measured(path) for maker, path in RESULTS.items()}
     rows = [
-        (
-            f"`{row['name']}`",
-            _against(row),
-            row["ratio"],
-            f"{row['bar']}{'' if row['met'] == 'yes' else ', missed'}",
-        )
-        for row in found
+        (f"`{name}`", _against(row), *(_ratio(measured.get(name)) for measured in found.values()), row["bar"])
+        for name, row in found["AMD"].items()
     ]
-    machines = sorted({f"{row['machine']}, Python {row['python']}, torch {row['torch']}" for row in found})
-    table = markdown(("benchmark", "measured against", "ratio", "bar"), rows)
-    return f"{table}\n\nOne thread; {'; '.join(machines)}."
+    table = markdown(("benchmark", "measured against", *RESULTS, "bar"), rows)
+    every = [row for measured in found.values() for row in measured.values()]
+    machines = dict.fromkeys(
+        f"{row['machine']}, Python {row['python']}, torch {row['torch']}" for row in every
+    )
+    return f"{table}\n\nOne thread; {'; '.join(machines)}. `*`: misses its bar."
+
+
+def _measured(path: Path) -> dict[str, dict[str, str]]:
+    """Rows that compare models, by name."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file) if SPEED.match(row["name"])}
+
+
+def _ratio(row: dict[str, str] | None) -> str:
+    return "" if row is None else f"{row['ratio']}{'' if row['met'] == 'yes' else ' *'}"
 
 
 def parts_table() -> str:
