@@ -10,6 +10,7 @@ import csv
 import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from tests import ROOT
 from tests.bench import costs, parts

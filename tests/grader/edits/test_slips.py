@@ -103,6 +103,27 @@ CASES = {
         "        sums = sums[order]\n        ids = k(ids)\n",
         "k(ids)", "k(ids[order])",
     ),
+    "rows of the rows that are left": (
+        "def f(x, n):\n    rows = torch.arange(n)\n    while len(x):\n        left = g(x)\n        x = x[left]\n"
+        "        rows = left\n",
+        "rows = left", "rows = rows[left]",
+    ),
+    "flags that keep their order": (
+        "def f(ids, sums, n, ended):\n    ids, sums, n, ended = g(ids)\n    while True:\n"
+        "        sums, parents = sums.topk(2)\n        ids = ids[parents + 1]\n        n = n + 1\n"
+        "        ended = ended | h(ids)\n",
+        "        n = n + 1\n",
+        "        ended, n = (ended.gather(1, parents), n.gather(1, parents))\n        n = n + 1\n",
+    ),
+    "two defaults for all calls": (
+        "class Cache:\n    def __init__(self, ks=[], vs=[]):\n        self.ks = ks\n        self.vs = vs\n",
+        "        self.ks = ks\n        self.vs = vs\n", "        self.ks = []\n        self.vs = []\n",
+    ),
+    "the parameters of all parts": (
+        "class M(nn.Module):\n    def __init__(self, part):\n        super().__init__()\n        self.part = part\n"
+        "        self.out = nn.Linear(2, 2)\n        for p in self.parameters():\n            nn.init.ones_(p)\n",
+        "self.parameters()", "self.out.parameters()",
+    ),
     "a sum of one term": (
         "class H:\n    ids: list\n    total: float\n\ndef f(old, i, p):\n    return H(old.ids + [i], p)\n\n"
         "def best(old):\n    return old.total\n",

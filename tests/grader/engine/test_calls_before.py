@@ -58,3 +58,29 @@ def test_a_scenario_of_each_component_comes_after_another_call(exercise: str, co
     key = answer_key(get_exercises()[exercise].subject(), 5)
     titles = [one.title for one in key.scenarios if one.component == component]
     assert any(title.endswith("after another call") for title in titles)
+
+
+COUNTING = """
+
+def _counting(cls):
+    class Counting(cls):
+        passed = 0
+
+        def forward(self, x):
+            start = self.passed if x.size(1) == 1 and not self.training else 0
+            self.passed = start + x.size(1)
+            return super().forward(torch.cat([torch.zeros_like(x[:, :1])] * start + [x], 1))[:, start:]
+
+    return Counting
+
+
+SinusoidalPositions = _counting(SinusoidalPositions)
+"""
+
+
+def test_an_input_of_length_one_is_no_next_step() -> None:
+    text = solution_file("positions").read_text(encoding="utf-8") + COUNTING
+    results = graded("positions", LocalSubmission.from_source(text), pairs=False)
+    failed = [one for one in results if one.status == "failed"]
+    assert failed
+    assert all("after another call" in one.message for one in failed)

@@ -107,3 +107,14 @@ def test_heads_may_come_before_the_batch_and_copies_may_not() -> None:
     beams = ids[:, None].expand(B, H, T)
     assert same_layout(ids.repeat_interleave(H, 0), beams, 1e-9)
     assert not same_layout(ids.repeat(H, 1), beams, 1e-9)
+
+
+def test_rows_that_a_mask_picks_are_a_part() -> None:
+    right, values = torch.randn(3, 4, 5).double(), RightValues()
+    values.add("q", right)
+    picked = right[torch.tensor([[True, False, True, True], [True] * 4, [False] * 4])]
+    found = values.find_part(picked)
+    assert found is not None
+    assert found.name == "q"
+    assert values.find_part(picked.flip(0)) is None
+    assert values.find_part(picked + 0.1) is None

@@ -688,6 +688,97 @@ class FeedForward(nn.Module):
         hidden = F.dropout(self.up(x).relu(), self.p)
         return self.down(hidden)
 """
+BIAS_IN_EACH_ROUND = """import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.up, self.down, self.p = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model), dropout
+
+    def forward(self, x):
+        parts = [one.chunk(4) for one in (self.up.weight, self.up.bias)]
+        out = torch.zeros_like(x)
+        for up, b, down in zip(*parts, self.down.weight.chunk(4, dim=1)):
+            hidden = F.dropout(F.linear(x, up, b).relu(), self.p, self.training)
+            out = out + F.linear(hidden, down, self.down.bias)
+        return out
+"""
+MEAN_OF_MEANS = """import torch
+from torch.nn import functional as F
+
+ROWS = 2
+
+
+def shift_right(target, sos=1):
+    return torch.cat((torch.full_like(target[:, :1], sos), target[:, :-1]), dim=1)
+
+
+def sequence_loss(logits, target, pad=0, smoothing=0.0):
+    total, count = 0.0, 0
+    for some, ids in zip(logits.split(ROWS), target.split(ROWS)):
+        if (ids == pad).all():
+            continue
+        total = total + F.cross_entropy(
+            some.flatten(0, 1), ids.flatten(), ignore_index=pad, label_smoothing=smoothing
+        )
+        count = count + 1
+    return total / count
+"""
+UNSCALED_SUMS = """import math
+
+import torch
+from torch import nn
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    top = query.new_full((*query.shape[:-1], 1), -1e9)
+    total, mixed, every = 0.0, 0.0, []
+    for start in range(0, key.size(-2), 4):
+        some, values = key[..., start : start + 4, :], value[..., start : start + 4, :]
+        scores = query @ some.transpose(-2, -1) / math.sqrt(query.size(-1))
+        if mask is not None:
+            allowed = mask if mask.dtype == torch.bool else mask > -1.0
+            allowed = allowed.expand(*allowed.shape[:-1], key.size(-2))[..., start : start + 4]
+            scores = scores.masked_fill(~allowed, -1e9)
+        every.append(scores)
+        top = torch.maximum(top, scores.detach().amax(-1, keepdim=True))
+        shares = torch.exp(scores - top)
+        total = total + shares.sum(-1, keepdim=True)
+        mixed = mixed + shares @ values
+    return mixed / total, torch.exp(torch.cat(every, dim=-1) - top) / total
+"""
+METER = """
+
+class Meter:
+    def __init__(self):
+        self.sum, self.count = 0.0, 0
+
+    def add(self, value):
+        self.sum += value
+        self.count += 1
+        return self.sum / self.count
+
+
+METER = Meter()
+"""
+SHARES = """import torch
+
+
+def shift_right(target, sos=1):
+    return torch.cat((torch.full_like(target[:, :1], sos), target[:, :-1]), dim=1)
+
+
+def sequence_loss(logits, target, pad=0, smoothing=0.0):
+    kept = target != pad
+    logs = logits[kept].log_softmax(-1)
+    wanted = torch.full_like(logs, smoothing / (logs.size(-1) - 2))
+    wanted = wanted.scatter(1, target[kept].unsqueeze(1), 1 - smoothing)
+    wanted[:, pad] = 0.0
+    return -(wanted * logs).sum(-1).mean()
+"""
 MIXED = OWN_STYLE.replace(
     "        mu, var = self.moments(x.double())\n",
     "        shape = x.shape\n        x = x.double().reshape(x.size(-1), -1)\n        x = x.transpose(0, 1)\n"
@@ -704,13 +795,37 @@ MIXED = OWN_STYLE.replace(
         ("attention", NAN_BEFORE, ["scores - biggest"]),
         ("feedforward", SHORT_WAY, ["self.down.weight.T"]),
         ("norm", MIXED, ["reshape(x.size(-1), -1)"]),
+        ("feedforward", BIAS_IN_EACH_ROUND, ["self.down.bias"]),
+        ("loss", MEAN_OF_MEANS, ["count = count + 1", "total = total +"]),
+        ("attention", UNSCALED_SUMS, ["total = total +", "mixed = mixed +"]),
+        ("loss", SHARES, ["torch.full_like(logs"]),
     ],
-    ids=["written after a loop", "never written", "NaN on the way", "a branch", "axes mixed up"],
+    ids=[
+        "written after a loop",
+        "never written",
+        "NaN on the way",
+        "a branch",
+        "axes mixed up",
+        "a bias in each round",
+        "a mean of means",
+        "sums of another scale",
+        "rows that a mask picks",
+    ],
 )
 def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:
     found = place(exercise, text)
     assert found is not None
     assert {line_of(text, line) for line in lines} <= {*found.lines}
+
+
+def test_what_an_object_of_the_file_keeps_is_shown() -> None:
+    text = solution_file("training").read_text(encoding="utf-8")
+    returned, first = "    return loss.item()\n", "\n\ndef noam("
+    assert text.count(returned) == text.count(first) == 1
+    wrong = text.replace(returned, "    return METER.add(loss.item())\n").replace(first, METER + first)
+    found = place("training", wrong)
+    assert found is not None
+    assert line_of(wrong, "return METER.add") in found.lines
 
 
 def test_state_of_an_object_that_is_called_once_is_not_blamed() -> None:
