@@ -1,4 +1,4 @@
-"""Mistakes in where a mask applies: ignored, inverted, turned, or taken from the wrong place."""
+"""Mistakes in where a mask applies: ignored, inverted, transposed, or taken from the wrong place."""
 
 from __future__ import annotations
 

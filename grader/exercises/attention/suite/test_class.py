@@ -1,4 +1,4 @@
-"""Hidden tests of `MultiHeadAttention`: each looks at its share of the exam's cases."""
+"""Hidden tests of `MultiHeadAttention`: each looks at its share of the cases."""
 
 from __future__ import annotations
 

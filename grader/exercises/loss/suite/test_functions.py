@@ -1,4 +1,4 @@
-"""Hidden tests of the two functions: each looks at its share of the scenarios."""
+"""Hidden tests of `shift_right` and `sequence_loss`: each looks at its share of the scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden tests of the masks: each looks at its share of the scenarios."""
+"""Hidden tests of `padding_mask`, `causal_mask`, `decoder_mask` and `to_additive`: each looks at its scenarios."""
 
 from __future__ import annotations
 

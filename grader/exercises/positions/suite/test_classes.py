@@ -1,4 +1,4 @@
-"""Hidden tests of the two classes: each looks at its share of the scenarios."""
+"""Hidden tests of `SinusoidalPositions` and `LearnedPositions`: each looks at its share of the scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors on a fixed device."""
+"""Mistakes with tensors on a fixed device."""
 
 from __future__ import annotations
 
