@@ -1,4 +1,4 @@
-"""Where a command, variant, preset, exercise, hidden test or known mistake is written: `zoo dev where NAME`."""
+"""Where a command, axis, variant, preset, exercise, hidden test or known mistake is written: `zoo dev where NAME`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from grader.catalog import get_exercises, get_mistakes
+from zoo.core import axes
 from zoo.core.blueprint import get_presets
 from zoo.core.errors import unknown_name
 from zoo.core.plugins import get_registry
@@ -27,11 +28,9 @@ FILES = {
     "solution.py": "solution: the model answer",
     "hints.py": "hints",
     "reference.py": "reference: the right answer in steps, with which files are compared",
-    "mistakes.py": "known mistakes",
-    "mistakes": "known mistakes",
-    "suite": "suite: the hidden tests",
+    "suite/scenarios.py": "scenarios: the inputs of the hidden tests",
 }
-"""What is in an exercise's folder; its mistakes are a file or a folder."""
+"""What is in an exercise's folder, apart from its hidden tests and known mistakes."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,19 @@ class Written:
     Attributes:
         name: as a user types it ("class grade", "gqa", "missing-scale").
         kind: what it is ("attention variant").
-        place: "FILE:LINE", or a folder.
+        place: "FILE:LINE", a file, or a folder.
+        main: false for a further place of what has this name, which only the exact name lists.
     """
 
     name: str
     kind: str
     place: str
+    main: bool = True
+
+    @property
+    def title(self) -> str:
+        """Its kind and its name: "known mistake of loss 'shift-missing'", or a command as it is typed."""
+        return f"command `zoo {self.name}`" if self.kind == "command" else f"{self.kind} '{self.name}'"
 
 
 def everything(root: click.Group) -> list[Written]:
@@ -55,7 +61,7 @@ def everything(root: click.Group) -> list[Written]:
     Args:
         root: the command `zoo`.
     """
-    return [*_commands(root), *_parts(), *_presets(), *_exercises(), *_tests(), *_mistakes()]
+    return [*_exercises(), *_axes(), *_parts(), *_presets(), *_mistakes(), *_tests(), *_commands(root)]
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,13 @@ class Found:
 
     Attributes:
         exact: all that are called so.
-        others: those elsewhere whose name contains it.
+        others: those whose names contain it, those that begin with it first.
+        subcommands: commands whose last word it is, where something else is called so.
     """
 
     exact: list[Written]
     others: list[Written]
+    subcommands: list[Written]
 
 
 def where(name: str, known: Sequence[Written]) -> Found:
@@ -82,17 +90,36 @@ def where(name: str, known: Sequence[Written]) -> Found:
     """
     wanted = _plain(name.removeprefix("zoo "))
     exact = [one for one in known if _plain(one.name) == wanted]
-    exact = exact or [one for one in known if one.kind == "command" and one.name.split()[-1] == wanted]
-    places = {one.place for one in exact}  # `compare reverse` is the same function as `compare`
-    containing = [one for one in known if len(wanted) > 2 and wanted in _plain(one.name)]
-    others = [one for one in containing if one.place not in places]
+    ending = [one for one in known if one.kind == "command" and one.name.split()[-1] == wanted]
+    subcommands = [one for one in ending if one not in exact] if exact else []
+    exact = exact or ending
+    places = {
+        one.place for one in [*exact, *subcommands]
+    }  # `compare reverse` is the same function as `compare`
+    others = [
+        one
+        for one in known
+        if one.main and len(wanted) > 2 and wanted in _plain(one.name) and one not in exact
+        if one.kind != "command" or one.place not in places
+    ]
+    others.sort(key=partial(_closeness, wanted))
     if not exact and not others:
         raise unknown_name(
-            "command, variant, preset, exercise, hidden test or known mistake",
+            "command, axis, variant, preset, exercise, hidden test or known mistake",
             name,
             {one.name for one in known},
         )
-    return Found(exact, others)
+    return Found(exact, others, subcommands)
+
+
+def _closeness(wanted: str, one: Written) -> tuple[bool, bool, bool]:
+    """A key for sorting: exercises and axes, then names whose first word is `wanted`, then those that begin with it."""
+    name = _plain(one.name)
+    return (
+        one.kind not in ("exercise", "axis"),
+        not name.startswith(f"{wanted}-"),
+        not name.startswith(wanted),
+    )
 
 
 def _plain(name: str) -> str:
@@ -108,6 +135,22 @@ def _commands(group: click.Group, before: str = "") -> Iterator[Written]:
             yield Written(before + name, "command", _line(one.callback))
         if isinstance(one, click.Group):
             yield from _commands(one, f"{before}{name} ")
+
+
+def _axes() -> Iterator[Written]:
+    """Each axis: the folder of its default variant, then its declaration."""
+    registry = get_registry()
+    declared = Path(axes.__file__)
+    lines = {
+        ast.literal_eval(node.args[0]): node.lineno
+        for node in ast.walk(ast.parse(declared.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Axis"
+    }
+    for axis in registry.axes:
+        folder = Path(find_source(registry.get(axis.name, axis.default)).file).parent
+        yield Written(axis.name, "axis", _short(folder) + os.sep)
+        place = f"{_short(declared)}:{lines[axis.name]}"
+        yield Written(axis.name, "axis: its declaration", place, main=False)
 
 
 def _parts() -> Iterator[Written]:
@@ -148,7 +191,17 @@ def _exercises() -> Iterator[Written]:
             yield Written(name, "exercise", _short(folder) + os.sep)
             for path in (folder / file for file in FILES):
                 if path.exists():
-                    yield Written(name, FILES[path.name], _short(path) + os.sep * path.is_dir())
+                    kind = FILES[path.relative_to(folder).as_posix()]
+                    yield Written(name, kind, _short(path), main=False)
+            mistakes = {_line(mistake.patch).rpartition(":")[0] for mistake in get_mistakes(name)}
+            for file in [*map(_short, exercise.test_files()), *sorted(mistakes)]:
+                yield Written(name, _summary(file), file, main=False)
+
+
+def _summary(file: str) -> str:
+    """The first line of a file's docstring."""
+    text = ast.get_docstring(ast.parse(Path(file).read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0].rstrip(".")
 
 
 def _tests() -> Iterator[Written]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,31 +140,37 @@ def _write(output: Path, examined: list[Examined]) -> None:
 
 @dev.command()
 @click.argument("name", nargs=-1, required=True)
+@click.option("--all", "every", is_flag=True, help="List all names that contain NAME, not only ten.")
 @click.pass_context
-def where(ctx: click.Context, name: tuple[str, ...]) -> None:
-    """Print the file and line of NAME: a command, variant, preset, exercise, hidden test (its title in a grade) or
-    known mistake. Part of a name finds all that contain it.
+def where(ctx: click.Context, name: tuple[str, ...], every: bool) -> None:
+    """Print the file and line of NAME: a command, axis, variant, preset, exercise, hidden test (its title in a grade)
+    or known mistake. An exercise is listed with all its files. Up to ten names that contain NAME follow; --all lists
+    them all.
 
     \b
     Examples:
+      zoo dev where masks
+      zoo dev where masking
       zoo dev where gqa
       zoo dev where class grade
-      zoo dev where kv_cache
-      zoo dev where smooth
+      zoo dev where mask --all
       zoo dev where "function: applies bool masks"
     """
     from grader.author import where as names
 
     root = ctx.find_root().command
     assert isinstance(root, click.Group)
-    found = names.where(" ".join(name), names.everything(root))
+    typed = " ".join(name)
+    found = names.where(typed, names.everything(root))
+    listed = found.others if every else found.others[:10]
     for one in found.exact:
-        click.echo(f"{one.place}  {one.kind}")
-    if found.exact and len(found.others) > 10:  # more would push what was asked for out of sight
-        click.echo(f"{len(found.others)} more names contain '{' '.join(name)}'.")
-        return
-    for one in found.others:
-        click.echo(f"{one.place}  {one.kind} '{one.name}'")
+        click.echo(f"{one.place}  {one.title if one.kind == 'command' else one.kind}")
+    for one in listed:
+        click.echo(f"{one.place}  {one.title}")
+    if left := len(found.others) - len(listed):
+        click.echo(f"{left} more names contain '{typed}': zoo dev where {shlex.join(name)} --all")
+    for one in found.subcommands:
+        click.echo(f"{one.place}  {one.title}")
 
 
 @dev.command("new-exercise", short_help="Create a package with a small working exercise.")

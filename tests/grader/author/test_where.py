@@ -16,6 +16,8 @@ from zoo.core.plugins import get_plugins, get_registry
 
 CLI = make_cli(get_plugins())
 KNOWN = everything(CLI)
+SHARED = ("devices", "dropout", "norms", "parts", "placement", "promises", "stacks")
+"""The files of mistakes that encoder and decoder have in common; for the encoder they are all."""
 
 
 def lines_at(place: str) -> str:
@@ -84,14 +86,51 @@ def test_as_typed(typed: str, file: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert printed(*typed.split())[0].startswith(f"{file}:")
 
 
-def test_an_exercise_with_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("exercise", "mistakes"),
+    [
+        ("feedforward", ["grader/exercises/feedforward/mistakes.py"]),
+        ("encoder", [f"grader/exercises/encoder_and_decoder/mistakes/{one}.py" for one in SHARED]),
+    ],
+)
+def test_an_exercise_begins_with_its_files(
+    exercise: str, mistakes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    folder = "grader/exercises/feedforward/"
-    files = ("", "template.py", "solution.py", "hints.py", "reference.py", "mistakes.py", "suite/")
-    lines = printed("feedforward")[: len(files)]
-    assert [line.split()[0] for line in lines] == [f"{folder}{file}" for file in files]
+    folder = f"grader/exercises/{exercise}/"
+    tests = [f"suite/{one}" for one in get_exercises()[exercise].tests]
+    files = ("", "template.py", "solution.py", "hints.py", "reference.py", "suite/scenarios.py", *tests)
+    expected = [*(f"{folder}{file}" for file in files), *mistakes]
+    lines = printed(exercise)
+    assert [line.split()[0] for line in lines[: len(expected)]] == expected
     assert lines[0].endswith("  exercise")
     assert lines[2].endswith("  solution: the model answer")
+    assert "  Hidden tests of `" in lines[6]
+
+
+def test_each_file_of_mistakes_and_tests_says_what_is_in_it() -> None:
+    for name in get_exercises():
+        kinds = {one.place: one.kind for one in KNOWN if one.name == name and not one.main}
+        for one in KNOWN:
+            if one.kind == f"known mistake of {name}":
+                assert "istakes " in kinds[one.place.rpartition(":")[0]]
+            if one.kind == f"hidden test of {name}":
+                assert kinds[one.place.rpartition(":")[0]].startswith(
+                    ("Hidden tests of `", "The training test")
+                )
+
+
+def test_every_axis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for axis in get_registry().axes:
+        folder, declaration = (
+            one.place for one in where(axis.name, KNOWN).exact if one.kind.startswith("axis")
+        )
+        first, second, _ = lines_at(declaration).splitlines()
+        assert first == "    Axis("
+        assert second == f'        "{axis.name}",'
+        assert (Path(folder) / "__init__.py").is_file()
+    assert printed("masking")[0] == "zoo/parts/masking/  axis"
 
 
 def test_a_part_of_a_name() -> None:
@@ -100,13 +139,36 @@ def test_a_part_of_a_name() -> None:
     assert sum(line.endswith("known mistake of loss 'smoothing-fixed'") for line in printed("smooth")) == 1
 
 
-def test_what_is_called_so_comes_before_what_contains_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exact_name_does_not_hide_what_contains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    first, *others = printed("label-smoothing")
+    lines = printed("mask")
+    assert lines[0] == "zoo/parts/mask/  axis"
+    for name in ("mask-ignored", "mask-inverted"):
+        assert any(line.endswith(f"known mistake of attention '{name}'") for line in lines[:12])
+    assert lines[12].endswith(" more names contain 'mask': zoo dev where mask --all")
+    assert [line.split("  ")[1] for line in lines[13:]] == [
+        f"command `zoo {one} mask`" for one in ("compare", "train", "draw")
+    ]
+    left = int(lines[12].split()[0])
+    every = printed("mask", "--all")
+    assert len(every) == len(lines) - 1 + left
+    assert [*every[:12], *every[-3:]] == [*lines[:12], *lines[13:]]
+
+
+def test_names_that_begin_with_it_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    first, second, third = printed("label-smoothing")
     assert first.startswith("zoo/parts/loss/label_smoothing.py:")
-    assert any(line.endswith("'label-smoothing-added'") for line in others)
-    assert printed("norm")[-1].endswith(" more names contain 'norm'.")
+    assert second.endswith("'label-smoothing-added'")
+    assert third.endswith("'sequence_loss: label smoothing'")
+    begins = [one.name.startswith("softmax-") for one in where("softmax", KNOWN).others]
+    assert begins == sorted(begins, reverse=True)
+
+
+def test_a_command_is_printed_as_it_is_typed() -> None:
     assert printed("compare") == printed("zoo", "compare")
+    assert printed("compare")[0].endswith("  command `zoo compare`")
+    assert printed("regrade")[0].endswith("  command `zoo class regrade`")
     assert not any("compare reverse" in line for line in printed("compare"))  # it is the same function
 
 
