@@ -6,7 +6,7 @@ import inspect
 import re
 
 from grader import hookspecs as grader_hooks
-from grader.catalog import CATEGORIES
+from grader.catalog import CATEGORIES, get_exercises
 from grader.cli import commands as grader_commands
 from grader.engine.conclusions import TRAITS
 from grader.worker.operations import Operations
@@ -60,6 +60,15 @@ def test_the_readme_says_where_every_command_is() -> None:
         *(("grader/cli", name) for name in (*grader_commands.COMMANDS, "dev")),
     }
     assert all((ROOT / folder / f"{name}.py").is_file() for folder, name in found)
+
+
+def test_the_readme_names_every_exercise() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith("| an exercise")]
+    names = row.partition("NAME is ")[2].partition(".")[0]
+    assert re.findall(r"`(\w+)`", names) == [
+        name for name, one in get_exercises().items() if one.package.startswith("grader.")
+    ]
 
 
 def test_a_variant_is_in_the_file_that_the_readme_says() -> None:
