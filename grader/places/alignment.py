@@ -96,6 +96,9 @@ class RightValues:
     def __init__(self, close: float = CLOSE) -> None:
         self.close = close
         self.values: list[Right] = []
+        self.plain_steps: list[
+            tuple[int, Plain]
+        ] = []  # what steps gave besides tensors, after how many of these
         self._by_size: dict[int, list[Right]] = {}
         self._plain: dict[str, list[tuple[str, Plain]]] = {}  # by form: what gave it, what it is
         self._functions: set[str] = set()  # what gave plain values: functions by name, or `STEP`
@@ -112,6 +115,8 @@ class RightValues:
             isinstance(value, (tuple, list)) and not _holds_tensor(value)
         ):
             listed = _listed(value)
+            if function == STEP and len(self.plain_steps) < MOST_VALUES:
+                self.plain_steps.append((len(self.values), listed))
             known = self._plain.setdefault(_form(listed), [])
             self._functions.add(function)
             if len(known) < MOST_ALIKE and (function, listed) not in known:

@@ -71,6 +71,7 @@ class Records:
         needed: lines that ran in every wrong run that was recorded; None if none was.
         flows: the wrong runs beside right ones, with whether they were in doubles.
         end: seconds of CPU of this process at which no more is recorded.
+        begun: how many times recording has begun.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Records:
         self.needed: set[int] | None = None
         self.flows: list[tuple[Flow, Wrong, bool]] = []
         self.end = math.inf
+        self.begun = 0
 
     def one(self, wrong: Wrong, *, whole: bool = False) -> Where | None:
         """The place by one wrong result. Args: whole: only if all of its run can be recorded."""
@@ -397,6 +399,7 @@ class Records:
             lines.clear()
         self.returns.clear()
         self.needed = None
+        self.begun += 1
         self.end = time.process_time() + TRACING_S
 
     def late(self) -> bool:

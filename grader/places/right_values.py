@@ -12,7 +12,7 @@ from grader.catalog import get_exercises
 from grader.engine.local import LocalSubmission
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject, run
-from grader.places.alignment import CLOSE, Collector, RightValues, labelled, level
+from grader.places.alignment import CLOSE, STEP, Collector, RightValues, labelled, level
 
 MOST_KEPT = 24  # scenarios of which the right values are kept
 CLOSE_IN = {torch.float32: 3e-5, torch.float64: CLOSE, torch.bfloat16: 3e-2}
@@ -45,6 +45,8 @@ def mistaken_values_of(
 ) -> RightValues:
     """The values that a run with a known mistake has, and no right run has up to layout; of its steps, in no layout.
 
+    Only those before the first that is no tensor: where other numbers chose how it goes on, all is another.
+
     Args:
         steps: of the exercise, with the mistake.
     """
@@ -53,7 +55,10 @@ def mistaken_values_of(
     code = LocalSubmission(subject.namespace(labelled(steps, every)))
     with Collector(every):
         run(scenario, code, exact=exact, seed=seed, free=free or None)
-    for one in every.values:
+    most = next(
+        (order for order, one in every.plain_steps if not right.has_plain(one, STEP)), len(every.values)
+    )
+    for one in every.values[:most]:
         known = right.find(one.numbers)
         says = not level(one.numbers) or (one.numbers.numel() == 1 and bool(one.numbers.frac()))
         if says and (known is None or (one.name and not right.has(one.numbers))):

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain as joined
 from itertools import islice
 from typing import Any
@@ -23,7 +23,7 @@ from grader.edits.source_tree import Source
 from grader.engine.client import STARTS
 from grader.engine.contrast import differing
 from grader.engine.grading import grading_of
-from grader.engine.scenario import scenarios_of
+from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject, answer_key
 from grader.places.by_source import (
     avoided,
@@ -61,6 +61,22 @@ MOSTLY = 2  # how many times as many results as it does not it has to make right
 WITHIN_S = 1.5  # in the functions of a line that values prove
 AGAIN_S = 1.5  # elsewhere, where these do not help; and in lines that did not run in a wrong call
 ENOUGH = 100  # numbers in a result
+
+
+@dataclass
+class Looked:
+    """Where wrong results were looked at: for them with another known mistake it need not be done again.
+
+    Attributes:
+        found: places by one of them each.
+        records: when they were recorded, see `Records.begun`.
+        in_vain: no change of a line makes all of them right.
+    """
+
+    scenarios: list[Scenario]
+    found: list[Where]
+    records: int = 0
+    in_vain: bool = False
 
 
 class Locator:
@@ -107,6 +123,8 @@ class Locator:
         self.cure: str | None = None  # the text that made them right, ...
         self._cured: int | None = None  # ... and the line that it changes
         self._steps: Any = None
+        self._partly: list[Cure] = []
+        self._looked: Looked | None = None
         self._known: dict[tuple[Any, ...], tuple[Where | None, str | None, int | None]] = {}
 
     def wrong(self, component: str) -> list[Wrong]:
@@ -187,7 +205,8 @@ class Locator:
             return Where(Place(cure.line, cure.line), "value", proved=True, event=None, evidence="edited")
         return None
 
-    def _place(self, wrong: Sequence[Wrong]) -> Where | None:
+    def _seen(self, wrong: Sequence[Wrong]) -> list[Where]:
+        """Places by one wrong result each."""
         found: list[Where] = []
         counts: Counter[int] = Counter()
         self.records.forget()
@@ -202,6 +221,17 @@ class Locator:
                     break
         if self._undoing is not None:
             self._undoing.spend(max(0.0, time.process_time() - self.records.end))  # records that took long
+        return found
+
+    def _place(self, wrong: Sequence[Wrong]) -> Where | None:
+        scenarios = [one.scenario for one in wrong]
+        if self._looked is None or self._looked.scenarios != scenarios:
+            self._looked = Looked(scenarios, self._seen(wrong))
+        elif self._looked.records != self.records.begun:  # those of fewer wrong results came after them
+            self._looked.found = self._seen(wrong)
+        looked, found = self._looked, self._looked.found
+        looked.records = self.records.begun
+        counts = Counter(one.place.line for one in found if one.why != "omitted")
         best = max(found, key=lambda one: (counts[one.place.line], one.proved), default=None)
         if best is not None:
             best = replace(best, agreed=sum(one.place.line == best.place.line for one in found))
@@ -211,16 +241,9 @@ class Locator:
         lines = self._suspects(wrong, found, best, sure=sure)
         most = MOST_SURE if sure else MOST_EDITS
         within = self._functions_of(best, lines) if best is not None and best.agreed == len(found) else set()
-        undoing = self._undoing
-        cures = self._undone(wrong, lines, most, within=within, seconds=WITHIN_S if within else EDITING_S)
-        done = undoing is None or undoing.partly or not (within or undoing.exhausted)
-        if not cures and not done and (within or self.records.needed):
-            needed = self.records.needed
-            if not within:
-                self.records.needed = None  # what is made once and kept did not run again
-            cures = self._undone(wrong, lines, most, seconds=AGAIN_S)
-            self.records.needed = needed
+        cures = [] if looked.in_vain else self._undone_somewhere(wrong, lines, most, within)
         if not cures:
+            looked.in_vain = True
             return self._unresolved(wrong, best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self._elsewhere(wrong, cures[0])
@@ -249,6 +272,22 @@ class Locator:
         second = second or self._beside(best, cures[0], between)
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
+
+    def _undone_somewhere(
+        self, wrong: Sequence[Wrong], lines: Sequence[int], most: int, within: Collection[int]
+    ) -> list[Cure]:
+        """As `_undone`: where nothing helps in the only lines where the mistake should be, in all."""
+        undoing = self._undoing
+        cures = self._undone(wrong, lines, most, within=within, seconds=WITHIN_S if within else EDITING_S)
+        done = undoing is None or undoing.partly or not (within or undoing.exhausted)
+        if not cures and not done and (within or self.records.needed):
+            needed = self.records.needed
+            if not within:
+                self.records.needed = None  # what is made once and kept did not run again
+            cures = self._undone(wrong, lines, most, seconds=AGAIN_S)
+            self.records.needed = needed
+        self._partly = [] if undoing is None else undoing.partly
+        return cures
 
     def _keeps_something(self, wrong: Sequence[Wrong]) -> bool:
         """Whether the file is right where nothing was called before, so that it keeps something from other calls."""
@@ -571,8 +610,7 @@ class Locator:
         It is believed where it makes most of them right and none wrong, where the values say the same, or where a
         change of a second line, which is shown too, makes the others right.
         """
-        partly = [] if self._undoing is None else self._undoing.partly
-        one = max(partly, key=lambda one: len(one.cured), default=None)
+        one = max(self._partly, key=lambda one: len(one.cured), default=None)
         if one is None:
             return None
         once = self._right_once(wrong, one)
@@ -612,4 +650,5 @@ class Locator:
 
     def forget(self) -> None:
         """Look for places again."""
+        self._looked = None
         self._known.clear()

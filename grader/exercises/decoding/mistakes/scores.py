@@ -64,6 +64,26 @@ def length_penalty_missing(steps: Steps) -> Steps:
 
 
 @mistake(
+    "length-penalty-repeated",
+    "The score after the length penalty is kept and added to, so that a result is divided at every step. Keep the "
+    "sum of log-probabilities; divide it only to choose.",
+    formula=SCORE,
+    hint="By what is the first log-probability of a result of three ids divided in the end?",
+    source=PAPER,
+)
+def length_penalty_repeated(steps: Steps) -> Steps:
+    def extend(request: Request, beam: Beam, chances: list[list[float]]) -> Beam:
+        return [
+            one
+            if one.ended and one in beam
+            else one._replace(score=one.score / steps.penalty(request, len(one.ids) - 1))
+            for one in steps.extend(request, beam, chances)
+        ]
+
+    return replace(steps, extend=extend, final=lambda _divisor, score: score)
+
+
+@mistake(
     "length-penalty-multiplied",
     "The sum is multiplied by the length penalty (or divided by it with the opposite exponent), which "
     "favors short results even more.",
