@@ -45,7 +45,7 @@ def mistaken_values_of(
 ) -> RightValues:
     """The values that a run with a known mistake has, and no right run has up to layout; of its steps, in no layout.
 
-    Only those before the first that is no tensor: where other numbers chose how it goes on, all is another.
+    Only those before the first list that is one: where other ids or sums decide how it goes on, all is another.
 
     Args:
         steps: of the exercise, with the mistake.
@@ -55,9 +55,8 @@ def mistaken_values_of(
     code = LocalSubmission(subject.namespace(labelled(steps, every)))
     with Collector(every):
         run(scenario, code, exact=exact, seed=seed, free=free or None)
-    most = next(
-        (order for order, one in every.plain_steps if not right.has_plain(one, STEP)), len(every.values)
-    )
+    lists = ((order, one) for order, one in every.plain_steps if isinstance(one, list))
+    most = next((order for order, one in lists if not right.has_plain(one, STEP)), len(every.values))
     for one in every.values[:most]:
         known = right.find(one.numbers)
         says = not level(one.numbers) or (one.numbers.numel() == 1 and bool(one.numbers.frac()))
