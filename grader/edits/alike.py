@@ -64,6 +64,26 @@ class Alike:
         in_order = sorted(made, key=lambda name: int(name.removeprefix(stem)))
         return in_order, sorted(read, key=lambda one: (one.lineno, one.col_offset))
 
+    def cut_alike(self, node: ast.Subscript) -> list[ast.Subscript]:
+        """The values that are read up to the same end as one, `x[:n]`, itself among them."""
+        if not isinstance(node.slice, ast.Slice) or node.slice.lower is not None or node.slice.upper is None:
+            return []
+        text = ast.dump(node.slice)
+        every = (
+            one
+            for one in nodes_of(self._tree)
+            if isinstance(one, ast.Subscript) and ast.dump(one.slice) == text
+        )
+        found = [one for one in every if isinstance(one.ctx, ast.Load)]
+        return found if len(found) <= MOST_ALIKE else []
+
+    @cached_property
+    def indices(self) -> list[str]:
+        """Names that stand alone as an index, or come first in one."""
+        slices = [one.slice for one in nodes_of(self._tree) if isinstance(one, ast.Subscript)]
+        first = [one.elts[0] if isinstance(one, ast.Tuple) and one.elts else one for one in slices]
+        return list(dict.fromkeys(one.id for one in first if isinstance(one, ast.Name)))[:MOST_ALIKE]
+
     def statements_beside(self, node: ast.stmt) -> list[ast.stmt]:
         """The statements of the block that a statement is in, itself among them."""
         for one in nodes_of(self._tree):

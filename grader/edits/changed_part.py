@@ -65,6 +65,16 @@ def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
     return None
 
 
+def made_twice(old: str, new: str) -> list[int]:
+    """The line of a statement that a change puts in a second place."""
+    before, after = old.splitlines(), new.splitlines()
+    at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+    added = (
+        after[at].strip() if len(after) == len(before) + 1 and after[:at] + after[at + 1 :] == before else ""
+    )
+    return [i for i, line in enumerate(before, 1) if added and line.strip() == added]
+
+
 def size_of_change(old: str, new: str) -> int:
     """Return how many tokens a change of a file replaces; of parentheses, only those of calls count."""
     found = sum(_tokens_changed(old, new))

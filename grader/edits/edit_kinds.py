@@ -104,6 +104,7 @@ WORDS: dict[str, tuple[tuple[str, object], ...]] = {  # keyword arguments that m
 WRAPPERS = ("float", "long", "bool", "exp", "log", "sqrt", "contiguous")
 EPS = (1e-5, 1e-6)  # that norms have where nothing is said
 DIMS = (-1, -2, 0, 1, 2, 3)
+EXTREMES = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin"}
 ONE_AXIS = (0, 1, -1)  # where a result may lack an axis
 MOST_ITEMS = 4  # of a tuple whose items are exchanged
 MOST_NEIGHBOURS = 12  # items of longer lists
@@ -266,6 +267,17 @@ def one_axis(node: ast.AST) -> Iterator[ast.AST]:
         for dim in ONE_AXIS:
             new = method(items[0], name, constant(dim))
             yield ast.Return(new if items[0] is node.value else ast.Tuple([new, *items[1:]], ast.Load()))
+
+
+def along_last(node: ast.AST) -> Iterator[ast.expr]:
+    """The largest or smallest number of all, `x.max()`, as one for each row."""
+    if isinstance(node, ast.Call) and called(node.func) in EXTREMES and not node.keywords:
+        keep = ast.keyword("keepdim", constant(True))
+        name = EXTREMES[called(node.func)]
+        if isinstance(node.func, ast.Attribute) and not node.args:
+            yield ast.Call(ast.Attribute(node.func.value, name, ast.Load()), [constant(-1)], [keep])
+        elif len(node.args) == 1 and called(getattr(node.func, "value", node)) == "torch":
+            yield ast.Call(function_named(node.func, name), [node.args[0], constant(-1)], [keep])
 
 
 def shape_of_one(node: ast.Tuple | ast.List) -> Iterator[ast.expr]:

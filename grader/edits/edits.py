@@ -14,7 +14,15 @@ from itertools import chain
 from grader.edits.alike import Alike
 from grader.edits.blocks import Blocks
 from grader.edits.changes import MOST_NAMES, Changed, Changes
-from grader.edits.edit_kinds import exchanged, laid_out, one_axis, regrouped, unkept, without_an_end
+from grader.edits.edit_kinds import (
+    along_last,
+    exchanged,
+    laid_out,
+    one_axis,
+    regrouped,
+    unkept,
+    without_an_end,
+)
 from grader.edits.file_text import FileText
 from grader.edits.keywords import Keywords
 from grader.edits.left_out import LeftOut
@@ -200,6 +208,9 @@ class Edits:
             self._made_once.log_of_softmax,
             self._several.in_each_round,
             self._several.defaults_anew,
+            self._several.rows_of_count,
+            self._made_once.computed_again,
+            along_last,
             self._handed,
             self._slips.undone,
             self._several.counter_advanced,

@@ -31,6 +31,19 @@ class MadeOnce:
             if function is not None:
                 yield from (one.value for one in self._constants if node.id in map(ast.unparse, one.targets))
 
+    def computed_again(self, node: ast.AST) -> Iterator[ast.expr]:
+        """A local, computed again where what it was made of has another value since."""
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            return
+        function = self._scopes.function(node.lineno)
+        inside = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function else []
+        made = [one for one in inside if one.lineno < node.lineno and ast.unparse(one.targets[0]) == node.id]
+        for one in made[-1:]:
+            read = {each.id for each in ast.walk(one.value) if isinstance(each, ast.Name)} - {node.id}
+            later = [each for each in inside if one.lineno < each.lineno < node.lineno]
+            if read & {ast.unparse(each.targets[0]) for each in later}:
+                yield one.value
+
     def all_defaults(self, node: ast.Name) -> list[tuple[ast.expr, ast.AST]]:
         """For a default that can be written to: each place where its function reads it or another one, and that."""
         function = self._scopes.function(node.lineno)

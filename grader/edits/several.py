@@ -38,6 +38,13 @@ class Several:
         if len(pairs) > 1:
             yield self._file.with_all(pairs)
 
+    def rows_of_count(self, node: ast.AST) -> Iterator[str]:
+        """The first rows of several values, `x[:n]` and `y[:n]`, as those of an index that other values have."""
+        alike = self._alike.cut_alike(node) if isinstance(node, ast.Subscript) else []
+        for name in self._alike.indices if len(alike) > 1 else ():
+            index = ast.Name(name, ast.Load())
+            yield self._file.with_all([(one, ast.Subscript(one.value, index, ast.Load())) for one in alike])
+
     def in_each_round(self, node: ast.AST) -> Iterator[str]:
         """What is made before a loop, and used in each round, made there; with the statement that made it, and not."""
         for new, made in self._made_once.in_each_round(node):

@@ -130,6 +130,22 @@ class Source(State):
         around = [node.lineno for node in loops if node.lineno < line <= (node.end_lineno or 0)]
         return sorted(around, reverse=True)
 
+    def indexed_freely(self, line: int, loop: int) -> bool:
+        """Whether the index of a write in a line has a slice that ends with a local which the loop's rounds change."""
+        nodes = [one for one in nodes_of(self._tree) if isinstance(one, (ast.For, ast.While))]
+        around = next((one for one in nodes if one.lineno == loop), None)
+        inside = [one for part in (around.body if around else ()) for one in ast.walk(part)]
+        made = {one.id for one in inside if isinstance(one, ast.Name) and is_store(one)}
+        written = [one for one in inside if isinstance(one, ast.Subscript) and one.lineno == line]
+        ends = [
+            each.upper
+            for one in written
+            if isinstance(one.ctx, ast.Store)
+            for each in ast.walk(one.slice)
+            if isinstance(each, ast.Slice)
+        ]
+        return any(isinstance(end, ast.Name) and end.id in made for end in ends)
+
     def carried(self, loop: int) -> tuple[list[int], range]:
         """Lines of a loop that make something of what the round before made: `z = z + ...`; and the loop's lines."""
         loops = (node for node in nodes_of(self._tree) if isinstance(node, (ast.For, ast.While)))
@@ -146,6 +162,19 @@ class Source(State):
                 if isinstance(one, ast.AugAssign) or stored & loaded:
                     found.append(one.lineno)
         return found, range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+
+    def summed(self, line: int) -> list[int]:
+        """Lines of a method that a line calls which add something to an attribute: `total = self.total + ...`."""
+        found = []
+        for node in (one for one in nodes_of(self._tree) if isinstance(one, ast.FunctionDef)):
+            if node.body[0].lineno not in self.helpers(line) and node.lineno not in self.helpers(line):
+                continue
+            for one in node.body:
+                value = one.value if isinstance(one, (ast.Assign, ast.AugAssign)) else None
+                parts = [value.left, value.right] if isinstance(value, ast.BinOp) else []
+                if any(isinstance(part, ast.Attribute) for part in parts):
+                    found.append(one.lineno)
+        return found
 
     def readers(self, line: int) -> list[int]:
         """Lines that read an attribute of `self` which a line makes, or a local of its function; then theirs."""

@@ -117,6 +117,7 @@ def later_rounds(source: Source, loop: int) -> Where | None:
     lines, _ = source.carried(loop)
     if not lines:
         return None
+    lines = [at for one in lines for at in (source.summed(one) or [one])]
     *others, line = lines[-MOST_CARRIED:]
     said = f"the loop of line {loop} is right if it has one round, and wrong if it has more"
     expected = "what earlier rounds gave, as the later ones need it"

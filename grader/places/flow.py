@@ -49,6 +49,7 @@ OF_PARTS = 3  # inputs at least: what it is called with, and its parameters
 COMMUTING = {"add", "mul", "and", "or"}
 PRODUCTS = {"matmul", "einsum", "baddbmm", "scaled_dot_product_attention"}
 SELECTING = {"where", "masked_fill"}
+CUTTING = {"chunk", "split", "tensor_split", "unbind"}  # lose nothing
 WHOLE = {"int64", "int32", "bool"}
 ZEROS = {"zeros", "zeros_like", "new_zeros"}
 
@@ -258,6 +259,8 @@ class Flow:
         Of other numbers, that can be seen.
         """
         event = self.events[index]
+        if plain_name(event.name) in CUTTING and event.inputs:
+            return self.name(event.inputs[0]) is not None
         if plain_name(event.name) not in LAYOUT or not event.inputs:
             return False
         kept = self.trace.values[event.outputs[0]]

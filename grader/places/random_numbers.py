@@ -79,6 +79,19 @@ def drawn(flow: Flow, *, facts: bool) -> int | None:
     return None
 
 
+def shared(flow: Flow, index: int) -> bool:
+    """Whether random numbers that a helper has drawn are used in several places: its call is to blame."""
+    own, uses = {*flow.events[index].outputs}, 0
+    for event in flow.events[index + 1 :]:
+        if event.kind != "call" or not own & {*event.inputs}:
+            continue
+        if own >= {*event.inputs}:
+            own |= {*event.outputs}
+        else:
+            uses += 1
+    return bool(flow.events[index].callers) and uses > 1
+
+
 def applied(flow: Flow, index: int) -> int | None:
     """The line where random numbers that were drawn in another one meet what they are for."""
     for later in range(index + 1, len(flow.events)):

@@ -35,7 +35,7 @@ from grader.places.ends import at_the_end, converted
 from grader.places.flow import Flow
 from grader.places.patching import Patching
 from grader.places.raised import behind, cause, endless, exception, not_raised, raised
-from grader.places.random_numbers import applied, discarded, drawn, never_dropped
+from grader.places.random_numbers import applied, discarded, drawn, never_dropped, shared
 from grader.places.right_values import right_values_of
 from grader.places.turned import layouts_mixed, mixes, turned_by, turned_first
 from grader.places.where import Where
@@ -267,6 +267,8 @@ class Records:
         random = drawn(flow, facts=not any(name in known for name in wrong.names))
         if random is not None:
             draw = place_of(flow, random, "value")
+            if shared(flow, random):
+                draw = replace(draw, place=Place(draw.called_from[0], draw.called_from[0]), called_from=())
             other = applied(flow, random) or next(iter(draw.called_from), draw.other)
             return replace(draw, other=other, evidence="alike")
         index, found = first_wrong(flow), None
@@ -389,7 +391,12 @@ class Records:
         line = next(iter(self.source.loops(flow.events[index].place.line)), None)
         if line is None:
             return None
-        other = next(iter(self.source.assigned(line)), flow.events[index].place.line)
+        write = flow.events[index].place.line
+        other = (
+            write
+            if self.source.indexed_freely(write, line)
+            else next(iter(self.source.assigned(line)), write)
+        )
         said, right = "no round of this loop writes some of the numbers", "a round for each of them"
         return Where(Place(line, line), "value", other, value=said, expected=right, evidence="written")
 

@@ -16,7 +16,7 @@ import torch
 from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable
-from grader.edits.changed_part import only_removes, other_number
+from grader.edits.changed_part import made_twice, only_removes, other_number
 from grader.edits.edits import Edits
 from grader.edits.moved import partners
 from grader.edits.source_tree import Source
@@ -191,7 +191,9 @@ class Locator:
         found, cured = self._explanations.complete(found), self._cured
         within = range(found.place.line + 1, found.place.end_line + 1)  # lines of a long statement
         if cured is not None and cured in within:
-            return replace(found, place=Place(cured, cured), other=found.place.line)
+            begun, end = found.place.line, found.place.end_line
+            other = begun if found.other is None or begun <= found.other <= end else found.other
+            return replace(found, place=Place(cured, cured), other=other)
         return found
 
     def _at_first(self, wrong: Sequence[Wrong]) -> Where | None:
@@ -265,11 +267,11 @@ class Locator:
             other = next((one for one in shown if one != proofs[0]), None)
             why = "value" if best is None else best.why
             best, between = Where(Place(proofs[0], proofs[0]), why, other, event=None), None
-        apart = partners(self._text, cures[0].text)
+        apart = [*partners(self._text, cures[0].text), *made_twice(self._text, cures[0].text)]
         second = next((line for line in (*apart, *proofs) if line != best.place.line), None)
         if kept_away is not None and kept_away != best.place.line:
             second = kept_away
-        second = second or self._beside(best, cures[0], between)
+        second = self._kept_by_helper(cures[0]) or second or self._beside(best, cures[0], between)
         right = best.last_right if best.last_right and best.last_right[0] not in (*proofs, *apart) else None
         return replace(best, other=second, last_right=right, proved=True, evidence="edited")
 
@@ -596,6 +598,13 @@ class Locator:
             if found:
                 return found
         return []
+
+    def _kept_by_helper(self, cure: Cure) -> int | None:
+        """The line of a helper that keeps something from one call to the next, if a change does without the helper."""
+        before, after = self.source.helpers(cure.line), Source(cure.text).helpers(cure.line)
+        lines = self.source.functions([one for one in before if one not in after])
+        found = kept(self.source, lines, of_objects=True, of_file=True)
+        return next((one for one in found.lines[::-1] if one in lines), None) if found else None
 
     def _no_longer_read(self, cure: Cure) -> list[int]:
         """The lines where attributes were made that a changed line does not read any more, itself or by helpers."""

@@ -47,7 +47,7 @@ def construct(
         TypeError: it makes no nn.Module.
         BaseException: whatever its constructor raises.
     """
-    with restored(), device_trace or contextlib.nullcontext():
+    with restored(), device_trace.while_constructing() if device_trace else contextlib.nullcontext():
         module = get(namespace, name)(*args, **kwargs)
     if not isinstance(module, nn.Module):
         raise TypeError(f"'{name}' must be a subclass of torch.nn.Module; it made a {type(module).__name__}")

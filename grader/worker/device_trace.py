@@ -8,8 +8,9 @@ pass.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -35,6 +36,8 @@ _MAKERS = frozenset(
         "range", "tensor", "tril_indices", "triu_indices", "zeros", "as_tensor", "scalar_tensor",
     )
 )  # fmt: skip
+# Of a second tensor these take the shape alone.
+_OF_SHAPE = frozenset({"expand_as", "reshape_as", "view_as"})
 # These take tensors of several devices, or move one.
 _ACROSS = frozenset({
     "__setitem__", "copy_", "cuda", "index_put_", "index_put", "__get__",
@@ -55,6 +58,7 @@ class DeviceTrace(TorchFunctionMode):
     def __init__(self, filename: str) -> None:
         super().__init__()
         self.found: list[str] = []
+        self._constructing = False
         self._filename, self._unknown = filename, False
 
     def __torch_function__(
@@ -86,7 +90,7 @@ class DeviceTrace(TorchFunctionMode):
         if name in _ACROSS:
             return result
         among = list(
-            _tensors(args[:1] if name == "__getitem__" else (args, kwargs))
+            _tensors(args[:1] if name in ("__getitem__", *_OF_SHAPE) else (args, kwargs))
         )  # an index may be elsewhere
         operands = [x for x in among if x.dim() > 0]
         fixed = [x for x in operands if hasattr(x, _MARK)]
@@ -96,13 +100,23 @@ class DeviceTrace(TorchFunctionMode):
             return _marked(result)
         return result
 
+    @contextlib.contextmanager
+    def while_constructing(self) -> Iterator[None]:
+        """Enter it for a constructor: all is where it is made, also what moves later, so that nothing is a crossing."""
+        self._constructing = True
+        try:
+            with self:
+                yield
+        finally:
+            self._constructing = False
+
     def look(self, result: Any) -> None:
         """Note it if what a call gave is on a fixed device."""
         if not self._unknown and any(hasattr(x, _MARK) for x in _tensors((result,))):
             self.found.append(RESULT)
 
     def _note(self, name: str) -> None:
-        if self._unknown:
+        if self._unknown or self._constructing:
             return
         frame = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._filename:

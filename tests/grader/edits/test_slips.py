@@ -115,6 +115,19 @@ CASES = {
         "        n = n + 1\n",
         "        ended, n = (ended.gather(1, parents), n.gather(1, parents))\n        n = n + 1\n",
     ),
+    "the first rows for those that are left": (
+        "def f(x, y, n):\n    while n:\n        left = g(x, y)\n        z = y[left]\n        x = x[: len(z)]\n"
+        "        y = y[: len(z)]\n",
+        "        x = x[: len(z)]\n        y = y[: len(z)]\n", "        x = x[left]\n        y = y[left]\n",
+    ),
+    "a difference from the new mean": (
+        "def f(x, n, mean, m):\n    for i in range(n):\n        delta = x[i] - mean\n"
+        "        mean = mean + delta / (i + 1)\n        m = m + delta * delta\n    return m\n",
+        "delta * delta", "delta * (x[i] - mean)",
+    ),
+    "the largest number of all": (
+        "def f(x):\n    return x - x.max()\n", "x.max()", "x.amax(-1, keepdim=True)",
+    ),
     "two defaults for all calls": (
         "class Cache:\n    def __init__(self, ks=[], vs=[]):\n        self.ks = ks\n        self.vs = vs\n",
         "        self.ks = ks\n        self.vs = vs\n", "        self.ks = []\n        self.vs = []\n",

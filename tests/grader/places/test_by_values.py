@@ -764,6 +764,65 @@ class Meter:
 
 METER = Meter()
 """
+ONE_DROPOUT = """import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, self_attention, feed_forward, d_model, dropout=0.0, norm="post"):
+        super().__init__()
+        self.attend, self.feed_forward, self.p, self.pre = self_attention, feed_forward, dropout, norm == "pre"
+        self.norms = nn.ModuleList([nn.LayerNorm(d_model), nn.LayerNorm(d_model)])
+
+    def kept(self, x):
+        return F.dropout(torch.ones_like(x), self.p, self.training)
+
+    def forward(self, x, src_mask=None):
+        kept = self.kept(x)
+        for norm, step in zip(self.norms, (lambda h: self.attend(h, h, h, src_mask), self.feed_forward)):
+            x = x + kept * step(norm(x)) if self.pre else norm(x + kept * step(x))
+        return x
+
+
+class Encoder(nn.Module):
+    def __init__(self, make_layer, num_layers, d_model, norm="post"):
+        super().__init__()
+        self.layers = nn.ModuleList([make_layer() for _ in range(num_layers)])
+        self.norm = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
+
+    def forward(self, x, src_mask=None):
+        for layer in self.layers:
+            x = layer(x, src_mask)
+        return self.norm(x)
+"""
+COUNTED = """import torch
+
+
+def padding_mask(tokens, pad=0):
+    mask = torch.zeros(tokens.size(0), 1, 1, tokens.size(1), dtype=torch.bool)
+    for row in range(tokens.size(0)):
+        count = 0
+        for column in range(tokens.size(1)):
+            if int(tokens[row, column]) != pad:
+                count = count + 1
+        mask[row, 0, 0, :count] = True
+    return mask
+"""
+MADE_ONCE = """import torch
+
+
+def decoder_mask(tokens, pad=0):
+    size, found = tokens.size(1), []
+    rows = [[j <= i for j in range(size)] for i in range(size)]
+    for sentence in tokens.tolist():
+        for j in range(size):
+            if sentence[j] == pad:
+                for i in range(size):
+                    rows[i][j] = False
+        found.append(torch.tensor([rows]))
+    return torch.stack(found)
+"""
 SHARES = """import torch
 
 
@@ -799,6 +858,9 @@ MIXED = OWN_STYLE.replace(
         ("loss", MEAN_OF_MEANS, ["count = count + 1", "total = total +"]),
         ("attention", UNSCALED_SUMS, ["total = total +", "mixed = mixed +"]),
         ("loss", SHARES, ["torch.full_like(logs"]),
+        ("encoder", ONE_DROPOUT, ["kept = self.kept(x)"]),
+        ("masks", COUNTED, ["mask[row, 0, 0, :count]"]),
+        ("masks", MADE_ONCE, ["rows = [["]),
     ],
     ids=[
         "written after a loop",
@@ -810,12 +872,32 @@ MIXED = OWN_STYLE.replace(
         "a mean of means",
         "sums of another scale",
         "rows that a mask picks",
+        "one dropout for all",
+        "written up to a count",
+        "made before the loop",
     ],
 )
 def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:
     found = place(exercise, text)
     assert found is not None
     assert {line_of(text, line) for line in lines} <= {*found.lines}
+
+
+def test_a_helper_that_keeps_a_mask_is_shown() -> None:
+    text = solution_file("attention").read_text(encoding="utf-8")
+    old, call = "    def forward(", "(q, k, mask)"
+    assert text.count(old) == 1
+    assert call in text.partition(old)[2]
+    helper = (
+        "    def kept(self, mask):\n        if not hasattr(self, 'known'):\n            self.known = {}\n"
+        "        if mask is not None and mask.shape not in self.known:\n"
+        "            self.known[mask.shape] = mask\n        return mask if mask is None else self.known[mask.shape]\n\n"
+    )
+    before, _, after = text.partition(old)
+    wrong = before + helper + old + after.replace(call, "(q, k, self.kept(mask))")
+    found = place("attention", wrong)
+    assert found is not None
+    assert line_of(wrong, "self.known[mask.shape] = mask") in found.lines
 
 
 def test_what_an_object_of_the_file_keeps_is_shown() -> None:

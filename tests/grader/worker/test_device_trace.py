@@ -31,6 +31,11 @@ RIGHT = {
         "        pe[:, 0::2] = torch.arange(5.0)[:, None]\n        self.register_buffer('pe', pe)\n"
         "    def forward(self, x):\n        return x + self.pe[: x.size(1)]\n"
     ),
+    "with a parameter, in the constructor": (
+        "    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.zeros(8))\n"
+        "        with torch.no_grad():\n            self.w.copy_(torch.ones(8) * (self.w + 1))\n"
+        "    def forward(self, x):\n        return x + self.w + torch.ones(8).to(x).view_as(x[0, 0])\n"
+    ),
     "one number": "    def forward(self, x):\n        return x * torch.tensor(3.0)\n",
     "an index": "    def forward(self, x):\n        return x[:, torch.arange(2)]\n",
     "made alike": "    def forward(self, x):\n        return x + x.new_zeros(8) + torch.ones_like(x)\n",

@@ -118,12 +118,14 @@ def ready(
 def tokens(draws: Draws, shape: tuple[int, int], vocab: int, size: Size, *, padded: str = "end") -> Tensor:
     """Ids [B, T]. PAD stands at the end of all rows but the first, at their "beginning", "anywhere" else, or not.
 
-    Of a single row the last id is PAD.
+    Of a single row the last id is PAD, or the first.
     """
     batch, length = shape
     ids = torch.tensor([[draws.integer(0, vocab - 2) for _ in range(length)] for _ in range(batch)])
     ids = ids + (ids >= size.pad)  # everything but PAD
-    if batch == 1 and padded != "none":
+    if batch == 1 and padded == "beginning":
+        ids[0, 0] = size.pad
+    elif batch == 1 and padded != "none":
         ids[0, max(1, length - 1) :] = size.pad
     for row in range(1, batch) if padded != "none" else ():
         if padded == "end":
@@ -300,6 +302,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
     alone = Put(seed + 20, batch=1)
     anywhere = Put(seed + 4, plain, 4, (6, 5), "anywhere")
     beginning = Put(seed + 23, plain, 3, (5, 5), "beginning")
+    first = Put(seed + 24, batch=1, padded="beginning")
     made = [
         _one("its parameters", "parameters", Put(seed, early=True).parameters),
         _one("parts of torch's own layers", "parameters", _layers_kept),
@@ -330,6 +333,7 @@ def scenarios(seed: int) -> Sequence[Scenario]:
         _one("decode with pad=3", "pad", Put(seed + 7, three).decode),
         after_a_call(_one("forward", "forward", Put(seed + 22).forward)),
         _one("forward", "forward", Put(seed + 8).forward),
+        _one("forward, one sentence that begins with PAD", "forward", first.forward, "a batch of one"),
         _one("forward with pad=3", "forward", Put(seed + 9, three, padded="anywhere").forward),
         _one("decode after another batch", "memory", Put(seed + 10).after_another),
         _one("decode after a batch of the same shape", "memory", anywhere.after_one_alike),
