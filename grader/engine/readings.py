@@ -24,6 +24,7 @@ from grader.core.submission import ParameterInfo
 
 MOST = 48
 WAYS_TO_JOIN = 32
+ROWS = -1
 Chunks = tuple[tuple[str, torch.Size], ...]
 _UNASSIGNED = 1000
 _OTHER_NAME, _OTHER_START = 3, 20
@@ -57,7 +58,7 @@ class Slot:
         shape: of the learner's whole parameter.
         along: the dimension along which its pieces are stacked; one beyond the last: they take turns.
         chunks: names and shapes of the learner's parameters that make up the whole one; none if it is one.
-        cut: the dimension along which it is cut into chunks.
+        cut: the dimension along which it is cut into chunks; `ROWS`: each is a row, a vector.
         start: the number that it begins at, where pieces are of unlike sizes: in a vector, or with a bias as the first
             or last row (or column, `along` 1) of its matrix.
     """
@@ -79,18 +80,18 @@ class Slot:
         parts = [values.get(name) for name, _ in self.chunks]
         if all(part is None for part in parts):
             return None
-        return torch.cat(
-            [
-                torch.zeros(shape) if part is None else part
-                for part, (_, shape) in zip(parts, self.chunks, strict=True)
-            ],
-            self.cut,
-        )
+        whole = [
+            torch.zeros(shape) if part is None else part
+            for part, (_, shape) in zip(parts, self.chunks, strict=True)
+        ]
+        return torch.stack(whole) if self.cut == ROWS else torch.cat(whole, self.cut)
 
     def named(self, whole: Tensor) -> dict[str, Tensor]:
         """The learner's whole value, by the names of the parameters that hold it."""
         if not self.chunks:
             return {self.own: whole}
+        if self.cut == ROWS:
+            return {name: row for (name, _), row in zip(self.chunks, whole, strict=True)}
         parts = whole.split([shape[self.cut] for _, shape in self.chunks], self.cut)
         return {name: part for (name, _), part in zip(self.chunks, parts, strict=True)}
 
@@ -205,7 +206,7 @@ def _joined(own: Mapping[str, ParameterInfo]) -> Iterator[tuple[_Own, ...]]:
     choices: list[list[list[_Own]]] = []
     for label, parts in groups.items():
         apart = [_Own(name, value.shape, _level(value)) for name, value in parts.items()]
-        ways = [_as_one(label, parts, cut) for cut in (0, 1)] if len(parts) > 1 else []
+        ways = [_as_one(label, parts, cut) for cut in (0, 1, ROWS)] if len(parts) > 1 else []
         choices.append([apart, *([way] for way in ways if way is not None)])
     for chosen in product(*choices):
         yield tuple(one for group in chosen for one in group)
@@ -213,11 +214,13 @@ def _joined(own: Mapping[str, ParameterInfo]) -> Iterator[tuple[_Own, ...]]:
 
 def _as_one(label: str, parts: Mapping[str, Tensor], cut: int) -> _Own | None:
     """The parts as one parameter that is cut along a dimension; None if they do not fit."""
-    if len({(*value.shape[:cut], *value.shape[cut + 1 :]) for value in parts.values()}) > 1:
+    values, shapes = list(parts.values()), {value.shape for value in parts.values()}
+    if cut == ROWS:
+        if len(shapes) > 1 or values[0].dim() != 1:
+            return None
+    elif any(value.dim() <= cut for value in values) or len({(*s[:cut], *s[cut + 1 :]) for s in shapes}) > 1:
         return None
-    if any(value.dim() <= cut for value in parts.values()):
-        return None
-    whole = torch.cat(list(parts.values()), cut)
+    whole = torch.stack(values) if cut == ROWS else torch.cat(values, cut)
     chunks = tuple((name, value.shape) for name, value in parts.items())
     return _Own(label, whole.shape, _level(whole), chunks=chunks, cut=cut)
 

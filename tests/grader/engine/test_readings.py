@@ -62,8 +62,9 @@ HEAD = [Wanted("head.weight", (7, 4), "head"), Wanted("head.bias", (7,), "bias",
             True,
         ),
         ({"heads.0.weight": (7, 1), "heads.1.weight": (7, 3), "bias": (7,)}, True),
+        ({**{f"rows.{i}": (4,) for i in range(7)}, "bias": (7,)}, True),
     ],
-    ids=["parameters, transposed", "layers, by rows", "layers, by columns"],
+    ids=["parameters, transposed", "layers, by rows", "layers, by columns", "a vector for each row"],
 )
 def test_one_may_be_cut_into_several(shapes: dict[str, tuple[int, ...]], bias: bool) -> None:
     reading = readings(of(**shapes), HEAD)[0]
