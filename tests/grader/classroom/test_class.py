@@ -185,7 +185,7 @@ def test_what_regrade_cannot_select(
 def test_versions_change_with_the_exercise_and_its_siblings() -> None:
     assert grading.fingerprint("masks") != grading.fingerprint("norm")
     packages = grading._packages(get_exercise("decoder").test_files()[0].parent.parent)
-    assert {"decoder", "layers"} <= {one.name for one in packages}
+    assert {"decoder", "encoder_and_decoder"} <= {one.name for one in packages}
 
 
 def test_a_dry_run_writes_nothing_and_says_what_it_would_do(
