@@ -33,9 +33,11 @@ _MAKERS = frozenset(
     getattr(torch, name)
     for name in (
         "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
-        "range", "tensor", "tril_indices", "triu_indices", "zeros", "as_tensor", "scalar_tensor",
+        "range", "tensor", "tril_indices", "triu_indices", "zeros", "as_tensor", "asarray", "scalar_tensor",
     )
 )  # fmt: skip
+# These give tensors on the CPU, and torch tells no mode of it.
+_UNSEEN = {name: getattr(torch, name) for name in ("from_numpy", "frombuffer")}
 # Of a second tensor these take the shape alone.
 _OF_SHAPE = frozenset({"expand_as", "reshape_as", "view_as"})
 # These take tensors of several devices, or move one.
@@ -60,6 +62,17 @@ class DeviceTrace(TorchFunctionMode):
         self.found: list[str] = []
         self._constructing = False
         self._filename, self._unknown = filename, False
+
+    def __enter__(self) -> DeviceTrace:
+        for name, make in _UNSEEN.items():
+            setattr(torch, name, lambda *args, _make=make, **kwargs: _marked(_make(*args, **kwargs)))
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        for name, make in _UNSEEN.items():
+            setattr(torch, name, make)
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
 
     def __torch_function__(
         self,

@@ -20,6 +20,7 @@ WRONG = {
     "a copy on the CPU": "    def forward(self, x):\n        return x + x.cpu()\n",
     "another dtype": "    def forward(self, x):\n        return x + torch.arange(8).to(torch.float32)\n",
     "a type by name": "    def forward(self, x):\n        return x + (x * 2).type('torch.FloatTensor')\n",
+    "from numpy": "    def forward(self, x):\n        return x + torch.from_numpy(torch.ones(8).numpy())\n",
     "stacked": "    def forward(self, x):\n        return torch.cat([x, torch.zeros(2, 3, 1)], -1)\n",
 }
 RIGHT = {
@@ -35,6 +36,11 @@ RIGHT = {
         "    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.zeros(8))\n"
         "        with torch.no_grad():\n            self.w.copy_(torch.ones(8) * (self.w + 1))\n"
         "    def forward(self, x):\n        return x + self.w + torch.ones(8).to(x).view_as(x[0, 0])\n"
+    ),
+    "from numpy, to what was made there": (
+        "    def __init__(self):\n        super().__init__()\n        self.pe = torch.zeros(0, 8)\n"
+        "    def forward(self, x):\n        more = torch.from_numpy(torch.ones(x.size(1), 8).numpy())\n"
+        "        self.pe = torch.cat([self.pe, more])\n        return x + self.pe[: x.size(1)].to(x.device)\n"
     ),
     "one number": "    def forward(self, x):\n        return x * torch.tensor(3.0)\n",
     "an index": "    def forward(self, x):\n        return x[:, torch.arange(2)]\n",
