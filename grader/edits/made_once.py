@@ -35,14 +35,13 @@ class MadeOnce:
         """A local, computed again where what it was made of has another value since."""
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             return
-        function = self._scopes.function(node.lineno)
-        inside = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function else []
-        made = [one for one in inside if one.lineno < node.lineno and ast.unparse(one.targets[0]) == node.id]
-        for one in made[-1:]:
-            read = {each.id for each in ast.walk(one.value) if isinstance(each, ast.Name)} - {node.id}
-            later = [each for each in inside if one.lineno < each.lineno < node.lineno]
-            if read & {ast.unparse(each.targets[0]) for each in later}:
-                yield one.value
+        before = [
+            one for one in self._assigned.get(self._scopes.function(node.lineno), ()) if one[0] < node.lineno
+        ]
+        for line, _, value in [one for one in before if one[1] == node.id][-1:]:
+            read = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)} - {node.id}
+            if read & {name for at, name, _ in before if at > line}:
+                yield value
 
     def all_defaults(self, node: ast.Name) -> list[tuple[ast.expr, ast.AST]]:
         """For a default that can be written to: each place where its function reads it or another one, and that."""
@@ -158,6 +157,20 @@ class MadeOnce:
         """Outside of functions, what gives a name to something that can be written to."""
         nodes = (one for one in self._tree.body if isinstance(one, ast.Assign))
         return [one for one in nodes if isinstance(one.value, WRITABLE)]
+
+    @cached_property
+    def _assigned(self) -> dict[ast.FunctionDef | None, list[tuple[int, str, ast.expr]]]:
+        """By function: the lines that give a local a value, the local, and the value; in order."""
+        found: dict[ast.FunctionDef | None, list[tuple[int, str, ast.expr]]] = {}
+        for node in nodes_of(self._tree):
+            function = self._scopes.function(node.lineno) if isinstance(node, ast.Assign) else None
+            if (
+                isinstance(node, ast.Assign)
+                and function is not None
+                and isinstance(node.targets[0], ast.Name)
+            ):
+                found.setdefault(function, []).append((node.lineno, node.targets[0].id, node.value))
+        return {function: sorted(some, key=lambda one: one[0]) for function, some in found.items()}
 
     @cached_property
     def _defaults(self) -> dict[tuple[ast.FunctionDef | None, str], list[ast.expr]]:
