@@ -11,6 +11,7 @@ LEAST_ROOM, MORE_ROOM = (
     4,
     4,
 )  # a number that may be a size; how many times as large another one is that is much larger
+SORTS = re.compile(r"\b(sorted|sort|argsort)\(")
 ATOMS = (ast.Name, ast.Constant, ast.UnaryOp, ast.Starred)  # say nothing without what is around them
 
 
@@ -65,6 +66,22 @@ def exchanged(old: str, new: str, line: int) -> tuple[str, str] | None:
     return None
 
 
+def in_another_block(old: str, new: str, line: int) -> tuple[str, str] | None:
+    """The line that a change only puts elsewhere, deeper or less deep: what it says, and where it belongs."""
+    before, after = old.splitlines(), new.splitlines()
+    said = before[line - 1].strip()
+    rest = before[: line - 1] + before[line:]
+    places = (i for i, one in enumerate(after) if one.strip() == said and after[:i] + after[i + 1 :] == rest)
+    at = next(places, None)
+    if at is None or at == line - 1:
+        return None
+    loop = before[at].lstrip().startswith(("for ", "while "))
+    if loop and len(after[at]) != len(before[line - 1]):
+        where = "before" if at < line else "in each round of"
+        return said, f"this statement {where} the loop of line {at + 1}"
+    return said, f"this statement {'before' if at < line else 'after'} line {at + 1}"
+
+
 def made_twice(old: str, new: str) -> list[int]:
     """The line of a statement that a change puts in a second place."""
     before, after = old.splitlines(), new.splitlines()
@@ -73,6 +90,12 @@ def made_twice(old: str, new: str) -> list[int]:
         after[at].strip() if len(after) == len(before) + 1 and after[:at] + after[at + 1 :] == before else ""
     )
     return [i for i, line in enumerate(before, 1) if added and line.strip() == added]
+
+
+def sorts_no_more(old: str, new: str, line: int) -> bool:
+    """Whether a change of a line takes away that it puts something in another order."""
+    before, after = ([*one.splitlines(), *[""] * line][line - 1] for one in (old, new))
+    return bool(SORTS.search(before)) and not SORTS.search(after)
 
 
 def size_of_change(old: str, new: str) -> int:

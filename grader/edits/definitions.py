@@ -39,6 +39,12 @@ class Definitions:
         """Return whether a line belongs to a function."""
         return self._function(line) is not None
 
+    def gives_back(self, line: int) -> int | None:
+        """The line of the last `return` of the function that a line belongs to."""
+        function = self._function(line)
+        nodes = [] if function is None else list(ast.walk(function))
+        return max((one.lineno for one in nodes if isinstance(one, ast.Return)), default=None)
+
     def in_constructor(self, line: int) -> bool:
         """Return whether a line belongs to a constructor."""
         function = self._function(line)

@@ -333,6 +333,22 @@ def unkept(node: ast.AST) -> Iterator[ast.stmt]:
             yield ast.Assign([ast.Name(one.id, ast.Store())], value)
 
 
+def out_of_place(node: ast.AST) -> Iterator[ast.stmt]:
+    """A statement that changes what a name stands for, which may be kept elsewhere: the name gets the result alone."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        if not isinstance(node.value, ast.Constant):
+            before = ast.Name(node.target.id, ast.Load())
+            yield ast.Assign([node.target], ast.BinOp(before, node.op, node.value))
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function, of = node.value.func, getattr(node.value.func, "value", None)
+        name = called(function)
+        if name.endswith("_") and not name.endswith("__") and isinstance(of, ast.Name):
+            result = ast.Call(
+                function_named(function, name.removesuffix("_")), node.value.args, node.value.keywords
+            )
+            yield ast.Assign([ast.Name(of.id, ast.Store())], result)
+
+
 def transposed(value: ast.expr) -> Iterator[ast.expr]:
     """A value that is computed, with two axes exchanged."""
     if isinstance(value, (ast.Call, ast.BinOp)):

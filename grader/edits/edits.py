@@ -19,6 +19,7 @@ from grader.edits.edit_kinds import (
     exchanged,
     laid_out,
     one_axis,
+    out_of_place,
     regrouped,
     unkept,
     without_an_end,
@@ -144,11 +145,15 @@ class Edits:
         moved: tuple[Change, ...] = (self._moves.of,)
         lacking: tuple[Change, ...] = (self._steps.lacking,)
         soon = (
-            ([*first, *conditions, *second, *rest], (unkept, self._left_out.kept, self._made.not_using)),
+            (
+                [*first, *conditions, *second, *rest],
+                (unkept, out_of_place, self._left_out.kept, self._made.not_using),
+            ),
             ([*first, *conditions, *second, *rest], self._slipped),
             (first, (self._given_twice,)),
             (first[:NEAR], changed),
             (conditions[:NEAR], changed),
+            ([*first, *second, *rest], (self._moves.begun,)),
             ([*first, *second, *rest], (self._moves.repeated_names, self._moves.displaced, without_room)),
             (first, changed),
             (first, moved),
@@ -217,6 +222,7 @@ class Edits:
             self._several.read_through,
             self._several.uncopied,
             self._several.uncut,
+            self._several.unsorted,
             self._several.in_order,
             self._several.in_objects,
             self._loops.kept,

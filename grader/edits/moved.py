@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from grader.edits.parsed import nodes_of
+from grader.edits.syntax import called
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
+LOOPS = (ast.For, ast.While)
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+NEW = ("zeros", "ones", "full", "empty", "list", "dict", "set")
 MOST_TOGETHER = 3  # statements that are moved past the end of a block
 MOST_LINES = 8  # of a statement that is moved
 MOST_SIBLINGS = 8  # past which a statement is moved
@@ -55,6 +58,18 @@ class Moves:
                 yield self._put(
                     node, _span(one)[0] if one.lineno < node.lineno else _span(one)[1], node.col_offset
                 )
+
+    def begun(self, node: ast.AST) -> Iterator[str]:
+        """The file with a first value set before a loop, once for all rounds, or in each round."""
+        if id(node) not in self._siblings or not isinstance(node, (ast.Assign, ast.AnnAssign)):
+            return
+        parent, body, i = self._siblings[id(node)]
+        if not _is_first_value(node.value):
+            return
+        if isinstance(parent, LOOPS) and len(body) > 1:
+            yield self._put(node, _span(parent)[0], parent.col_offset)
+        for loop in (one for one in body[i + 1 :] if isinstance(one, LOOPS)):
+            yield self._put(node, _span(loop.body[0])[0], loop.body[0].col_offset)
 
     def past_an_end(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """The file with the last statements of a block after it, and with the next ones in it; each with their line."""
@@ -156,6 +171,14 @@ def depend(some: ast.stmt, other: ast.stmt) -> bool:
     """Return whether it matters which of two statements comes first: one changes a name that the other one has."""
     (read, changed), (others, other_changed) = _names(some), _names(other)
     return bool(changed & (others | other_changed) or other_changed & read)
+
+
+def _is_first_value(value: ast.expr | None) -> bool:
+    """Whether something begins with a value: nothing yet, a constant, or a new tensor."""
+    if isinstance(value, ast.Call):
+        return called(value.func).removeprefix("new_").removesuffix("_like") in NEW
+    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
+    return all(isinstance(one, (ast.Constant, ast.Dict, ast.List, ast.UnaryOp)) for one in parts)
 
 
 def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:

@@ -12,10 +12,11 @@ from grader.edits.edit_kinds import laid_out
 from grader.edits.file_text import FileText
 from grader.edits.made_once import MadeOnce
 from grader.edits.slips import Slips
-from grader.edits.syntax import called
+from grader.edits.syntax import called, method_free
 
 MOST_READ = 6  # times that a function reads a name, for another one everywhere
 MOST_OTHERS = 8
+SORTING = ("sorted", "sort", "argsort")
 COPYING = ("deepcopy", "copy", "clone", "detach")
 
 
@@ -86,6 +87,19 @@ class Several:
         if _is_cut(node):
             cut = [one.value for one in self._alike.statements_beside(node) if _is_cut(one)]
             yield self._file.with_all([(one, one.value) for one in cut if isinstance(one, ast.Subscript)])
+
+    def unsorted(self, node: ast.AST) -> Iterator[str]:
+        """What a function puts in another order, `rows = sorted(rows, key=len)`, in the order that it had.
+
+        The first and the last one (`rows[0]`, for the width) are those of the sorted ones still.
+        """
+        ordered, name, as_it_was = _sorting(node)
+        if ordered is not None and as_it_was is not None and isinstance(node, (ast.Assign, ast.Expr)):
+            ends = [
+                (one, ast.Subscript(ordered, one.slice, ast.Load()))
+                for one in self._slips.ends_after(node, name)
+            ]
+            yield self._file.with_all([(node.value, as_it_was), *ends])
 
     def in_order(self, node: ast.AST) -> Iterator[str]:
         """Numbered parts of `self`, of which a function reads as many as there are, each of them once and in order."""
@@ -170,6 +184,25 @@ class Several:
         text = self._file.with_all(pairs) if len(pairs) > 1 else ""
         if text:
             yield text
+
+
+def _sorting(node: ast.AST) -> tuple[ast.expr | None, str, ast.expr | None]:
+    """Of a statement that sorts: what is sorted, its name, and what the statement's value is without sorting."""
+    value = node.value if isinstance(node, (ast.Assign, ast.Expr)) else None
+    if not isinstance(value, ast.Call) or called(value.func) not in SORTING:
+        return None, "", None
+    of = worked_on(value) if isinstance(value.func, ast.Attribute) else next(iter(value.args), None)
+    target = node.targets[0] if isinstance(node, ast.Assign) else of
+    if of is None or (isinstance(node, ast.Expr) and called(value.func) != "sort"):
+        return None, "", None
+    places = ast.parse(f"__import__('torch').arange(len({ast.unparse(of)}))", mode="eval").body
+    if isinstance(node, ast.Expr):  # of a list
+        again = ast.Call(ast.Name("sorted", ast.Load()), [of], value.keywords)
+        return again, getattr(target, "id", ""), ast.Constant(None)
+    if isinstance(target, ast.Tuple):
+        return value, "", ast.Tuple([of, places], ast.Load())
+    kept = method_free("list", of) if called(value.func) == "sorted" else places
+    return value, getattr(target, "id", ""), kept
 
 
 def _is_cut(node: ast.AST) -> TypeGuard[ast.Assign]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from grader.core.value_trace import Place
 from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import conditions, idle, overwritten, unread
+from grader.edits.moved import JUMPS
 from grader.edits.parsed import nodes_of
 from grader.edits.state import State, changed_in_place, is_store
 from grader.edits.syntax import called, defaults_of
@@ -439,6 +440,17 @@ class Source(State):
                 for one in node.body
             }
         )
+
+    def otherwise(self, line: int) -> list[int]:
+        """Lines of the statements that run where the condition in a line is not met, and not where it is."""
+        found = list[ast.stmt]()
+        for parent in nodes_of(self._tree):
+            for body in (body for _, body in ast.iter_fields(parent) if isinstance(body, list)):
+                for i, node in enumerate(body):
+                    if isinstance(node, ast.If) and node.test.lineno == line:
+                        found += node.orelse
+                        found += body[i + 1 :] if isinstance(node.body[-1], JUMPS) else []
+        return [one.lineno for one in found]
 
     def chooses(self, line: int) -> bool:
         """Return whether a condition in a line decides what runs."""

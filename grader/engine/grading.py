@@ -22,9 +22,10 @@ from grader.engine.naming import BY_CHANCE, LOOSE, Account, Findings, Namer
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject, answer_key, run
+from grader.engine.work_clock import clock
 
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
-READING_S = 2.0  # of CPU, to find a better one
+READING_S = 2.0  # of the clock of work, to find a better one
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
 MOST_RECONSIDERED = 3  # scenarios in which another way to read weights is looked for
 TELLING = 16  # numbers in which only one way of reading the weights comes out right
@@ -432,9 +433,9 @@ class Grading:
             *{one.group: one for one in whole}.values(),
             *{one.group: one for one in whole[::-1]}.values(),
         ]
-        end, best, most = time.process_time() + READING_S, list[dict[Choice, int]](), 1
+        end, best, most = clock.seconds() + READING_S, list[dict[Choice, int]](), 1
         for number in range(1, max((count for _, count, _ in choices), default=1)):
-            if time.process_time() > end:
+            if clock.seconds() > end:
                 break
             self._reading = settled | {choice: min(number, choice[1] - 1) for choice in choices}
             answers = [(scenario, self.ask(scenario)) for scenario in dict.fromkeys(some)]

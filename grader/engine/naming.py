@@ -24,11 +24,12 @@ from grader.engine.contrast import picture_of, same, template
 from grader.engine.local import LocalSubmission
 from grader.engine.mistakes import Mistake
 from grader.engine.scenario import Free, Observation, Scenario, observe
+from grader.engine.work_clock import clock
 
 BY_CHANCE = frozenset({"train mode", "dropout in train mode"})  # traits of scenarios with random draws
 LOOSE = 3.0  # a mistake's own rounding is on top of the submission's
 PAIR_ANSWERS = 1600  # asked for to find two mistakes at once: those that are found took 1,200 at most
-NEAR_S = 1.5  # of CPU, for mistakes that each explain a part, where answers are dear, ...
+NEAR_S = 1.5  # of the clock of work, for mistakes that each explain a part, where answers are dear, ...
 PAIRS_S = 3.0  # ... and with those for their pairs
 SPREAD = 8  # wrong scenarios that are looked at to see which mistakes are near
 
@@ -366,17 +367,13 @@ class Namer:
 
     def _two_at_once(self) -> list[Account]:
         """Pairs around a mistake that explains a wrong scenario alone, on top of each base; not for ever."""
-        end = time.process_time() + PAIRS_S
+        end = clock.seconds() + PAIRS_S
         near = self._near  # whose answers do not count
         order = self.findings.order()
         for akin, answers in ((True, PAIR_ANSWERS // 3), (False, PAIR_ANSWERS)):
             limit = self._known.asked + answers
             for pair in (pair for first in self._starts(near) for pair in self._pairs(first, akin=akin)):
-                if (
-                    self._known.asked > limit
-                    or time.process_time() > end
-                    or time.monotonic() > self._deadline
-                ):
+                if self._known.asked > limit or clock.seconds() > end or time.monotonic() > self._deadline:
                     break
                 if self._first([pair], order) is not None:
                     return self._pair(pair)
@@ -401,9 +398,9 @@ class Namer:
         some = [*list(last.values())[:SPREAD], *others[:: max(1, len(others) // SPREAD)]][:SPREAD]
         fine = [i for i in range(len(self.findings.scenarios)) if i not in self._wrong]
         fine = fine[:: max(1, -(-len(fine) // SPREAD))]
-        left, found, end = list(self._singles(0)), list[Candidate](), time.process_time() + NEAR_S
+        left, found, end = list(self._singles(0)), list[Candidate](), clock.seconds() + NEAR_S
         for i in some:
-            if time.process_time() > end:
+            if clock.seconds() > end:
                 break
             those = [c for c in left if self._matches(c, i)]
             found += those

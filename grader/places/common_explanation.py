@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,9 +12,10 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
-from grader.edits.changed_part import changed_part, exchanged, in_line
+from grader.edits.changed_part import changed_part, exchanged, in_another_block, in_line
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject
+from grader.engine.work_clock import clock
 from grader.places.explainer import Explainer, Statement
 from grader.places.flow import Flow
 from grader.places.right_runs import right_runs
@@ -25,7 +25,7 @@ from grader.places.vocabulary import (
 )
 from grader.places.where import Where
 
-MOST_SECONDS = 0.4  # of CPU, for one submission
+MOST_SECONDS = 0.4  # of the clock of work, for one submission
 
 
 class Explanations:
@@ -53,8 +53,8 @@ class Explanations:
     def add(self, flow: Flow, found: Where, scenario: Scenario, free: Free, *, exact: bool) -> None:
         """Explain a place in one scenario."""
         if self._deadline == math.inf:
-            self._deadline = time.process_time() + MOST_SECONDS
-        if time.process_time() > self._deadline and found.place in self._found:
+            self._deadline = clock.seconds() + MOST_SECONDS
+        if clock.seconds() > self._deadline and found.place in self._found:
             return
         text = self._solution(scenario.component)
         runs = right_runs(self._subject, scenario, free, text, exact=exact, seed=self._seed)
@@ -66,7 +66,7 @@ class Explanations:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
         self._edits[line] = changed_part(self._source, in_line(self._source, text, line))
         old, new = ([*one.splitlines(), *[""] * line][line - 1] for one in (self._source, text))
-        moved = exchanged(self._source, text, line)
+        moved = exchanged(self._source, text, line) or in_another_block(self._source, text, line)
         if moved is not None:
             self._moved[line] = f"`{short(moved[0])}`", moved[1]
         elif old.split() == new.split() and old != new:

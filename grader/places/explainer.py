@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from grader.core.value_trace import Event, Plain, Ref
 from grader.engine.factors import factor
+from grader.engine.work_clock import clock
 from grader.places.alignment import level, same_layout
 from grader.places.altered_steps import altered_steps, family
 from grader.places.flow import Flow, refs, telling
@@ -67,7 +67,7 @@ class Explainer:
         runs: right runs: the reference's first.
         texts: in which the shapes of arguments are written.
         expected: the right value that was proved to belong there, if any.
-        deadline: of `time.process_time`.
+        deadline: of the clock of work.
 
     Attributes:
         skipped: the line where a right value was made, if the operation is right but another step comes before it.
@@ -357,7 +357,7 @@ class Explainer:
         done = 0
         for run in self.runs:
             for step in run.steps:
-                if done >= MOST_VARIED or time.process_time() > self._deadline:
+                if done >= MOST_VARIED or clock.seconds() > self._deadline:
                     return
                 if step.op in SILENT or step.op in LAYOUTS or self._words.there(step.out):
                     continue
@@ -418,7 +418,7 @@ class Explainer:
         best, most = None, LIKE
         for run in self.runs:
             for known, value in run.plain:
-                if time.process_time() > self._deadline:
+                if clock.seconds() > self._deadline:
                     return best
                 if kind(value) == kind(item):
                     like = (known == name) + likeness(value, item)

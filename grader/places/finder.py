@@ -67,7 +67,7 @@ class Finder:
             if locator is None or key in self._forgotten or any(spot.proved for spot in spots.values()):
                 continue
             wrong = list(wrong_in(locator, component, grading.explained(component)[0]).values())
-            if wrong and any(locator.cures(text, wrong) for _, text in self._searched.cures):
+            if wrong and any(locator.cures.make_right(text, wrong) for _, text in self._searched.cures):
                 locator.forget()
                 self._forgotten.add(key)
                 del self._found[key]

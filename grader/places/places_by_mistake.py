@@ -45,7 +45,7 @@ def find_places(locator: Locator, component: str, findings: Findings, accounts: 
             cures[name] = locator.cure
     if len(found) > 1:
         for name, text in cures.items():
-            if text is not None and locator.cures(text, list(wrong.values())):
+            if text is not None and locator.cures.make_right(text, list(wrong.values())):
                 return dict.fromkeys(found, found[name])
     return found
 

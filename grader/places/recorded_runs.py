@@ -17,6 +17,7 @@ from grader.engine.contrast import differing, only_dtypes, same
 from grader.engine.grading import Grading
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
+from grader.engine.work_clock import clock
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
 from grader.places.by_values import (
     completed,
@@ -32,7 +33,7 @@ from grader.places.by_values import (
 from grader.places.cells import written_wrongly
 from grader.places.common_explanation import Explanations
 from grader.places.ends import at_the_end, converted
-from grader.places.flow import Flow
+from grader.places.flow import Flow, refs
 from grader.places.patching import Patching
 from grader.places.raised import behind, cause, endless, exception, not_raised, raised
 from grader.places.random_numbers import applied, discarded, drawn, never_dropped, shared
@@ -44,7 +45,7 @@ from grader.worker.value_trace import EMPTY
 
 MOST_RIGHT = 4  # right runs beside the wrong ones
 MOST_ONCE, OFTEN = 12, 3  # runs whose rounds are counted, and how many must have one
-TRACING_S = 1.5  # of CPU for values
+TRACING_S = 1.5  # of work for values
 NARROW = 3  # lines with wrong lists and numbers
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
@@ -70,7 +71,7 @@ class Records:
         returns: by line, the lines where functions that it called returned.
         needed: lines that ran in every wrong run that was recorded; None if none was.
         flows: the wrong runs beside right ones, with whether they were in doubles.
-        end: seconds of CPU of this process at which no more is recorded.
+        end: seconds of the clock of work at which no more is recorded.
         begun: how many times recording has begun.
     """
 
@@ -161,6 +162,15 @@ class Records:
         return next(
             (loop for loop in left if [self._rounds(one, loop) for one in runs].count(1) >= OFTEN), None
         )
+
+    def right_at_first(self) -> bool:
+        """Whether each wrong run calls something several times, and what the first call gives is right."""
+        for flow, _, _ in self.flows:
+            gave = [one for one in flow.events if one.kind == "return" and not one.callers and one.result]
+            values = [ref.value for item in (gave[0].result if len(gave) > 1 else ()) for ref in refs(item)]
+            if not values or any(flow.name(one) is None for one in values):
+                return False
+        return bool(self.flows)
 
     def _rounds(self, trace: ValueTrace, loop: int) -> int:
         """How many rounds a loop has in a run."""
@@ -407,7 +417,7 @@ class Records:
         self.returns.clear()
         self.needed = None
         self.begun += 1
-        self.end = time.process_time() + TRACING_S
+        self.end = clock.seconds() + TRACING_S
 
     def late(self) -> bool:
-        return time.process_time() > self.end or time.monotonic() > self._deadline
+        return clock.seconds() > self.end or time.monotonic() > self._deadline

@@ -14,16 +14,17 @@ from grader.edits.changed_part import only_more_room, size_of_change
 from grader.edits.ending import Ending
 from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
+from grader.engine.work_clock import clock
 from grader.worker.absent import without_scripting
 
-EDITING_S = 3.0  # of CPU, ...
+EDITING_S = 3.0  # by the clock of work, ...
 ALL_S = 4.5  # ... for all searches together, ...
 LEAST_S = 1.5  # ... of which each component and each search has this much at least, ...
 READINGS_S = 1.5  # ... while weights are read in all ways, where none is known to be right, ...
 FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.35  # ... for a second line that may be at fault as well
-WAITING = 4.0  # seconds by the clock that count as one of CPU
+WAITING = 4.0  # seconds that pass, that count as one of work
 MOST_BEFORE = 4  # calls that something may be kept from
 MOST_CURES = 4  # of which the smallest are shown
 MOST_READINGS = 100
@@ -52,7 +53,7 @@ class Searched:
     """What the searches for the components of one file have in common.
 
     Attributes:
-        seconds: of CPU that went into changed copies.
+        seconds: of work that went into changed copies.
         cures: lines and texts that made one component right: another one too?
     """
 
@@ -89,7 +90,7 @@ class Undoing:
         self.exhausted = False
 
     def spend(self, seconds: float) -> None:
-        """Leave so much less time for all searches together, but enough for one. Args: seconds: of CPU."""
+        """Leave so much less time for all searches together, but enough for one. Args: seconds: of work."""
         self._left = min(self._left, max(EDITING_S, self._left - seconds))
 
     def search(
@@ -107,7 +108,7 @@ class Undoing:
             wrong: those with the fewest numbers first.
             forced: changes that may make wrong what was right; tried where no other one helps.
             known: changes that made other wrong scenarios right: no more are tried where one does it again.
-            seconds: of CPU.
+            seconds: of work.
             besides: a line that is known already.
         """
         found: list[Cure] = []
@@ -209,17 +210,17 @@ class Undoing:
             self._known[component] = self._grading.readings(component)
         return self._known[component]
 
-    def _clocks(self) -> tuple[float, float]:
-        """Seconds of CPU, also of the process in which copies run, and by the clock."""
-        return time.process_time() + self._submission.copies_cpu_s, time.monotonic()
+    def _clocks(self) -> tuple[float, float, float]:
+        """Seconds of work, of CPU of the process in which copies run, and by the clock."""
+        return clock.seconds(), self._submission.copies_cpu_s, time.monotonic()
 
     def _spent(self) -> float:
-        """Seconds of CPU since the search has begun; where nothing but time passes, part of that."""
-        cpu, clock = (now - then for now, then in zip(self._clocks(), self._begun, strict=True))
-        return max(cpu, clock / WAITING)
+        """Seconds of work since the search has begun; where nothing but time passes, part of that."""
+        own, copies, passed = (now - then for now, then in zip(self._clocks(), self._begun, strict=True))
+        return max(own + copies / clock.slowness(), passed / clock.slowness() / WAITING)
 
     def _late(self, rest: float = 0.0) -> bool:
-        """Whether there is no time left. Args: rest: seconds of CPU that are kept for something else."""
+        """Whether there is no time left. Args: rest: seconds of work that are kept for something else."""
         return self._spent() > self._end - min(rest, self._end / 4) or time.monotonic() > self._deadline
 
     def are_right(self, text: str, asked: Sequence[Scenario]) -> bool:

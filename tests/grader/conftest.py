@@ -34,7 +34,7 @@ def _shorter_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """A second line is looked for a quarter as long, except by slow tests: right or not, that takes all of its time."""
     if request.node.get_closest_marker("slow") is None:
         monkeypatch.setattr("grader.places.undoing.SECOND_S", 0.1)
-        monkeypatch.setattr("grader.places.wrong_results.SECOND_S", 0.1)
+        monkeypatch.setattr("grader.places.cures.SECOND_S", 0.1)
 
 
 @pytest.fixture
