@@ -120,6 +120,20 @@ def other_number(old: str, new: str) -> tuple[int, int] | None:
     return was, becomes
 
 
+def cut_no_more(old: str, new: str) -> set[str]:
+    """The names that bounds of a slice read, `x[a:b]`, if a change takes the whole in its place; else none."""
+    some, others = changed_part(old, new)
+    try:
+        part = ast.parse(some, mode="eval").body
+    except SyntaxError:
+        return set()
+    if not isinstance(part, ast.Subscript) or ast.unparse(part.value) != others:
+        return set()
+    indices = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    bounds = [one for one in indices if isinstance(one, ast.Slice)]
+    return {one.id for bound in bounds for one in ast.walk(bound) if isinstance(one, ast.Name)}
+
+
 def only_more_room(old: str, new: str) -> bool:
     """Return whether a change only replaces a number by a much larger one: a limit need not be the mistake."""
     small, large = other_number(old, new) or (0, 0)

@@ -164,6 +164,12 @@ class Source(State):
                     found.append(one.lineno)
         return found, range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
 
+    def loop_over(self, line: int, names: Collection[str]) -> int | None:
+        """The line of the innermost loop around a line that gives one of these names its values."""
+        loops = {one.lineno: one.target for one in nodes_of(self._tree) if isinstance(one, ast.For)}
+        targets = {at: {n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for at, one in loops.items()}
+        return next((at for at in self.loops(line) if targets.get(at, set()) & {*names}), None)
+
     def summed(self, line: int) -> list[int]:
         """Lines of a method that a line calls which add something to an attribute: `total = self.total + ...`."""
         found = []

@@ -13,7 +13,14 @@ import torch
 from grader.core.explain import misfit
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable, Place, Recordable
-from grader.edits.changed_part import made_twice, only_removes, other_number, sorts_no_more
+from grader.edits.changed_part import (
+    cut_no_more,
+    in_line,
+    made_twice,
+    only_removes,
+    other_number,
+    sorts_no_more,
+)
 from grader.edits.moved import partners
 from grader.edits.source_tree import Source
 from grader.engine.client import STARTS
@@ -358,9 +365,13 @@ class Locator:
         return replace(known, other=self.source.renamed(known.place.line) or known.other)
 
     def _right_once(self, wrong: Sequence[Wrong], cure: Cure) -> Where | None:
-        """The loop that is right in its first round, where a change is another number: a larger chunk, and so one
-        round."""
-        loop = self.records.right_once(wrong) if other_number(self._text, cure.text) else None
+        """The loop that is right if it has one round, where a change gives it that: by a larger number, a larger chunk,
+        or by taking the whole in each round."""
+        loop = None
+        if other_number(self._text, cure.text):
+            loop = self.records.right_once(wrong)
+        elif bounds := cut_no_more(self._text, in_line(self._text, cure.text, cure.line)):
+            loop = self.source.loop_over(cure.line, bounds)
         return None if loop is None else later_rounds(self.source, loop)
 
     def _in_part(self, wrong: Sequence[Wrong], best: Where | None) -> Where | None:
