@@ -254,6 +254,8 @@ class ClassMaker:
         many = {
             "self-attention": ((same, same, same), 2),
             "one tensor for keys and values": ((other, same, same), 2),
+            "one tensor for queries and keys": ((other, other, same), 2),
+            "one tensor for queries and values": ((other, same, other), 2),
             "three different inputs of equal length": (draws.inputs((3,), 4, 4, 8), 2),
             "cross-attention of 3 queries and 5 keys": (draws.inputs((2,), 3, 5, 12), 3),
             "cross-attention of 6 queries and 4 keys": (draws.inputs((2,), 6, 4, 8), 2),
