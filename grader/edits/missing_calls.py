@@ -46,6 +46,8 @@ def with_calls(lines: Sequence[bytes], tree: ast.Module, right: ast.Module) -> I
 def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tuple[int, str]]:
     """Lines where a function begins, the last one first, each with the file where a call decorates it as another one.
 
+    It takes the place of a call that decorates the function already: the line is that one's.
+
     Args:
         lines: of the file.
         trees: of the same, and of right code.
@@ -61,9 +63,11 @@ def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tupl
     for name in dict.fromkeys(map(ast.unparse, calls)):
         for _, function in reversed(_functions(trees[0])) if re.split(r"\W", name)[0] in known else ():
             if name not in map(ast.unparse, function.decorator_list):
-                at = function.lineno - 1
+                own = [one for one in function.decorator_list if isinstance(one, ast.Call)]
+                at = own[-1].lineno - 1 if own else function.lineno - 1
+                rest = lines[own[-1].end_lineno or at :] if own else lines[at:]
                 new = f"{' ' * function.col_offset}@{name}\n".encode()
-                yield at + 1, b"".join([*lines[:at], new, *lines[at:]]).decode("utf-8", "replace")
+                yield at + 1, b"".join([*lines[:at], new, *rest]).decode("utf-8", "replace")
 
 
 def _written(call: ast.Call, known: set[str], function: ast.FunctionDef) -> ast.Call | None:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
-from grader.edits.changed_part import only_more_room, size_of_change
+from grader.edits.changed_part import MANY, only_more_room, size_of_change
 from grader.edits.ending import Ending
 from grader.engine.grading import Choice, Grading
 from grader.engine.scenario import Scenario, scenarios_of
@@ -24,6 +24,7 @@ READINGS_S = 1.5  # ... while weights are read in all ways, where none is known 
 FORCED_S = 0.3  # of it for conditions that are always met, or never, ...
 NOTING_S = 0.6  # ... to see what the changes that help in part are worth, ...
 SECOND_S = 0.35  # ... for a second line that may be at fault as well
+MOVED = 3  # ... so many times as long where a statement was only moved
 WAITING = 4.0  # seconds that pass, that count as one of work
 MOST_BEFORE = 4  # calls that something may be kept from
 MOST_CURES = 4  # of which the smallest are shown
@@ -136,7 +137,8 @@ class Undoing:
             if first and self.are_right(text, everything) and self._spares_others(text, wrong[0].component):
                 found.append(Cure(line, text, frozenset(wrong)))
                 if not only_more_room(self._text, text):
-                    self._end = min(self._end, self._spent() + SECOND_S)
+                    sure = 1 if size_of_change(self._text, text) < MANY else MOVED
+                    self._end = min(self._end, self._spent() + sure * SECOND_S)
             elif first and len(one_wrong) == 1 and not found and len(some) < MOST_NOTED:
                 some.append((line, text))
         for line, text in () if found else conditions:
