@@ -122,14 +122,17 @@ def other_number(old: str, new: str) -> tuple[int, int] | None:
 
 def cut_no_more(old: str, new: str) -> set[str]:
     """The names that bounds of a slice read, `x[a:b]`, if a change takes the whole in its place; else none."""
-    some, others = changed_part(old, new)
     try:
-        part = ast.parse(some, mode="eval").body
+        some, others = (ast.parse(one, mode="eval").body for one in changed_part(old, new))
     except SyntaxError:
         return set()
-    if not isinstance(part, ast.Subscript) or ast.unparse(part.value) != others:
-        return set()
-    indices = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    pairs = [(some, others)]
+    if isinstance(some, ast.Tuple) and isinstance(others, ast.Tuple):
+        pairs = list(zip(some.elts, others.elts, strict=False))
+    cut = [
+        one for one, other in pairs if isinstance(one, ast.Subscript) and _dumped(one.value) == _dumped(other)
+    ]
+    indices = [one for each in cut for one in getattr(each.slice, "elts", [each.slice])]
     bounds = [one for one in indices if isinstance(one, ast.Slice)]
     return {one.id for bound in bounds for one in ast.walk(bound) if isinstance(one, ast.Name)}
 

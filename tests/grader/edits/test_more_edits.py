@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from grader.edits.changed_part import cut_no_more, in_another_block, sorts_no_more
 from grader.edits.edits import Edits
 from grader.edits.file_text import FileText
 from grader.edits.fragments import Fragments
@@ -140,6 +141,71 @@ LOOP = """def search(model, src, many):
         rest = src
     return tokens.repeat(many, 1, 1), tokens.mean()
 """
+
+
+LOOPS = """def f(rows):
+    found = []
+    for row in rows:
+        total = 0
+        for x in row:
+            kept = []
+            kept.append(x)
+            total += x
+            found.append(kept)
+    return found, total
+"""
+
+
+def test_a_first_value_is_set_before_a_loop_or_in_each_round() -> None:
+    before = LOOPS.replace("            kept = []\n", "").replace(
+        "        for x", "        kept = []\n        for x"
+    )
+    assert before in changed(LOOPS, 6)
+    assert in_another_block(LOOPS, before, 6) == ("kept = []", "this statement before the loop of line 5")
+    anew = LOOPS.replace("    found = []\n", "").replace(
+        "        total = 0", "        found = []\n        total = 0"
+    )
+    assert anew in changed(LOOPS, 2)
+    assert in_another_block(LOOPS, anew, 2) == (
+        "found = []",
+        "this statement in each round of the loop of line 3",
+    )
+    assert in_another_block(LOOPS, LOOPS.replace("total = 0", "total = 1"), 4) is None
+
+
+def test_what_is_kept_elsewhere_is_not_changed_in_place() -> None:
+    text = "def f(x, mask):\n    x &= mask\n    x.masked_fill_(mask, 0)\n    n = 0\n    n += 1\n    return x, n\n"
+    assert "x = x & mask" in lines(text, 2)
+    assert "x = x.masked_fill(mask, 0)" in lines(text, 3)
+    assert not [one for one in lines(text, 5) if one.startswith("n = n +")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rows = sorted(rows, key=len)", "rows = (list(rows))"),
+        ("rows.sort(key=len)", "None"),
+        ("order = rows.argsort()", "order = (__import__('torch').arange(len(rows)))"),
+        ("rows, order = rows.sort()", "rows, order = ((rows, __import__('torch').arange(len(rows))))"),
+    ],
+)
+def test_what_is_sorted_keeps_its_order(old: str, new: str) -> None:
+    text = f"def f(rows):\n    {old}\n    width = len(rows[0]) + rows[-1][2]\n    return width, rows\n"
+    (found,) = [one for one in changed(text, 2) if one.splitlines()[1].strip().strip("()") == new.strip("()")]
+    sorts = {
+        "rows = sorted(rows, key=len)": "sorted(rows, key=len)",
+        "rows.sort(key=len)": "sorted(rows, key=len)",
+    }
+    if old in sorts:
+        assert f"len(({sorts[old]}[0])) + ({sorts[old]}[-1])[2]" in found
+    assert sorts_no_more(text, found, 2)
+    assert not sorts_no_more(text, text, 2)
+
+
+def test_a_decorator_takes_the_place_of_another() -> None:
+    text = "import torch\n\n\n@torch.enable_grad()\ndef f(x):\n    return x\n"
+    right = "@torch.no_grad()\ndef g(x):\n    return x\n"
+    assert (4, text.replace("enable_grad", "no_grad")) in set(Edits(text, right=right).among([4], [], [5]))
 
 
 def test_a_statement_is_repeated_where_it_may_be_missing() -> None:
@@ -458,3 +524,12 @@ def test_several_statements_are_moved_past_the_end_of_a_loop() -> None:
     assert (5, loop) in set(Edits(after).among([3], []))
     ending = after.replace("    k(n)\n", "    return n\n")
     assert not any("        return n" in text for _, text in Edits(ending).among([3], []))
+
+
+def test_a_slice_that_is_taken_whole_says_what_its_bounds_read() -> None:
+    old = "def f(x, i, n):\n    y = x[:, i : i + n]\n    return y\n"
+    assert cut_no_more(old, old.replace("x[:, i : i + n]", "x")) == {"i", "n"}
+    assert cut_no_more(old, old.replace("i + n", "n")) == set()
+    both = old.replace("y = x", "y, z = x[:2], x")
+    assert cut_no_more(both, both.replace("x[:2], x[:, i : i + n]", "x, x")) == {"i", "n"}
+    assert cut_no_more(old, old.replace("x[:, i : i + n]", "n")) == set()

@@ -823,6 +823,77 @@ def decoder_mask(tokens, pad=0):
         found.append(torch.tensor([rows]))
     return torch.stack(found)
 """
+KEPT_TRIANGLE = """import torch
+
+triangles = {}
+
+
+def causal_mask(size, device=None):
+    if size not in triangles:
+        triangles[size] = torch.ones(1, 1, size, size, dtype=torch.bool).tril()
+    return triangles[size].to(device)
+
+
+def decoder_mask(tokens, pad=0):
+    mask = causal_mask(tokens.size(1), tokens.device)
+    mask = mask[0]
+    found = []
+    for sentence in tokens:
+        mask &= sentence != pad
+        found.append(mask.clone())
+    return torch.stack(found)
+"""
+COUNTER = """import math
+import torch
+from torch import nn
+
+
+class SinusoidalPositions(nn.Module):
+    def __init__(self, d_model, max_len=5000):
+        super().__init__()
+        self.d_model, self.max_len, self.position = d_model, max_len, -1
+
+    def row(self):
+        self.position += 1
+        angles = [self.position / 10000 ** (i // 2 * 2 / self.d_model) for i in range(self.d_model)]
+        return [math.cos(a) if i % 2 else math.sin(a) for i, a in enumerate(angles)]
+
+    def forward(self, x):
+        if x.size(1) > self.max_len:
+            raise ValueError("too long")
+        rows = [self.row() for _ in range(x.size(1))]
+        return x + torch.tensor(rows, dtype=x.dtype, device=x.device)
+"""
+IN_PIECES = """import torch
+from torch.nn import functional as F
+
+
+def sequence_loss(logits, target, pad=0, smoothing=0.0):
+    logits, target = logits.flatten(0, 1), target.flatten()
+    loss, pieces = 0.0, 0
+    for i in range(0, len(target), 3):
+        part, wanted = logits[i : i + 3], target[i : i + 3]
+        if bool((wanted == pad).all()):
+            continue
+        loss = loss + F.cross_entropy(part, wanted, ignore_index=pad, label_smoothing=smoothing)
+        pieces = pieces + 1
+    return loss / pieces
+"""
+SORTED = """import torch
+
+
+def reverse_words(words):
+    words = sorted(words, key=len, reverse=True)
+    width = len(words[0])
+    src = torch.zeros(len(words), width, dtype=torch.int64)
+    tgt = torch.zeros(len(words), width + 1, dtype=torch.int64)
+    for i, word in enumerate(words):
+        ids = torch.tensor([ord(letter) - ord("a") + 3 for letter in word])
+        src[i, : len(ids)] = ids
+        tgt[i, : len(ids)] = ids.flip(0)
+        tgt[i, len(ids)] = 2
+    return src, tgt
+"""
 SHARES = """import torch
 
 
@@ -861,6 +932,10 @@ MIXED = OWN_STYLE.replace(
         ("encoder", ONE_DROPOUT, ["kept = self.kept(x)"]),
         ("masks", COUNTED, ["mask[row, 0, 0, :count]"]),
         ("masks", MADE_ONCE, ["rows = [["]),
+        ("masks", KEPT_TRIANGLE, ["mask &= sentence"]),
+        ("positions", COUNTER, ["self.position += 1"]),
+        ("loss", IN_PIECES, ["pieces = pieces + 1", "loss = loss +"]),
+        ("training", SORTED, ["sorted(words", "return src, tgt"]),
     ],
     ids=[
         "written after a loop",
@@ -875,6 +950,10 @@ MIXED = OWN_STYLE.replace(
         "one dropout for all",
         "written up to a count",
         "made before the loop",
+        "changed where it is kept",
+        "counted on",
+        "the whole in each round",
+        "sorted, and not put back",
     ],
 )
 def test_mistakes_of_several_lines_have_theirs(exercise: str, text: str, lines: list[str]) -> None:
