@@ -418,6 +418,9 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
     """Of a call: another function, arguments in another order or left out, one call less."""
     function, args, words = node.func, node.args, node.keywords
     name = called(function)
+    if name == "repeat" and isinstance(function, ast.Attribute) and args:
+        first = args[0].value if isinstance(args[0], ast.Starred) else args[0]
+        yield method(function.value, "repeat_interleave", first, constant(0))
     for kinds, names in KINDS:
         for other in kinds if name in names else ():
             yield ast.Call(function_named(function, other), args, words)
@@ -487,9 +490,6 @@ def rarer_of_call(node: ast.Call, names: Sequence[str]) -> Iterator[ast.AST]:
             yield ast.Call(function, args, [*words, ast.keyword("dim", constant(-1)), *keep])
     given = {one.id for one in args if isinstance(one, ast.Name)}
     of = function.value if isinstance(function, ast.Attribute) else None
-    if called(function) == "repeat" and of is not None and args:
-        first = args[0].value if isinstance(args[0], ast.Starred) else args[0]
-        yield method(of, "repeat_interleave", first, constant(0))
     if called(function) == "mean" and of is not None:  # of some of it, which a mask says
         for mask in (ast.Name(name, ast.Load()) for name in names):
             yield ast.Call(
