@@ -40,5 +40,5 @@ def _shorter_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few changes are tried: where none of them helps, that takes all the time there is."""
-    monkeypatch.setattr("grader.places.undoing.ALL_S", 1.0)
-    monkeypatch.setattr("grader.places.undoing.LEAST_S", 1.0)
+    monkeypatch.setattr("grader.places.undoing.ALL_S", 0.5)
+    monkeypatch.setattr("grader.places.undoing.LEAST_S", 0.5)
