@@ -52,7 +52,9 @@ class Moves:
             yield self._put(node, _span(parent)[1], parent.col_offset)  # type: ignore[attr-defined]
         if isinstance(parent, ast.If) and len(body) == 1 and not parent.orelse:  # with its condition
             yield from self.of(parent)
-        if isinstance(node, (ast.Expr, ast.AugAssign, ast.For)):  # done for what it does, not for a value: farther
+        if isinstance(
+            node, (ast.Expr, ast.AugAssign, ast.For)
+        ):  # done for what it does, not for a value: farther
             others = [one for n, one in enumerate(body) if abs(n - i) > 1][:MOST_SIBLINGS]
             for one in others:
                 yield self._put(
