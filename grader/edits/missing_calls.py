@@ -46,7 +46,7 @@ def with_calls(lines: Sequence[bytes], tree: ast.Module, right: ast.Module) -> I
 def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tuple[int, str]]:
     """Lines where a function begins, the last one first, each with the file where a call decorates it as another one.
 
-    It takes the place of a call that decorates the function already: the line is that one's.
+    It takes the place of one of the same module, `@torch.no_grad()` of `@torch.enable_grad()`: the line is that one's.
 
     Args:
         lines: of the file.
@@ -61,9 +61,11 @@ def with_decorators(lines: Sequence[bytes], *trees: ast.Module) -> Iterator[tupl
     ]
     known = set().union(*map(_names, trees[0].body))
     for name in dict.fromkeys(map(ast.unparse, calls)):
-        for _, function in reversed(_functions(trees[0])) if re.split(r"\W", name)[0] in known else ():
+        module = re.split(r"\W", name)[0]
+        for _, function in reversed(_functions(trees[0])) if module in known else ():
             if name not in map(ast.unparse, function.decorator_list):
-                own = [one for one in function.decorator_list if isinstance(one, ast.Call)]
+                decorators = [one for one in function.decorator_list if isinstance(one, ast.Call)]
+                own = [one for one in decorators if re.split(r"\W", ast.unparse(one))[0] == module]
                 at = own[-1].lineno - 1 if own else function.lineno - 1
                 rest = lines[own[-1].end_lineno or at :] if own else lines[at:]
                 new = f"{' ' * function.col_offset}@{name}\n".encode()

@@ -11,6 +11,7 @@ from grader.edits.syntax import called
 
 BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 LOOPS = (ast.For, ast.While)
+EFFECTS = (ast.Expr, ast.AugAssign, ast.For)  # done for what they do, and not for a value
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 NEW = ("zeros", "ones", "full", "empty", "list", "dict", "set")
 MOST_TOGETHER = 3  # statements that are moved past the end of a block
@@ -52,9 +53,7 @@ class Moves:
             yield self._put(node, _span(parent)[1], parent.col_offset)  # type: ignore[attr-defined]
         if isinstance(parent, ast.If) and len(body) == 1 and not parent.orelse:  # with its condition
             yield from self.of(parent)
-        if isinstance(
-            node, (ast.Expr, ast.AugAssign, ast.For)
-        ):  # done for what it does, not for a value: farther
+        if isinstance(node, EFFECTS):  # farther
             others = [one for n, one in enumerate(body) if abs(n - i) > 1][:MOST_SIBLINGS]
             for one in others:
                 yield self._put(

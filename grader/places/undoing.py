@@ -148,11 +148,8 @@ class Undoing:
                 found.append(Cure(line, text, frozenset(wrong)))
                 break
         self.exhausted = not self._late()
-        self._end = max(self._end, self._spent() + NOTING_S)
-        for line, text in () if found else some:
-            if self._late() or len(self.partly) == MOST_PARTLY:
-                break
-            self._note(line, text, wrong, right)
+        if not found:
+            self._note_all(some, wrong, right)
         self._left -= self._spent()
         self._searched.seconds += self._spent()
         text = self._text
@@ -197,6 +194,14 @@ class Undoing:
             yield one
             if self._spent() > self._readings_end:
                 break
+
+    def _note_all(self, some: Tried, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
+        """See what changes that help in part are worth, for which there is some time more."""
+        self._end = max(self._end, self._spent() + NOTING_S)
+        for line, text in some:
+            if self._late() or len(self.partly) == MOST_PARTLY:
+                break
+            self._note(line, text, wrong, right)
 
     def _note(self, line: int, text: str, wrong: Sequence[Scenario], right: Sequence[Scenario]) -> None:
         """Remember a change that makes something right, the best one of each line."""

@@ -206,6 +206,9 @@ def test_a_decorator_takes_the_place_of_another() -> None:
     text = "import torch\n\n\n@torch.enable_grad()\ndef f(x):\n    return x\n"
     right = "@torch.no_grad()\ndef g(x):\n    return x\n"
     assert (4, text.replace("enable_grad", "no_grad")) in set(Edits(text, right=right).among([4], [], [5]))
+    text = text.replace("@torch.enable_grad()\n", "@keep(2)\n")
+    beside = text.replace("def f", "@torch.no_grad()\ndef f")
+    assert (5, beside) in set(Edits(text, right=right).among([4], [], [5])), "one of another module stays"
 
 
 def test_a_statement_is_repeated_where_it_may_be_missing() -> None:
