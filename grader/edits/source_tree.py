@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from grader.core.value_trace import Place
+from grader.edits.argument_uses import Use, uses
 from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import conditions, idle, overwritten, unread
 from grader.edits.moved import JUMPS
@@ -296,6 +297,10 @@ class Source(State):
                 break
             found = line = at
         return found
+
+    def uses(self, component: str, name: str) -> list[Use]:
+        """Lines that compute with an argument of a function or of a class, see `grader.edits.argument_uses`."""
+        return uses(self._tree, component, name)
 
     def used(self, line: int) -> set[str]:
         """Names whose values a statement indexes, calls, goes through, or takes attributes of."""

@@ -19,6 +19,7 @@ from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.engine.work_clock import clock
 from grader.places.alignment import OTHER_NAMES, RightValues, plain_name
+from grader.places.by_argument import by_argument
 from grader.places.by_values import (
     completed,
     cut_off,
@@ -162,6 +163,10 @@ class Records:
         return next(
             (loop for loop in left if [self._rounds(one, loop) for one in runs].count(1) >= OFTEN), None
         )
+
+    def by_argument(self) -> Where | None:
+        """See `grader.places.by_argument`."""
+        return by_argument(self.source, self._grading, self._key, self.flows)
 
     def right_at_first(self) -> bool:
         """Whether each wrong run calls something several times, and what the first call gives is right."""
