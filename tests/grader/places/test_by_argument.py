@@ -1,4 +1,4 @@
-"""Where the results are wrong only with an argument: lines that compute with it, if no change and no value shows one."""
+"""Where the results are wrong only with an argument: lines that compute with it, if nothing else shows one."""
 
 from __future__ import annotations
 
