@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+from typing import TypeGuard
 
 MANY = 100  # tokens of a change that is no single part
 LEAST_ROOM, MORE_ROOM = (
@@ -80,6 +81,25 @@ def in_another_block(old: str, new: str, line: int) -> tuple[str, str] | None:
         where = "before" if at < line else "in each round of"
         return said, f"this statement {where} the loop of line {at + 1}"
     return said, f"this statement {'before' if at < line else 'after'} line {at + 1}"
+
+
+def several_at_once(old: str, new: str, line: int) -> tuple[str, str] | None:
+    """What a line says, and in words what it should, where that is hard to read: see `grader.edits.several`."""
+    pair = [[one for one in ast.walk(ast.parse(text)) if _assigned_in(one, line)] for text in (old, new)]
+    if not all(pair):
+        return None
+    before, after = (some[0] for some in pair)
+    target, value = after.targets[0], after.value
+    if isinstance(target, ast.Tuple) and isinstance(before.targets[0], ast.Name):
+        names = " and ".join(f"`{ast.unparse(one)}`" for one in target.elts)
+        return _said(before), f"{names} at once, from the values before"
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Lambda):
+        return _said(before.value), f"the same, with what `{ast.unparse(target)}` had"
+    return None
+
+
+def _assigned_in(node: ast.AST, line: int) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and node.lineno == line
 
 
 def made_twice(old: str, new: str) -> list[int]:

@@ -449,10 +449,10 @@ def of_call(node: ast.Call) -> Iterator[ast.AST]:
             yield ast.Call(function, args, [*words, ast.keyword(word, constant(value))])
     yield from in_training(node)
     yield from entropies(node)
-    if of is not None and name in ("view", "reshape", "flatten"):  # heads are not put back first
-        yield method(
-            method(of, "transpose", constant(1), constant(2)), name.replace("view", "reshape"), *args
-        )
+    if of is not None and name in ("view", "reshape", "flatten"):  # heads are not put back, or not put first
+        for axis in (1, 0):
+            turned = method(of, "transpose", constant(axis), constant(axis + 1))
+            yield method(turned, name.replace("view", "reshape"), *args)
 
 
 def entropies(node: ast.Call) -> Iterator[ast.expr]:

@@ -223,6 +223,8 @@ class Edits:
             self._several.uncopied,
             self._several.uncut,
             self._several.unsorted,
+            self._several.at_once,
+            self._several.grown,
             self._several.in_order,
             self._several.in_objects,
             self._loops.kept,

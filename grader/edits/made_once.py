@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TypeGuard
 
 from grader.edits.alike import worked_on
 from grader.edits.parsed import nodes_of
 from grader.edits.scopes import Scopes
 from grader.edits.syntax import called, defaults_of, function_named, in_each
 
+ROOM = ("zeros", "new_zeros", "empty", "new_empty", "full", "new_full")
 WRITABLE = (ast.Dict, ast.List, ast.Set)
 ROUNDS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.For, ast.While)
 
@@ -62,6 +64,10 @@ class MadeOnce:
             yield from ((made.value, made) for made in self._made(node))
         elif isinstance(node, ast.Call) and len(node.args) == 1 and id(node) in self._in_rounds:
             yield from ((made.value, made) for made in self._made(node.args[0]))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+            modules = function_named(ast.parse("__import__('torch').nn.x", mode="eval").body, "ModuleList")
+            for made in self._made(node.args[0]):  # `copies(layer, 6)`
+                yield ast.Call(modules, [in_each(made.value, node.args[1])], []), made
         elif (
             isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
         ):
@@ -105,6 +111,14 @@ class MadeOnce:
             if found and found[0] is node and not constructors:
                 return found
         return []
+
+    def is_new_room(self, node: ast.AST) -> TypeGuard[ast.Assign]:
+        """Whether a statement gives an attribute a new tensor, other than in a constructor."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
+            return False
+        function = self._scopes.function(node.lineno)
+        made = isinstance(node.value, ast.Call) and called(node.value.func) in ROOM
+        return made and function is not None and function.name != "__init__"
 
     def _made(self, node: ast.expr) -> Iterator[ast.Assign]:
         """The statement, in an earlier line, that gives a local its only value: what a call gives."""

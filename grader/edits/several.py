@@ -17,6 +17,10 @@ from grader.edits.syntax import called, method_free
 MOST_READ = 6  # times that a function reads a name, for another one everywhere
 MOST_OTHERS = 8
 SORTING = ("sorted", "sort", "argsort")
+KEPT = (
+    "(lambda old, new: __import__('torch').nn.functional.pad(old, "
+    "[n for a, b in zip(old.shape[::-1], new.shape[::-1]) for n in (0, b - a)]))({}, {})"
+)
 COPYING = ("deepcopy", "copy", "clone", "detach")
 
 
@@ -51,8 +55,7 @@ class Several:
         for new, made in self._made_once.in_each_round(node):
             text = self._file.with_one(node, new)
             yield text
-            lines = (made.end_lineno or made.lineno) - made.lineno
-            yield FileText(text).with_text(made, "pass" + "\n" * lines)
+            yield FileText(text).with_text(made, "pass" + _further_lines(made))
 
     def counter_advanced(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         """A count that is kept and never goes on, which does."""
@@ -100,6 +103,29 @@ class Several:
                 for one in self._slips.ends_after(node, name)
             ]
             yield self._file.with_all([(node.value, as_it_was), *ends])
+
+    def at_once(self, node: ast.AST) -> Iterator[str]:
+        """Two updates one after the other, of which the second reads what the first has made, from the old values."""
+        first = _updated(node)
+        if first is None or not isinstance(node, ast.Assign):
+            return
+        body = self._alike.statements_beside(node)
+        for other in body[body.index(node) + 1 :][:1]:
+            second = _updated(other)
+            if isinstance(other, ast.Assign) and second and first in _names_in(other.value):
+                line = f"{first}, {second} = {ast.unparse(node.value)}, {ast.unparse(other.value)}"
+                text = self._file.with_text(other, "pass" + _further_lines(other))
+                yield FileText(text).with_text(node, line + _further_lines(node))
+
+    def grown(self, node: ast.AST) -> Iterator[str]:
+        """Room for more, `self.rows = zeros(2 * n)`, with what was there before; also for what is beside it."""
+        is_room = self._made_once.is_new_room
+        body = self._alike.statements_beside(node) if is_room(node) else []
+        rooms = [one for one in body if is_room(one)]
+        if rooms and node is rooms[0]:
+            texts = (KEPT.format(ast.unparse(one.targets[0]), ast.unparse(one.value)) for one in rooms)
+            new = [ast.parse(text, mode="eval").body for text in texts]
+            yield self._file.with_all([(one.value, kept) for one, kept in zip(rooms, new, strict=True)])
 
     def in_order(self, node: ast.AST) -> Iterator[str]:
         """Numbered parts of `self`, of which a function reads as many as there are, each of them once and in order."""
@@ -184,6 +210,23 @@ class Several:
         text = self._file.with_all(pairs) if len(pairs) > 1 else ""
         if text:
             yield text
+
+
+def _updated(node: ast.AST) -> str | None:
+    """The local that a statement gives a value which is made of its old one."""
+    if not isinstance(node, ast.Assign) or len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    name = node.targets[0].id
+    return name if name in _names_in(node.value) else None
+
+
+def _further_lines(node: ast.stmt) -> str:
+    """The ends of a statement's lines but the last: what takes its place has as many."""
+    return "\n" * ((node.end_lineno or node.lineno) - node.lineno)
+
+
+def _names_in(node: ast.expr) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _sorting(node: ast.AST) -> tuple[ast.expr | None, str, ast.expr | None]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.catalog import get_exercises
 from grader.core.value_trace import Place
-from grader.edits.changed_part import changed_part, exchanged, in_another_block, in_line
+from grader.edits.changed_part import changed_part, exchanged, in_another_block, in_line, several_at_once
 from grader.engine.scenario import Free, Scenario
 from grader.engine.subject import Subject
 from grader.engine.work_clock import clock
@@ -66,7 +66,11 @@ class Explanations:
         """Note a small change of a line that makes the file right. Args: text: the changed file."""
         self._edits[line] = changed_part(self._source, in_line(self._source, text, line))
         old, new = ([*one.splitlines(), *[""] * line][line - 1] for one in (self._source, text))
-        moved = exchanged(self._source, text, line) or in_another_block(self._source, text, line)
+        moved = (
+            exchanged(self._source, text, line)
+            or in_another_block(self._source, text, line)
+            or several_at_once(self._source, text, line)
+        )
         if moved is not None:
             self._moved[line] = f"`{short(moved[0])}`", moved[1]
         elif old.split() == new.split() and old != new:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -48,6 +49,7 @@ MOST_RIGHT = 4  # right runs beside the wrong ones
 MOST_ONCE, OFTEN = 12, 3  # runs whose rounds are counted, and how many must have one
 TRACING_S = 1.5  # of work for values
 NARROW = 3  # lines with wrong lists and numbers
+MOST_MIXED = 3  # wrong events in which layouts may meet
 MIXED = 1.15  # times as many right values in two right runs together as in one: done partly like either
 SURE = ("patched", "alike", "copied")  # evidence that what raised an error was wrong before
 
@@ -362,7 +364,9 @@ class Records:
             and elsewhere_right(flow, blamed.event) is None
         ):
             found = replace(found, other=line)
-        mixed = [] if blamed.proved else layouts_mixed(flow, blamed.event)
+        mixed = [] if blamed.proved and blamed.since is None else self._mixed(flow, seen)
+        if mixed:
+            blamed = replace(blamed, proved=False)
         if mixed:
             line = flow.events[mixed[0]].place.line
             said = f"the order of its first two axes is not that of line {line}"
@@ -400,6 +404,12 @@ class Records:
             found = replace(found, other=other)
         expected = "" if mixed else blamed.expected
         return replace(found, proved=blamed.proved, expected=expected, evidence=evidence, alone=alone)
+
+    @staticmethod
+    def _mixed(flow: Flow, index: int) -> list[int]:
+        """See `layouts_mixed`: what meets in the first wrong events."""
+        wrong = (one for one in range(index, len(flow.events)) if flow.is_right(one) is False)
+        return next(filter(None, (layouts_mixed(flow, one) for one in islice(wrong, MOST_MIXED))), [])
 
     def _never_written(self, flow: Flow, index: int) -> Where | None:
         """The loop around a write, where it leaves out what is wrong in the end; and where its range comes from."""

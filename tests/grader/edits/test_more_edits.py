@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
+import torch
 
-from grader.edits.changed_part import cut_no_more, in_another_block, sorts_no_more
+from grader.edits.changed_part import cut_no_more, in_another_block, several_at_once, sorts_no_more
 from grader.edits.edits import Edits
 from grader.edits.file_text import FileText
 from grader.edits.fragments import Fragments
@@ -536,3 +538,63 @@ def test_a_slice_that_is_taken_whole_says_what_its_bounds_read() -> None:
     both = old.replace("y = x", "y, z = x[:2], x")
     assert cut_no_more(both, both.replace("x[:2], x[:, i : i + n]", "x, x")) == {"i", "n"}
     assert cut_no_more(old, old.replace("x[:, i : i + n]", "n")) == set()
+
+
+TURNED = """def turned(sine, cosine, a, b):
+    for _ in range(3):
+        sine = sine * a + cosine * b
+        cosine = (
+            cosine * a - sine * b
+        )
+    return sine, cosine
+"""
+GROWN = """class Rows:
+    def __init__(self, like):
+        self.keys = like.new_zeros(2, 4)
+
+    def grow(self):
+        self.keys = self.keys.new_zeros(2, 2 * self.keys.size(1))
+        self.rest = 0
+        self.values = torch.zeros(2, 8)
+"""
+
+
+def test_two_updates_are_made_at_once() -> None:
+    (found,) = (text for text in changed(TURNED, 3) if "sine, cosine = " in text.partition("return")[0])
+    assert len(found.splitlines()) == len(TURNED.splitlines())
+    known: dict[str, Any] = {}
+    exec(found, known)
+    assert known["turned"](0, 1, 0, 1) == (-1, 0)  # a quarter turn, three times
+    assert several_at_once(TURNED, found, 3) == (
+        "sine = sine * a + cosine * b",
+        "`sine` and `cosine` at once, from the values before",
+    )
+    assert not any("sine, cosine = " in text.partition("return")[0] for text in changed(TURNED, 4))
+
+
+def test_new_room_keeps_what_was_there() -> None:
+    (found,) = (text for text in changed(GROWN, 6) if "lambda old, new" in text)
+    assert [one for one in found.splitlines() if "lambda" in one] == found.splitlines()[5:8:2]
+    said = several_at_once(GROWN, found, 6)
+    assert said is not None
+    assert said[1] == "the same, with what `self.keys` had"
+    known: dict[str, Any] = {"torch": torch}
+    exec(found, known)
+    rows = known["Rows"](torch.ones(1))
+    rows.keys, rows.values = torch.ones(2, 4), torch.ones(2, 4)
+    rows.grow()
+    kept = torch.tensor([[1.0] * 4 + [0.0] * 4] * 2)
+    assert torch.equal(rows.keys, kept)
+    assert torch.equal(rows.values, kept)
+    assert not any("lambda" in text for text in changed(GROWN, 3))
+
+
+def test_copies_that_a_helper_makes_are_each_made_anew() -> None:
+    text = "def stack(make, size):\n    first = make()\n    layers = copies(first, size)\n    return layers\n"
+    wanted = "layers = (torch.nn.ModuleList([make() for _ in range(size)]))"
+    assert wanted in {one.replace("__import__('torch')", "torch") for one in lines(text, 3)}
+
+
+def test_heads_are_put_first_before_they_are_merged() -> None:
+    text = "def fold(mask, b, h):\n    return mask.reshape(b * h, -1)\n"
+    assert "return (mask.transpose(0, 1).reshape(b * h, -1))" in lines(text, 2)
