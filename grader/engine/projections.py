@@ -27,6 +27,8 @@ MOST = 200
 FLIPS = tuple(map(frozenset, ("", "qkvo", "o", "qkv", "k", "v", "q", "qk", "kv", "qv")))
 # Of packed matrices, heads and channels, in one dimension.
 RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC", "HdC", "dC")
+# In a vector with all numbers, after how many matrices their biases follow: after all, after each, after those packed.
+IN_TURNS = ((), (1,), (3, 1), (1, 2, 1))
 Shapes = tuple[tuple[str, torch.Size], ...]
 Numbers = Mapping[str, Tensor | None]
 
@@ -124,7 +126,8 @@ class _Group:
 @lru_cache(maxsize=512)
 def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     found: dict[tuple[object, ...], Projections] = {}
-    for turns in (False, True) if any(_matrices_in(shape, width) for _, shape in shapes) else (False,):
+    vectors = any(_matrices_in(shape, width) for _, shape in shapes)
+    for turns in IN_TURNS if vectors else IN_TURNS[:1]:
         groupings: list[Groups] = []
         # as many pieces, or rows, as heads may be matrices, or heads
         for some, last in product((0, heads), (False, True) if heads in COUNTS else (False,)):
@@ -134,7 +137,7 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
         most = len(found) + MOST
         for label, index in chain.from_iterable(_readings(*one, width, heads) for one in groupings):
             key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
-            found.setdefault(key, Projections(dict(shapes), index, f"{'in turns ' * turns}{label}"))
+            found.setdefault(key, Projections(dict(shapes), index, f"{turns} {label}"))
             if len(found) == most:
                 break
     return list(found.values()) or [Projections(dict(shapes), {})]
@@ -152,13 +155,15 @@ def _are_same(some: Groups, others: Groups) -> bool:
     )
 
 
-def _grouped(shapes: Shapes, width: int, heads: int, *, last: bool = False, turns: bool = False) -> Groups:
+def _grouped(
+    shapes: Shapes, width: int, heads: int, *, last: bool = False, turns: Sequence[int] = ()
+) -> Groups:
     """The matrices and the biases, each in the order in which they were made.
 
     Args:
         heads: so many numbered parameters of one shape are one for each head; 0 where that is not looked at.
         last: of dimensions that are as large as matrices are packed, the last one counts them, not the first.
-        turns: in a vector with all numbers, each matrix is followed by its bias, not all matrices by all biases.
+        turns: see `IN_TURNS`.
     """
     together: dict[tuple[str, str], dict[str, Tensor]] = {}
     start = 0
@@ -182,6 +187,7 @@ def _grouped(shapes: Shapes, width: int, heads: int, *, last: bool = False, turn
             parts = {next(iter(parts)): torch.stack(list(parts.values())).squeeze()}  # [pieces, ...]
         for name, where in parts.items():
             count = where.numel() // size if where.numel() % size == 0 else 0
+            count = 0 if matrix and size == width else count  # matrices of another size
             if matrix and where.dim() == 1 and count:  # a matrix as one vector
                 where = where.view(count, width, width).squeeze(0)
             shared = len(where) == count and not last if where.dim() else False
@@ -214,18 +220,16 @@ def _matrices_in(shape: Sequence[int], width: int) -> int:
     return count if len(shape) == 1 and not rest and count <= len(ROLES) else 0
 
 
-def _without_bias(where: Tensor, width: int, *, turns: bool) -> Iterator[tuple[str, Tensor]]:
+def _without_bias(where: Tensor, width: int, *, turns: Sequence[int]) -> Iterator[tuple[str, Tensor]]:
     """A parameter as a whole; or its matrices, and their biases, each with a name's end: a matrix whose last column (or
     row) is the bias, or a vector with everything."""
     count = _matrices_in(where.shape, width)
     if count:
-        each = where.view(count, -1)  # [count, D D + D]
-        matrices = each[:, : width**2] if turns else where[: count * width**2]
-        yield "", matrices.reshape(count, width, width).squeeze(0)  # [count, D, D]
-        yield (
-            "biases",
-            (each[:, width**2 :] if turns else where[count * width**2 :]).reshape(count, width).squeeze(0),
-        )
+        some = turns if sum(turns) == count else [1] * count if turns else [count]
+        parts = where.split([n * size for n in some for size in (width**2, width)])  # matrices, biases, ...
+        matrices, biases = torch.cat(parts[::2]), torch.cat(parts[1::2])
+        yield "", matrices.view(count, width, width).squeeze(0)  # [count, D, D]
+        yield "biases", biases.view(count, width).squeeze(0)  # [count, D]
     elif where.dim() == 2 and width + 1 in where.shape and where.numel() % (width + 1) == 0:
         dim = list(where.shape).index(width + 1)
         yield "", where.narrow(dim, 0, width)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, islice, product
+from itertools import accumulate, islice, product, zip_longest
 
 import torch
 from torch import Tensor
@@ -157,7 +157,11 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
         _readings(way, tuple(wanted)) for way in islice(_joined(own), 1, WAYS_TO_JOIN)
     ]
     if fitting := [some for some in joined if _complete(some[0], wanted)]:
-        return max(fitting, key=lambda some: len(some[0]))
+        most = max(len(some[0]) for some in fitting)
+        ranks = zip_longest(
+            *(some for some in fitting if len(some[0]) == most)
+        )  # the likeliest of each way first
+        return [one for rank in ranks for one in rank if one is not None][:MOST]
     if len(own) >= len(wanted):
         return list(found)
     stacked: list[Reading] = []

@@ -18,9 +18,9 @@ Construct = Callable[[str, Sequence[Any], Mapping[str, Any]], Instance]
 def order_of(construct: Construct, parameters: Mapping[str, ParameterInfo], shape: torch.Size) -> Tensor:
     """Which number of the table each of the learner's is, in the order of the parameters.
 
-    The shape of a single parameter says which way it lies. Where there are several, they are filled with different
-    numbers, and the object is called with zeros: it gives the table. If that is not all the numbers, in some order, the
-    parameters are taken as rows.
+    The shape of a single parameter says which way it lies. Where that says nothing, and where there are several, they
+    are filled with different numbers, and the object is called with zeros: it gives the table. If that is not all the
+    numbers, in some order (of one vector, row by row or column by column), the parameters are taken as rows.
 
     Args:
         construct: the submission's.
@@ -29,12 +29,14 @@ def order_of(construct: Construct, parameters: Mapping[str, ParameterInfo], shap
     """
     numbers = torch.arange(shape.numel()).view(shape)
     shapes = [[n for n in info.value.shape if n != 1] for info in parameters.values()]
-    if len(shapes) == 1:
-        return (numbers.T if shapes == [list(shape[::-1])] and shape[0] != shape[1] else numbers).flatten()
+    columns = numbers.T.flatten()
+    if len(shapes) == 1 and len(shapes[0]) > 1:
+        return columns if shapes == [list(shape[::-1])] and shape[0] != shape[1] else numbers.flatten()
     if sum(info.value.numel() for info in parameters.values()) == numbers.numel():
         table = _table_of(construct, parameters, numbers)
         if sorted(table.tolist()) == numbers.flatten().tolist():
-            return table.argsort()
+            order = table.argsort()
+            return order if len(shapes) > 1 or torch.equal(order, columns) else numbers.flatten()
     return numbers.flatten()
 
 
