@@ -12,18 +12,24 @@ from grader.engine.projections import ROLES, projections
 WIDTH = 6
 
 
-def numbers(weights: list[Tensor], biases: list[Tensor], *, turns: bool) -> Tensor:
-    """All of them in one vector."""
-    pairs = [one.flatten() for pair in zip(weights, biases, strict=True) for one in pair]
-    return torch.cat(pairs if turns else [one.flatten() for one in (*weights, *biases)])
+def numbers(weights: list[Tensor], biases: list[Tensor], together: list[int]) -> Tensor:
+    """All of them in one vector. Args: together: after how many weights their biases follow, each time."""
+    starts = [sum(together[:i]) for i in range(len(together))]
+    parts = [
+        part
+        for start, count in zip(starts, together, strict=True)
+        for some in (weights, biases)
+        for part in some[start : start + count]
+    ]
+    return torch.cat([one.flatten() for one in parts])
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("turns", [False, True])
-def test_all_weights_and_biases_may_be_one_vector(turns: bool, turned: bool) -> None:
+@pytest.mark.parametrize("together", [[4], [1, 1, 1, 1], [3, 1], [1, 2, 1]], ids=str)
+def test_all_weights_and_biases_may_be_one_vector(together: list[int], turned: bool) -> None:
     weights, biases = [torch.randn(WIDTH, WIDTH) for _ in ROLES], [torch.randn(WIDTH) for _ in ROLES]
     kept = [one.T.contiguous() if turned else one for one in weights]
-    theta = numbers(kept, biases, turns=turns)
+    theta = numbers(kept, biases, together)
     wanted = {f"{role}.weight": one for role, one in zip(ROLES, weights, strict=True)}
     wanted |= {f"{role}.bias": one for role, one in zip(ROLES, biases, strict=True)}
     found = [
@@ -33,6 +39,12 @@ def test_all_weights_and_biases_may_be_one_vector(turns: bool, turned: bool) -> 
         one.keys() == wanted.keys() and all(torch.equal(one[name], wanted[name]) for name in wanted)
         for one in found
     )
+
+
+def test_lengths_beside_directions_are_no_projections() -> None:
+    parts = {f"head_{i}.{kind}{n}": (2, (1, WIDTH)[n]) for i in range(3) for kind in "QKV" for n in (0, 1)}
+    own = {name: ParameterInfo(torch.randn(shape), True) for name, shape in parts.items()}
+    assert projections(own, WIDTH, 3)[0].missing(WIDTH)
 
 
 @pytest.mark.parametrize("size", [4 * WIDTH * WIDTH + WIDTH, 5 * (WIDTH + 1) * WIDTH])

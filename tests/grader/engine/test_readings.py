@@ -20,6 +20,7 @@ def of(**shapes: tuple[int, ...]) -> dict[str, ParameterInfo]:
     return {name: ParameterInfo(torch.randn(shape), True) for name, shape in shapes.items()}
 
 
+SHARD = {"up.weight": (4, 4), "up.bias": (4,), "down.weight": (4, 4)}
 FEED = [
     Wanted("up.weight", (20, 8), "up|w1|fc1"),
     Wanted("up.bias", (20,), "up|b1|fc1"),
@@ -80,6 +81,22 @@ def test_one_may_be_cut_into_several(shapes: dict[str, tuple[int, ...]], bias: b
     some = {name: value for number, (name, value) in enumerate(own.items()) if number}
     assert (whole := reading["head.weight"].find(some)) is not None
     assert bool((whole == 0).any())
+
+
+def test_shards_of_equal_sizes_may_be_rows_or_columns() -> None:
+    shapes = {
+        **{f"shards.{i}.{end}": shape for i in range(3) for end, shape in SHARD.items()},
+        "bias": (4,),
+    }
+    wanted = [
+        Wanted("up.weight", (12, 4)),
+        Wanted("up.bias", (12,)),
+        Wanted("down.weight", (4, 12)),
+        Wanted("down.bias", (4,)),
+    ]
+    found = readings(of(**shapes), wanted)
+    cuts = {(one["up.weight"].cut, one["down.weight"].cut) for one in found}
+    assert {(0, 1), (1, 0), (0, 0), (1, 1)} <= cuts
 
 
 def test_first_values_tell_gain_from_shift_whatever_they_are_called() -> None:

@@ -317,3 +317,31 @@ def test_compiling_comes_back() -> None:
         assert torch.compile(len) is len
         assert torch.compile(mode="default")(len) is len
     assert torch.compile is compiles
+
+
+@pytest.mark.parametrize(
+    ("table", "right"),
+    [
+        ("self.row.view(self.size).cpu()", True),
+        ("self.row.view(self.size[::-1]).T", True),
+        ("self.row.view(self.size).flip(0)", False),
+        ("self.row.view(self.size[::-1]).T.roll(1, 0)", False),
+    ],
+    ids=["rows", "columns", "the last row first", "columns, one row further"],
+)
+def test_positions_may_be_one_vector(table: str, right: bool) -> None:
+    exercise = get_exercise("positions")
+    text = f"""
+class LearnedPositions(nn.Module):
+    def __init__(self, d_model, max_len=512):
+        super().__init__()
+        self.row, self.size = nn.Parameter(torch.randn(max_len * d_model)), (max_len, d_model)
+
+    def forward(self, x):
+        if x.shape[1] > self.size[0]:
+            raise ValueError(f"{{x.shape[1]}} positions, and max_len={{self.size[0]}}")
+        return x + {table}[: x.shape[1]]
+"""
+    one = LocalSubmission.from_source(f"{solution_text(exercise)}\n{text}", filename=exercise.file)
+    results = Session(exercise, lambda: one, seed=1).run(WITHOUT_TRAINING)
+    assert all(each.status == "passed" for each in results) == right
