@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from itertools import chain as joined
 from itertools import islice
 
+from grader.edits.changed_part import changed_part, in_line
 from grader.edits.edits import Edits
 from grader.edits.source_tree import Source
 from grader.engine.grading import Grading
@@ -55,7 +57,11 @@ class Cures:
     ) -> list[Cure]:
         """As `of_lines`: where nothing helps in the only lines where the mistake should be, in all."""
         undoing = self._undoing
-        cures = self.of_lines(wrong, lines, most, within=within, seconds=WITHIN_S if within else EDITING_S)
+        sure = not within or not self._source.backward.isdisjoint(
+            lines[:1]
+        )  # gradients are wrong nowhere else
+        seconds = EDITING_S if sure else WITHIN_S
+        cures = self.of_lines(wrong, lines, most, within=within, seconds=seconds)
         done = undoing is None or undoing.partly or not (within or undoing.exhausted)
         if not cures and not done and (within or self._records.needed):
             needed = self._records.needed
@@ -169,6 +175,14 @@ class Cures:
         helpers = [one for one in source.helpers(cure.line) if one not in changed.helpers(cure.line)]
         own = [one for line in (cure.line, *helpers) for one in source.made(line)]
         return [one for one in own if one not in changed.made(cure.line) and one != cure.line]
+
+    def made_before(self, cure: Cure) -> int | None:
+        """The line that made the local which a change computes in another way."""
+        old, new = changed_part(self._text, in_line(self._text, cure.text, cure.line))
+        if not old.isidentifier() or not new or new.isidentifier() or re.search(rf"\b{old}\b", new):
+            return None
+        made = self._source.assigned(cure.line)
+        return next((at for at in made if old in self._source.given_a_value(at)), None)
 
     def make_right(self, text: str, wrong: Sequence[Wrong]) -> bool:
         """Whether the file is right in scenarios where it was wrong, with another text."""

@@ -299,6 +299,7 @@ class Locator:
             best.other if best.why == "error" and best.other != best.place.line else None,  # its cause
             next((line for line in self.source.constant_read(cure.line) if line in needed), None),
             next(iter(self.cures.no_longer_read(cure)), None),
+            self.cures.made_before(cure),
             between,
             branch or self.source.jumps(cure.line),
             self.records.gave_wrong(best.place.line),
