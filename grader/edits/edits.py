@@ -228,6 +228,7 @@ class Edits:
             self._several.in_order,
             self._several.in_objects,
             self._loops.kept,
+            self._weighted,
             self._blocks.undone,
             self._past_an_end,
             self._changes.of_a_part,
@@ -298,6 +299,10 @@ class Edits:
         if not self._ran or not isinstance(node, ast.stmt):
             return True
         return any(line in self._ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+    def _weighted(self, node: ast.AST) -> Iterator[Changed]:
+        """The mean of the means of a loop's rounds as the mean of all."""
+        yield from map(self._file.with_all, self._loops.weighted(node))
 
     def _handed(self, node: ast.AST) -> Iterator[Changed]:
         """Another name in a call that is made for what it does, as `rows.append(x)`, or in what is written into

@@ -42,6 +42,8 @@ class FileText:
                 return ""
             last = node.lineno, node.col_offset
             written = _in_parentheses(new).encode()
+            if written.endswith(b")"):  # other lines keep their numbers
+                written = written[:-1] + b"\n" * (end[0] - last[0]) + b")"
             text = text[: starts[last[0] - 1] + last[1]] + written + text[starts[end[0] - 1] + end[1] :]
         return text.decode("utf-8", "replace")
 

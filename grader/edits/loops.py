@@ -12,6 +12,7 @@ from grader.edits.scopes import Scopes
 from grader.edits.syntax import called, declared, renamed
 
 MOST_ATTRIBUTES = 6  # of one class
+MOST_WEIGHTS = 6  # locals of a round
 MOST_FORMS = 3  # in which one loop puts its state in another order
 REORDERING = ("gather", "index_select", "take_along_dim")
 REPLACING = ("replace", "_replace")
@@ -47,6 +48,25 @@ class Loops:
             for to in self._filled(loop):
                 appended = ast.Attribute(ast.Name(to, ast.Load()), "append", ast.Load())
                 yield ast.Expr(ast.Call(appended, [ast.Name(name, ast.Load())], []))
+
+    def weighted(self, node: ast.AST) -> Iterator[list[tuple[ast.expr, ast.AST]]]:
+        """For `rounds += 1` in a loop that sums up means: sums, each weighted by a local of the round, and of those."""
+        loop = self._loops.get(id(node))
+        one = _added(node)
+        if loop is None or not isinstance(one, ast.Constant) or one.value != 1:
+            return
+        sums = [
+            value
+            for part in loop.body
+            for each in ast.walk(part)
+            if (value := _added(each)) is not None and not isinstance(value, ast.Constant)
+        ]
+        stored = [each for part in loop.body for each in ast.walk(part) if isinstance(each, ast.Name)]
+        summed = {name for each in ast.walk(loop) if _added(each) is not None for name in _stored_in(each)}
+        made = dict.fromkeys(each.id for each in stored if isinstance(each.ctx, ast.Store))
+        for name in [each for each in made if each not in summed][:MOST_WEIGHTS] if sums else ():
+            weight = ast.Name(name, ast.Load())
+            yield [(one, weight), *((value, ast.BinOp(value, ast.Mult(), weight)) for value in sums)]
 
     def also_reordered(self, node: ast.Assign) -> Iterator[ast.Assign]:
         """For `sums = sums[parents]` in a loop: other state put in that order in a statement of its own; for attributes
@@ -276,3 +296,18 @@ def _names(node: ast.AST) -> list[str]:
 
 def _attributes(node: ast.AST) -> set[str]:
     return {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+
+
+def _added(node: ast.AST) -> ast.expr | None:
+    """What a statement adds to a local: `n += x`, `n = n + x`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
+        return node.value
+    value = node.value if isinstance(node, ast.Assign) else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    return value.right if ast.unparse(value.left) in _stored_in(node) else None
+
+
+def _stored_in(node: ast.AST) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [one.id for one in targets if isinstance(one, ast.Name)]

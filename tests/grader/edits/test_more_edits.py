@@ -598,3 +598,27 @@ def test_copies_that_a_helper_makes_are_each_made_anew() -> None:
 def test_heads_are_put_first_before_they_are_merged() -> None:
     text = "def fold(mask, b, h):\n    return mask.reshape(b * h, -1)\n"
     assert "return (mask.transpose(0, 1).reshape(b * h, -1))" in lines(text, 2)
+
+
+def test_means_of_rounds_are_weighted() -> None:
+    text = """def loss(rows):
+    total = 0
+    count = 0
+    for row in rows:
+        size = len(row)
+        total = total + mean(
+            row,
+        )
+        count += 1
+    return total / count
+"""
+    found = changed(text, 9)
+    (new,) = (one for one in found if "count += (size)" in one)
+    assert "total = total + (mean(row) * size" in new
+    assert len(new.splitlines()) == len(text.splitlines())
+    known: dict[str, Any] = {"mean": lambda row: sum(row) / len(row)}
+    exec(new, known)
+    assert known["loss"]([[1, 2, 3], [4]]) == 2.5
+    assert not any("(total)" in one.partition("count +=")[2] for one in found)
+    other = text.replace("count += 1", "count += 2")
+    assert not any("total + (" in one for one in changed(other, 9))
