@@ -52,7 +52,7 @@ def _table_of(construct: Construct, parameters: Mapping[str, ParameterInfo], num
     except SubmissionError:  # which is reported where it matters
         return torch.empty(0)
     value = outcome.value
-    return value.flatten() if isinstance(value, Tensor) else torch.empty(0)
+    return value.flatten() if isinstance(value, Tensor) and not value.is_complex() else torch.empty(0)
 
 
 def filled(table: Tensor, parameters: Mapping[str, ParameterInfo], order: Tensor) -> dict[str, Tensor]:
