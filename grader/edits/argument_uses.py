@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.edits.parsed import nodes_of
-from grader.edits.syntax import called
+from grader.edits.syntax import called, defaults_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -35,12 +35,9 @@ class _Followed:
         self.names = set[tuple[Function, str]]()
         self.attributes = set[str]()
 
-    def begin(self, parts: list[ast.stmt], name: str) -> None:
-        """Follow an argument of functions, and of the methods of classes, until it gets no further."""
-        methods = [one for part in parts if isinstance(part, ast.ClassDef) for one in part.body]
-        for one in (*parts, *methods):
-            if isinstance(one, Function) and name in [arg.arg for arg in _arguments(one)]:
-                self.names.add((one, name))
+    def begin(self, parts: list[Function], name: str) -> None:
+        """Follow an argument of functions until it gets no further."""
+        self.names |= {(one, name) for one in parts if name in [arg.arg for arg in _arguments(one)]}
         before = -1
         while before < (before := len(self.names) + len(self.attributes)):
             for function in self.functions():
@@ -93,7 +90,7 @@ def uses(tree: ast.Module, component: str, name: str) -> list[Use]:
     To give it on, to keep it, and to compare it is no use.
     """
     followed = _Followed(tree)
-    followed.begin([one for one in tree.body if getattr(one, "name", "") == component], name)
+    followed.begin(_parts_of(tree, component), name)
     found: dict[int, set[str]] = {}
     for function in followed.functions():
         for node in ast.walk(function):
@@ -103,6 +100,20 @@ def uses(tree: ast.Module, component: str, name: str) -> list[Use]:
                     line = getattr(node, "lineno", function.lineno)
                     found.setdefault(line, set()).update(_names(beside))
     return [Use(line, frozenset(beside)) for line, beside in sorted(found.items())]
+
+
+def float_options(tree: ast.Module, component: str) -> list[str]:
+    """Arguments of a function, or of a class's methods, that have a float for a default."""
+    defaults = [pair for one in _parts_of(tree, component) for pair in defaults_of(one).items()]
+    found = [name for name, node in defaults if isinstance(node, ast.Constant) and type(node.value) is float]
+    return list(dict.fromkeys(found))
+
+
+def _parts_of(tree: ast.Module, component: str) -> list[Function]:
+    """A function of the file, or the methods of a class."""
+    own = [one for one in tree.body if getattr(one, "name", "") == component]
+    methods = [one for part in own if isinstance(part, ast.ClassDef) for one in part.body]
+    return [one for one in (*own, *methods) if isinstance(one, Function)]
 
 
 def _operands(node: ast.AST) -> Iterator[tuple[ast.expr, list[ast.expr]]]:

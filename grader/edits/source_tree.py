@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from grader.core.value_trace import Place
-from grader.edits.argument_uses import Use, uses
+from grader.edits.argument_uses import Use, float_options, uses
 from grader.edits.edit_kinds import EQUATION
 from grader.edits.idle import conditions, idle, overwritten, unread
 from grader.edits.moved import JUMPS
@@ -301,6 +301,10 @@ class Source(State):
     def uses(self, component: str, name: str) -> list[Use]:
         """Lines that compute with an argument of a function or of a class, see `grader.edits.argument_uses`."""
         return uses(self._tree, component, name)
+
+    def float_options(self, component: str) -> list[str]:
+        """Arguments of a function or of a class, whose defaults are floats, see `grader.edits.argument_uses`."""
+        return float_options(self._tree, component)
 
     def used(self, line: int) -> set[str]:
         """Names whose values a statement indexes, calls, goes through, or takes attributes of."""

@@ -47,7 +47,8 @@ class Client:
         told_apart: whether such a call gave something else.
         given: most tensors that one call was given.
         beside: arguments of another object of each class, made after the one that is asked, see `beside_another`.
-        left_out: a number that is 0 wherever it is an argument.
+        without_floats: whether every float that is an argument is 0 instead.
+        given_floats: how many arguments were floats other than 0.
     """
 
     def __init__(
@@ -75,7 +76,8 @@ class Client:
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
         self.given = 0
-        self.left_out: float | None = None
+        self.without_floats = False
+        self.given_floats = 0
         submission.seed(seed)
 
     def seed(self, offset: int = 0) -> None:
@@ -90,8 +92,9 @@ class Client:
                 as x in `attention(x, x, x)`, is handed over as one.
         """
         made = {} if made is None else made
-        if isinstance(value, float) and value == self.left_out:
-            return 0.0
+        if isinstance(value, float) and value:
+            self.given_floats += 1
+            return 0.0 if self.without_floats else value
         if isinstance(value, Tensor):
             if id(value) not in made:
                 x = value
@@ -117,7 +120,7 @@ class Client:
         A new module is in train mode, without a call of `train`; so it is left if it has no parts that are not. For
         eval mode it is put in train mode first, as where a trained model is used.
         """
-        if self.left_out is not None:
+        if self.without_floats:
             args, kwargs = self.cast(args), self.cast(kwargs)
         self.chosen |= {word: value for word, value in kwargs.items() if isinstance(value, (str, bool))}
         made = self._register(self.submission.construct(name, args, kwargs))

@@ -166,9 +166,9 @@ class Records:
             (loop for loop in left if [self._rounds(one, loop) for one in runs].count(1) >= OFTEN), None
         )
 
-    def by_argument(self) -> Where | None:
+    def by_argument(self, wrong: Sequence[Wrong]) -> Where | None:
         """See `grader.places.by_argument`."""
-        return by_argument(self.source, self._grading, self._key, self.flows)
+        return by_argument(self.source, self._grading, self._key, wrong)
 
     def right_at_first(self) -> bool:
         """Whether each wrong run calls something several times, and what the first call gives is right."""

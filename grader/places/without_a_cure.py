@@ -163,7 +163,7 @@ class WithoutCure:
             loop = None if lost else self._records.right_once(wrong)
             lost = lost if loop is None else later_rounds(self._source, loop)
             lost = lost or (best if best is not None and best.alone else self._kept(wrong, ran))
-            return lost or self._of_error(wrong) or self._records.by_argument()
+            return lost or self._of_error(wrong) or self._records.by_argument(wrong)
         if best.evidence == "copied":
             return unread(self._source, ran) or best
         loose = best.why == "error" and not sure

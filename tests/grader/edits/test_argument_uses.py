@@ -44,3 +44,10 @@ def helper(x, by):
 def test_it_is_followed(text: str, component: str, lines: dict[int, set[str]]) -> None:
     found = Source(text).uses(component, "share")
     assert {one.line: set(one.beside) - {"torch"} for one in found} == lines
+
+
+def test_options_are_arguments_with_a_float_for_a_default() -> None:
+    assert Source(FILE).float_options("Part") == ["share"]
+    text = "def f(x, n=2, *, p: float = 0.5, on=True):\n    pass\n"
+    assert Source(text).float_options("f") == ["p"]
+    assert Source(text).float_options("g") == []
