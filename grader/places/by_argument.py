@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 from grader.core.value_trace import Place
 from grader.edits.argument_uses import Use
@@ -45,7 +44,7 @@ def by_argument(source: Source, grading: Grading, key: AnswerKey, wrong: Sequenc
     Args:
         source: the file.
     """
-    asked = list(islice((one for one in wrong if not one.scenario.traits & BY_CHANCE), MOST_RESULTS))
+    asked = [one for one in wrong if not one.scenario.traits & BY_CHANCE][:MOST_RESULTS]
     names = source.float_options(asked[0].scenario.component) if asked else []
     right = [_right_without(grading, key, one) for one in asked] if len(names) == 1 else []
     if True not in right or False in right:
@@ -58,7 +57,7 @@ def _right_without(grading: Grading, key: AnswerKey, wrong: Wrong) -> bool | Non
     """Whether a result is right if all floats are 0; None if none is an argument."""
     without = WithoutFloats()
     scenario = replace(wrong.scenario, ask=Prepared(wrong.scenario.ask, without))
-    got = grading.got(scenario)
+    got = grading.ask(scenario)
     if not without.were_given:
         return None
     return not differing(scenario, key.right(scenario, got.free), got)

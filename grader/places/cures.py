@@ -57,10 +57,8 @@ class Cures:
     ) -> list[Cure]:
         """As `of_lines`: where nothing helps in the only lines where the mistake should be, in all."""
         undoing = self._undoing
-        sure = not within or not self._source.backward.isdisjoint(
-            lines[:1]
-        )  # gradients are wrong nowhere else
-        seconds = EDITING_S if sure else WITHIN_S
+        by_hand = bool(self._source.backward.intersection(lines[:1]))  # gradients are wrong nowhere else
+        seconds = EDITING_S if by_hand or not within else WITHIN_S
         cures = self.of_lines(wrong, lines, most, within=within, seconds=seconds)
         done = undoing is None or undoing.partly or not (within or undoing.exhausted)
         if not cures and not done and (within or self._records.needed):

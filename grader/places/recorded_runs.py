@@ -367,7 +367,6 @@ class Records:
         mixed = [] if blamed.proved and blamed.since is None else self._mixed(flow, seen)
         if mixed:
             blamed = replace(blamed, proved=False)
-        if mixed:
             line = flow.events[mixed[0]].place.line
             said = f"the order of its first two axes is not that of line {line}"
             found = replace(place_of(flow, mixed[-1], why), other=line, value=said)
