@@ -134,7 +134,8 @@ class Instance(Function, Protocol):
     def load(self, values: Mapping[str, Tensor]) -> None:
         """Overwrite parameters (and buffers) by name, in place, exact shapes."""
 
-    def train(self, mode: bool = True) -> None: ...
+    def train(self, *modes: bool) -> None:
+        """Put it in train mode (True) or eval mode (False), in one after the other."""
 
     def to(self, dtype: torch.dtype) -> None: ...
 

@@ -127,10 +127,10 @@ class Client:
         if self.beside is not None:
             others, words = self.beside
             self._register(self.submission.construct(name, others or args, {**kwargs, **words}))
-        if not training or any(hasattr(one, "train") for one in (*args, *kwargs.values())):
-            made.train()
         if not training:
-            made.train(False)
+            made.train(True, False)
+        elif any(hasattr(one, "train") for one in (*args, *kwargs.values())):
+            made.train(True)
         return made
 
     def part(self, kind: str, *args: Any, weights: Mapping[str, Tensor] | None = None) -> Instance:

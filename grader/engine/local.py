@@ -216,9 +216,10 @@ class LocalInstance(LocalFunction):
         with _as_submission_error(self._filename):
             calls.load(self.module, values)
 
-    def train(self, mode: bool = True) -> None:
+    def train(self, *modes: bool) -> None:
         with _as_submission_error(self._filename):
-            self.module.train(mode)
+            for mode in modes:
+                self.module.train(mode)
 
     def to(self, dtype: torch.dtype) -> None:
         with _as_submission_error(self._filename):

@@ -29,12 +29,14 @@ class Link:
 
     Attributes:
         cpu_s: seconds of CPU that the worker has taken so far, as it says.
+        seed: of the worker's random generators, for the next request.
     """
 
     def __init__(self, worker: Worker, uses: Uses | None = None) -> None:
         self.worker, self.uses = worker, uses
         self.cpu_s = 0.0
         self.dropped: list[int] = []
+        self.seed: int | None = None
         self._watched: dict[int, tuple[weakref.finalize[[int], Outcome], dict[int | str, torch.Size]]] = {}
 
     def ask(self, request: dict[str, Any], doing: str, read: Reader[T], packer: Packer | None = None) -> T:
@@ -44,10 +46,12 @@ class Link:
             SubmissionError: the submission failed, or the answer is none (`read` raised on it).
         """
         table, buffers = ([], []) if packer is None else (packer.table, packer.buffers())
-        drop, self.dropped = self.dropped, []
-        answer, body = self.send(
-            {**request, "tensors": table, **({"drop": drop} if drop else {})}, buffers, doing
-        )
+        request = {**request, "tensors": table}
+        if self.dropped:
+            request["drop"], self.dropped = self.dropped, []
+        if self.seed is not None:
+            request["seed"], self.seed = self.seed, None
+        answer, body = self.send(request, buffers, doing)
         try:
             return read(answer, unpack_tensors(answer.get("tensors"), body))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RuntimeError) as error:

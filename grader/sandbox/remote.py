@@ -190,7 +190,8 @@ class RemoteSubmission:
         return self._link.ask({"op": "record", "on": False}, "recording", read)
 
     def seed(self, seed: int) -> None:
-        self._link.ask({"op": "seed", "seed": seed}, "seeding", _nothing)
+        """Let the worker do so before the next request."""
+        self._link.seed = seed
 
     def close(self) -> None:
         self._link.worker.close()
@@ -319,8 +320,8 @@ class RemoteInstance(RemoteFunction, Handed):
         request = {"op": "load", **self._target, "values": packer.pack_named(values)}
         self._link.ask(request, "loading weights into it", _nothing, packer)
 
-    def train(self, mode: bool = True) -> None:
-        self._link.ask({"op": "train", **self._target, "mode": mode}, "setting its mode", _nothing)
+    def train(self, *modes: bool) -> None:
+        self._link.ask({"op": "train", **self._target, "modes": modes}, "setting its mode", _nothing)
 
     def to(self, dtype: torch.dtype) -> None:
         self._link.ask({"op": "to", **self._target, "dtype": NAMES[dtype]}, "changing its dtype", _nothing)

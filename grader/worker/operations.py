@@ -53,7 +53,6 @@ class Operations:
             "to": self._to,
             "call": self._call,
             "backward": self._backward,
-            "seed": self._seed,
             "trace": self._trace,
             "record": self._record,
         }
@@ -88,6 +87,8 @@ class Operations:
         for number in request.get("drop", ()):
             self._graphs.pop(number, None)
             self._instances.pop(number, None)
+        if "seed" in request:
+            calls.seed(request["seed"], self._device)
         recorded = request["op"] in ("construct", "call")
         try:
             with (recorded and self._recorder) or contextlib.nullcontext():
@@ -136,7 +137,8 @@ class Operations:
         return {}
 
     def _train(self, request: _Request, packer: Packer) -> _Answer:
-        self._instances[request["instance"]].train(request["mode"])
+        for mode in request["modes"]:
+            self._instances[request["instance"]].train(mode)
         return {}
 
     def _to(self, request: _Request, packer: Packer) -> _Answer:
@@ -210,7 +212,3 @@ class Operations:
             "text": packer.pack(torch.frombuffer(bytearray(text), dtype=torch.uint8)),
             "numbers": packer.pack(numbers),
         }
-
-    def _seed(self, request: _Request, packer: Packer) -> _Answer:
-        calls.seed(request["seed"], self._device)
-        return {}

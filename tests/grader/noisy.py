@@ -113,8 +113,8 @@ class NoisyInstance(NoisyFunction):
     def load(self, values: Mapping[str, Tensor]) -> None:
         self.inner.load(values)
 
-    def train(self, mode: bool = True) -> None:
-        self.inner.train(mode)
+    def train(self, *modes: bool) -> None:
+        self.inner.train(*modes)
 
     def to(self, dtype: torch.dtype) -> None:
         with self._noise:

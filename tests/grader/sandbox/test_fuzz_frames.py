@@ -69,7 +69,7 @@ STEPS: dict[str, Step] = {
     "backward": _backward,
     "fail": lambda submission: submission.function("fail").call([X]),
     "trace": lambda submission: (submission.trace(True), _call(submission), submission.trace(False)),
-    "seed": lambda submission: submission.seed(3),
+    "seed": lambda submission: (submission.seed(3), submission.has("double")),
 }
 
 

@@ -208,4 +208,4 @@ def test_a_process_that_is_closed_says_so() -> None:
     worker = Worker()
     worker.close()
     with pytest.raises(SubmissionError, match="ended before"):
-        worker.request({"op": "seed"}, doing="seeding")
+        worker.request({"op": "has"}, doing="looking for it")

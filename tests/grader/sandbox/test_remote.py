@@ -299,7 +299,7 @@ def test_an_instance_has_parameters_buffers_and_a_mode(worker: Worker) -> None:
     assert gradients.parameters["unused"] is gradients.parameters["frozen"] is None
     with pytest.raises(ValueError, match="used or released"):
         part.backward(outcome, [x])
-    part.train()
+    part.train(True)
     assert part.call([x]).value.tolist() == [4.0, 12.0]
     assert part.buffers()["seen"].value.item() == 2
     part.to(torch.float64)

@@ -74,5 +74,5 @@ def found_in(instance: Instance, d_model: int, num_heads: int) -> Projections:
 
     instance.train(False)
     chosen = next(filter(fits, possible), possible[0]) if len(possible) > 1 else possible[0]
-    instance.train()
+    instance.train(True)
     return chosen
