@@ -14,7 +14,7 @@ from grader.core.submission import Function as Callee
 from grader.core.submission import Instance, Outcome, ParameterInfo, Submission, tensors
 from grader.engine.projection_names import is_bias_of
 from grader.engine.projections import Projections, projections
-from grader.engine.readings import Wanted, own_parameters, readings, written
+from grader.engine.readings import Wanted, are_computed, own_parameters, readings, written
 
 Pick = Callable[[str, Sequence[Any]], Any]
 FEW = 5  # things in a tuple, to say each
@@ -165,7 +165,9 @@ class Client:
         reading = self._pick(component, readings(own, wanted))
         missing = [one for one in wanted if one.name not in reading and not one.optional]
         numbers = sum(info.value.numel() for info in own.values())
-        self.unread |= bool(missing) and numbers == sum(math.prod(one.shape) for one in wanted)
+        self.unread |= bool(missing) and (
+            numbers == sum(math.prod(one.shape) for one in wanted) or are_computed(own)
+        )
         shapes = {one.name: one.shape for one in wanted}
 
         def read(gradients: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
@@ -213,7 +215,7 @@ class Client:
             for name, p in own.items()
         }
         numbers = sum(p.value.numel() for n, p in own.items() if not is_bias_of(n, p.value.shape, width))
-        self.unread |= bool(found.missing(width)) and numbers == 4 * width**2
+        self.unread |= bool(found.missing(width)) and (numbers == 4 * width**2 or are_computed(own))
         instance.load(found.write(values, others))
         self._read[id(instance)] = found.read
         return found

@@ -111,7 +111,7 @@ def conclude(findings: Findings) -> Named | None:
         _changed(findings)
         or first(findings)
         or _dtype(findings)
-        or _unread(findings)
+        or unread(findings)
         or _never_learns(findings)
         or _gradients(findings)
         or _trait(findings)
@@ -260,7 +260,7 @@ def _dtype(findings: Findings) -> Named | None:
     )
 
 
-def _unread(findings: Findings) -> Named | None:
+def unread(findings: Findings) -> Named | None:
     if all(findings.got[i].unread for i in findings.wrong):
         return Named(
             "parameters-not-recognised",

@@ -13,7 +13,7 @@ from grader.core.explain import misfit, same_failure
 from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.spots import Spots
 from grader.core.submission import Submission, SubmissionError
-from grader.engine.conclusions import conclude, extra, first, nothing
+from grader.engine.conclusions import conclude, extra, first, nothing, unread
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
 from grader.engine.matrices import matrices_of
@@ -388,7 +388,7 @@ class Grading:
         return [] if thorough and self._may_be_several(findings) else namer.alone_where_finite()
 
     def _may_be_several(self, findings: Findings) -> bool:
-        return not findings.random and first(findings) is None
+        return not findings.random and first(findings) is None and unread(findings) is None
 
     def _several(
         self, component: str, findings: Findings, deadline: float, finder: Finder | None

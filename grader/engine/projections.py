@@ -140,7 +140,9 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
             found.setdefault(key, Projections(dict(shapes), index, f"{turns} {label}"))
             if len(found) == most:
                 break
-    return list(found.values()) or [Projections(dict(shapes), {})]
+    # what no reading looks at has the value that it starts with, often 0, until a training changes it
+    most_first = sorted(found.values(), key=lambda one: -sum(where.numel() for where in one.index.values()))
+    return most_first or [Projections(dict(shapes), {})]
 
 
 Groups = tuple[list[_Group], list[_Group]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice, product, zip_longest
@@ -141,6 +141,11 @@ def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, Paramet
         for name, one in parameters.items()
         if one.value.numel() and not name.rpartition(".")[2].startswith("judge_")
     }
+
+
+def are_computed(names: Iterable[str]) -> bool:
+    """Whether torch computes some weights from other parameters, as `parametrizations.weight_norm` of torch does."""
+    return any("parametrizations" in name.split(".") for name in names)
 
 
 def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Reading]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import lru_cache, wraps
+from functools import cached_property, lru_cache, wraps
 from itertools import permutations
 from typing import Any
 
@@ -66,6 +66,9 @@ OTHER_NAMES = {
 }
 
 
+Summary = tuple[float, ...]  # see `summarised`
+
+
 @dataclass(eq=False)
 class Right:
     """A right value. `name` is that of the reference's step, or "".
@@ -77,7 +80,7 @@ class Right:
     numbers: Tensor
     dtype: torch.dtype
     order: int
-    summary: tuple[float, ...]
+    summary: Summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,11 @@ class RightCall:
     inputs: tuple[Tensor, ...]
     output: Right
     arguments: str = ""
+
+    @cached_property
+    def summaries(self) -> list[Summary | None]:
+        """Of each input; None for one that says little."""
+        return [None if level(one) else summarised(one) for one in self.inputs]
 
 
 class RightValues:
@@ -131,7 +139,7 @@ class RightValues:
         kept = hidden(in_doubles(x))
         if nothing(kept):
             return None
-        summary = _summary(kept)
+        summary = summarised(kept)
         known = self._by_size.setdefault(x.numel(), [])
         for one in known:
             if one.summary == summary and one.numbers.shape == kept.shape and torch.equal(one.numbers, kept):
@@ -165,18 +173,19 @@ class RightValues:
         return any(equal(numbers, one.numbers, self.close) for one in self._by_size.get(numbers.numel(), ()))
 
     def _whole(self, numbers: Tensor) -> Right | None:
-        summary = _summary(numbers)
+        summary = summarised(numbers)
         size, total = numbers.numel(), summary[0]
         wide = 2 * self.close * (2 + max(abs(total), math.sqrt(summary[1]))) * (1 + size)
         near = [
             one
             for one in self._by_size.get(size, ())
-            if abs(one.summary[0] - total) <= wide and self._near(one.summary, summary, size)
+            if abs(one.summary[0] - total) <= wide and self.near(one.summary, summary, size)
         ]
         near.sort(key=lambda one: (one.numbers.shape != numbers.shape, not one.name))
         return next((one for one in near if same_layout(numbers, one.numbers, self.close)), None)
 
-    def _near(self, a: tuple[float, ...], b: tuple[float, ...], size: int) -> bool:
+    def near(self, a: Summary, b: Summary, size: int) -> bool:
+        """Whether two values of this size can be the same up to layout."""
         slack = self.close * (2 + max(abs(a[0]), abs(b[0]), math.sqrt(max(a[1], b[1])))) * (1 + size)
         largest = 1 + max(a[3], b[3])
         return abs(a[0] - b[0]) <= slack and abs(a[1] - b[1]) <= slack * largest and a[2] == b[2]
@@ -499,7 +508,7 @@ def hidden(numbers: Tensor) -> Tensor:
     return numbers.masked_fill(numbers < HIDDEN, -math.inf)
 
 
-def _summary(numbers: Tensor) -> tuple[float, ...]:
+def summarised(numbers: Tensor) -> Summary:
     """Sum, sum of squares, number of what is not finite, largest: the same in any order."""
     finite = numbers.isfinite()
     odd = int(numbers.numel() - finite.sum())

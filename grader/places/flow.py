@@ -23,11 +23,13 @@ from grader.places.alignment import (
     Right,
     RightCall,
     RightValues,
+    Summary,
     equal,
     hidden,
     level,
     plain_name,
     same_layout,
+    summarised,
     turned,
 )
 from grader.worker.value_trace import EMPTY
@@ -376,14 +378,15 @@ class Flow:
         calls = self.right.calls.get(plain_name(event.name), []) if event.kind == "call" else []
         kept = [self.trace.values[one].numbers for one in event.inputs]
         inputs = [None if one is None else hidden(one) for one in kept]
+        summaries = [None if one is None else summarised(one) for one in inputs]
         output = self.trace.values[event.outputs[0]].shape if event.outputs else None
         best, score = None, (False, 0, 0, False, False)
         for call in calls:
             meant = target is not None and equal(target, call.output.numbers, self.right.close)
             hits = self._hits(call, inputs)
             alike = sum(
-                hits[n] is None and n < len(call.inputs) and self._alike(one, call.inputs[n])
-                for n, one in enumerate(inputs)
+                hits[n] is None and n < len(call.inputs) and self._alike(one, summary, call, n)
+                for n, (one, summary) in enumerate(zip(inputs, summaries, strict=True))
             )
             same_output = output is None or tuple(call.output.numbers.shape) == output
             found = Counterpart(call, {n: at for n, at in enumerate(hits) if at is not None})
@@ -393,10 +396,14 @@ class Flow:
                 best, score = found, this
         return best
 
-    def _alike(self, numbers: Tensor | None, right: Tensor) -> bool:
-        """Return whether two values are the same up to layout."""
-        fits = numbers is not None and numbers.numel() == right.numel() and not level(right)
-        return fits and numbers is not None and same_layout(numbers, right, self.right.close)
+    def _alike(self, numbers: Tensor | None, summary: Summary | None, call: RightCall, at: int) -> bool:
+        """Return whether a value is an input of a right call, up to layout. Args: at: which."""
+        right, wanted = call.inputs[at], call.summaries[at]
+        if numbers is None or summary is None or wanted is None or numbers.numel() != right.numel():
+            return False
+        return self.right.near(summary, wanted, right.numel()) and same_layout(
+            numbers, right, self.right.close
+        )
 
     def _hits(self, call: RightCall, inputs: Sequence[Tensor | None]) -> list[int | None]:
         """For each input, the place of the right call's input that it equals."""
