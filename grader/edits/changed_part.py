@@ -85,11 +85,17 @@ def in_another_block(old: str, new: str, line: int) -> tuple[str, str] | None:
 
 def several_at_once(old: str, new: str, line: int) -> tuple[str, str] | None:
     """What a line says, and in words what it should, where that is hard to read: see `grader.edits.several`."""
-    pair = [[one for one in ast.walk(ast.parse(text)) if _assigned_in(one, line)] for text in (old, new)]
-    if not all(pair):
+    trees, lines = [ast.parse(text) for text in (old, new)], [text.splitlines() for text in (old, new)]
+    pair = [[one for one in ast.walk(tree) if _assigned_in(one, line)] for tree in trees]
+    if not all(pair) or len(lines[0]) != len(lines[1]):
         return None
     before, after = (some[0] for some in pair)
     target, value = after.targets[0], after.value
+    earlier = [one for one in ast.walk(trees[1]) if _assigned_in(one, line - 1)]
+    later = [i for i in range(line, len(lines[0])) if lines[0][i] != lines[1][i]]
+    if earlier and later and _dumped(earlier[0]) == _dumped(before):  # see `Several.of_old_and_new`
+        again = f"`{_said(before.value)}` for one `{_said(before.targets[0])}` in line {later[0] + 1}"
+        return _said(before), f"this statement before line {line - 1}, and {again}"
     if isinstance(target, ast.Tuple) and isinstance(before.targets[0], ast.Name):
         names = " and ".join(f"`{ast.unparse(one)}`" for one in target.elts)
         return _said(before), f"{names} at once, from the values before"

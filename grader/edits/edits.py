@@ -33,7 +33,7 @@ from grader.edits.missing_calls import with_calls, with_decorators
 from grader.edits.modules import Modules
 from grader.edits.moved import Moves
 from grader.edits.never_called import NeverCalled
-from grader.edits.other_names import given_twice
+from grader.edits.other_names import given_twice, parts_of_two
 from grader.edits.pairs import Pairs
 from grader.edits.parsed import nodes_of, parsed
 from grader.edits.scopes import Scopes
@@ -224,6 +224,8 @@ class Edits:
             self._several.uncut,
             self._several.unsorted,
             self._several.at_once,
+            self._several.of_old_and_new,
+            self._parts_of_two,
             self._several.grown,
             self._several.in_order,
             self._several.in_objects,
@@ -349,6 +351,9 @@ class Edits:
 
     def _given_twice(self, node: ast.AST) -> Iterator[ast.AST]:
         yield from given_twice(node, self._scopes.given(node.lineno) if isinstance(node, ast.Call) else ())
+
+    def _parts_of_two(self, node: ast.AST) -> Iterator[ast.AST]:
+        yield from parts_of_two(node, self._scopes.given(node.lineno) if isinstance(node, ast.Assign) else ())
 
     def _first_alone(self, node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from first_alone(node, self._file)

@@ -14,6 +14,7 @@ from grader.edits.syntax import called, declared, renamed
 MOST_ATTRIBUTES = 6  # of one class
 MOST_WEIGHTS = 6  # locals of a round
 MOST_FORMS = 3  # in which one loop puts its state in another order
+INDEXED = ("{0}.gather(1, {1})", "{0}[{1}]")
 REORDERING = ("gather", "index_select", "take_along_dim")
 REPLACING = ("replace", "_replace")
 Loop = ast.For | ast.While
@@ -92,17 +93,32 @@ class Loops:
             one for part in loop.body for one in ast.walk(part) if getattr(one, "lineno", 0) < node.lineno
         ]
         made = {one.id for one in before if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        indices = dict.fromkeys(name for one in ast.walk(loop) for name in _indexing(one) if name in made)
+        own = [order for one in ast.walk(loop) if (order := self._own_order(one, made))]
+        indices = dict.fromkeys(index for _, _, index in own)
+        indices |= dict.fromkeys(name for one in ast.walk(loop) for name in _indexing(one) if name in made)
         done = {name for one in ast.walk(loop) if _indexing(one) for name in _names(_indexed(one))}
+        done |= {name for _, name, _ in own}
         left = sorted(self._state(loop) - done - made - {*indices})
         read = [name for name in left if name in _names(node)]
         for index in list(indices)[:MOST_FORMS] if read else ():
             for names in dict.fromkeys([tuple(left), tuple(read)]):
-                for form in ("{0}.gather(1, {1})", "{0}[{1}]"):
+                for form in (*(f"{order}({{0}}, {{1}})" for order, _, _ in own[:1]), *INDEXED):
                     values = ", ".join(form.format(name, index) for name in names)
                     yield ast.Assign(
                         [ast.parse(", ".join(names), mode="eval").body], ast.parse(values, mode="eval").body
                     )
+
+    def _own_order(self, node: ast.AST, made: set[str]) -> tuple[str, str, str] | None:
+        """A function of the file, the state of a loop that it gets, and the index that the loop has made."""
+        if not isinstance(node, ast.Call) or len(node.args) != 2 or called(node.func) not in self._functions:
+            return None
+        of, index = map(ast.unparse, node.args)
+        fits = id(node) in self._loops and of in self._state(self._loops[id(node)]) and index in made
+        return (called(node.func), of, index) if fits else None
+
+    @cached_property
+    def _functions(self) -> set[str]:
+        return {one.name for one in self._tree.body if isinstance(one, ast.FunctionDef)}
 
     def _attributes_reordered(self, node: ast.Assign, target: ast.Attribute) -> Iterator[ast.Assign]:
         """For `self.sums = self.sums[parents]`: other attributes that the function leaves as they are."""

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from grader.edits.syntax import PATHS
+from grader.edits.syntax import PATHS, renamed
 
 MOST_EXCHANGED = 5  # names of one statement
 
@@ -44,6 +44,24 @@ def given_twice(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Call]:
         for new in (one for one in arguments if one not in (*given, "self")):
             for skip in reversed(range(given.count(old))):
                 yield with_names(node, {old: new}, skip=skip)
+
+
+def parts_of_two(node: ast.AST, arguments: Sequence[str]) -> Iterator[ast.Assign]:
+    """The parts of one result, `k, v = both(key).chunk(2)`, one of them made of another argument of the function."""
+    targets = node.targets[0] if isinstance(node, ast.Assign) else None
+    if not isinstance(node, ast.Assign) or not isinstance(targets, ast.Tuple):
+        return
+    read = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+    places = range(len(targets.elts) if isinstance(node.value, ast.Call) else 0)
+    for old in [one for one in arguments if one in read and one != "self"]:
+        for new in [one for one in arguments if one not in read and one != "self"]:
+            other = renamed(node.value, old, new)
+            for at in places:
+                values: list[ast.expr] = [
+                    ast.Subscript(other if n == at else node.value, ast.Constant(n), ast.Load())
+                    for n in places
+                ]
+                yield ast.Assign(node.targets, ast.Tuple(values, ast.Load()))
 
 
 def with_names(node: ast.Call, others: Mapping[str, str], skip: int = 0) -> ast.Call:

@@ -117,6 +117,26 @@ class Several:
                 text = self._file.with_text(other, "pass" + _further_lines(other))
                 yield FileText(text).with_text(node, line + _further_lines(node))
 
+    def of_old_and_new(self, node: ast.AST) -> Iterator[str]:
+        """What reads a value that the statement before it has updated, of the old value, and once more of the new one:
+        `delta * (x - mean)` in Welford's variance."""
+        body = self._alike.statements_beside(node) if isinstance(node, ast.Assign) else []
+        before = body[body.index(node) - 1 : body.index(node)] if node in body[1:] else []
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not before:
+            return
+        made = [
+            ast.unparse(one)
+            for one in getattr(before[0], "targets", [getattr(before[0], "target", None)])
+            if one
+        ]
+        if not {*made} & {ast.unparse(one) for one in ast.walk(node.value) if isinstance(one, ast.expr)}:
+            return
+        for one in self._slips.read_after(node)[:MOST_READ]:
+            if one.id == node.targets[0].id:
+                text = self._file.with_one(one, node.value)
+                text = FileText(text).with_text(node, ast.unparse(before[0]) + _further_lines(node))
+                yield FileText(text).with_text(before[0], ast.unparse(node) + _further_lines(before[0]))
+
     def grown(self, node: ast.AST) -> Iterator[str]:
         """Room for more, `self.rows = zeros(2 * n)`, with what was there before; also for what is beside it."""
         is_room = self._made_once.is_new_room

@@ -83,9 +83,12 @@ class Grading:
         """The right answer."""
         return self._key.right(scenario, self.got(scenario).free)
 
-    def is_right(self, scenario: Scenario) -> bool:
-        """Return whether the submission's answer is."""
-        return same(scenario, self.right(scenario), self.got(scenario))
+    def is_right(self, scenario: Scenario, *, seed: int = 0) -> bool:
+        """Return whether the submission's answer is. Args: seed: is added to the grading's."""
+        got = self.got(scenario)
+        if seed:
+            got = self.ask(scenario, seed=seed)
+        return same(scenario, self._key.right(scenario, got.free), got)
 
     def ask(self, scenario: Scenario, *, exact: bool = False, seed: int = 0) -> Observation:
         """Ask again, with the weights read as they were settled. Args: seed: is added to the grading's."""

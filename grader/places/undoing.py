@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from grader.core.value_trace import Editable
 from grader.edits.changed_part import MANY, only_more_room, size_of_change
 from grader.edits.ending import Ending
 from grader.engine.grading import Choice, Grading
+from grader.engine.naming import BY_CHANCE
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.work_clock import clock
 from grader.worker.absent import without_scripting
@@ -34,6 +36,7 @@ ERRORS = (SubmissionError, SyntaxError, ArithmeticError, LookupError, RuntimeErr
 MOST_OTHERS = 3  # scenarios of another component that a change must not make wrong
 MOST_EDITED = 8  # wrong scenarios that must be right with a condition forced
 MOST_NOTED = 12  # changes that make a first wrong result right
+DRAWING = re.compile(r"\b(rand\w*|uniform_?|normal_?|bernoulli_?|multinomial)\b")
 MOST_PARTLY = 6  # lines in which a change makes some wrong results right
 
 Tried = Iterable[tuple[int, str]]  # lines, and the file with one of them changed, the most likely first
@@ -134,11 +137,16 @@ class Undoing:
             if line in (besides, *(one.line for one in found)):
                 continue
             first = self.are_right(text, one_wrong)
-            if first and self.are_right(text, everything) and self._spares_others(text, wrong[0].component):
+            sure = first and self.are_right(text, everything)
+            if (
+                sure
+                and self._spares_others(text, wrong[0].component)
+                and self.needs_no_luck(text, everything)
+            ):
                 found.append(Cure(line, text, frozenset(wrong)))
                 if not only_more_room(self._text, text):
-                    sure = 1 if size_of_change(self._text, text) < MANY else MOVED
-                    self._end = min(self._end, self._spent() + sure * SECOND_S)
+                    times = 1 if size_of_change(self._text, text) < MANY else MOVED
+                    self._end = min(self._end, self._spent() + times * SECOND_S)
             elif first and len(one_wrong) == 1 and not found and len(some) < MOST_NOTED:
                 some.append((line, text))
         for line, text in () if found else conditions:
@@ -179,6 +187,13 @@ class Undoing:
             others = (self._first_right(name) for name in names if name != component)
             self._others[component] = [some for some in others if some]
         return all(self.are_right(text, some) for some in self._others[component])
+
+    def needs_no_luck(self, text: str, asked: Sequence[Scenario]) -> bool:
+        """Whether it is right with other random numbers too, if the file draws any itself."""
+        if not DRAWING.search(text):
+            return True
+        calm = [one for one in asked if not one.traits & BY_CHANCE]
+        return len(self._right(text, calm, all_of_them=True, seed=1)) == len(calm)
 
     def _first_right(self, component: str) -> list[Scenario]:
         """The first few scenarios in which a component is right; none if the file has not got it."""
@@ -234,15 +249,29 @@ class Undoing:
         """Whether the file is right in all these scenarios, with another text."""
         return len(self._right(text, asked, all_of_them=True)) == len(asked)
 
-    def _right(self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False) -> list[Scenario]:
-        """The scenarios in which the file is right with another text. Args: all_of_them: up to the first wrong one."""
-        found = self._read_so(text, asked, self._readings, all_of_them=all_of_them)
+    def _right(
+        self, text: str, asked: Sequence[Scenario], *, all_of_them: bool = False, seed: int = 0
+    ) -> list[Scenario]:
+        """The scenarios in which the file is right with another text.
+
+        Args:
+            all_of_them: up to the first wrong one.
+            seed: of random numbers, beside the grading's: of the first scenario, the second has the next one; 0: the
+                grading's alone.
+        """
+        found = self._read_so(text, asked, self._readings, all_of_them=all_of_them, seed=seed)
         if not found and self._readings:  # another change may go with another reading
-            found = self._read_so(text, asked, {}, all_of_them=all_of_them)
+            found = self._read_so(text, asked, {}, all_of_them=all_of_them, seed=seed)
         return found
 
     def _read_so(
-        self, text: str, asked: Sequence[Scenario], readings: dict[Choice, int], *, all_of_them: bool
+        self,
+        text: str,
+        asked: Sequence[Scenario],
+        readings: dict[Choice, int],
+        *,
+        all_of_them: bool,
+        seed: int,
     ) -> list[Scenario]:
         """The same. Args: readings: of weights, for those that are not known."""
         found: list[Scenario] = []
@@ -262,8 +291,8 @@ class Undoing:
                 most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
             )
             with without_scripting():
-                for scenario in asked:
-                    if grading.is_right(scenario):
+                for n, scenario in enumerate(asked):
+                    if grading.is_right(scenario, seed=seed and seed + n):
                         found.append(scenario)
                     elif all_of_them:
                         break

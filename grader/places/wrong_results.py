@@ -235,12 +235,16 @@ class Locator:
                 return best
         sure = best is not None and best.evidence != "copied" and (best.proved or best.why == "gradient")
         lines = self._suspects(wrong, found, best, sure=sure)
+        weak = not sure and (best is None or best.evidence in ("", "narrow"))
+        argument = self.records.by_argument(wrong) if weak else None
+        lines = [*(argument.lines if argument else ()), *lines]
         most = MOST_SURE if sure else MOST_EDITS
         within = self._functions_of(best, lines) if best is not None and best.agreed == len(found) else set()
         cures = [] if looked.in_vain else self.cures.somewhere(wrong, lines, most, within)
         if not cures:
             looked.in_vain = True
-            return self._unresolved(wrong, best, sure=sure)
+            narrow = best is not None and best.evidence == "narrow"
+            return self._unresolved(wrong, argument if argument and narrow else best, sure=sure)
         if len(cures) == 1 and (cures[0].line, cures[0].text) not in self._searched.cures:
             cures += self.cures.elsewhere(wrong, cures[0])
         once = self._right_once(wrong, cures[0])

@@ -572,6 +572,30 @@ def test_two_updates_are_made_at_once() -> None:
     assert not any("sine, cosine = " in text.partition("return")[0] for text in changed(TURNED, 4))
 
 
+def test_what_reads_an_updated_value_reads_the_old_one_too() -> None:
+    text = """def variance(rows):
+    mean = total = 0
+    for i, x in enumerate(rows):
+        mean = mean + (x - mean) / (i + 1)
+        delta = x - mean
+        total += delta * delta
+    return total / len(rows)
+"""
+    found = [one for one in changed(text, 5) if one.splitlines()[3].strip() == "delta = x - mean"]
+    variances = []
+    for one in found:
+        known: dict[str, Any] = {}
+        exec(one, known)
+        variances.append(known["variance"]([1, 2, 6]))
+        assert len(one.splitlines()) == len(text.splitlines())
+    assert variances.count(14 / 3) == 2
+    said = several_at_once(text, found[variances.index(14 / 3)], 5)
+    assert said == (
+        "delta = x - mean",
+        "this statement before line 4, and `x - mean` for one `delta` in line 6",
+    )
+
+
 def test_new_room_keeps_what_was_there() -> None:
     (found,) = (text for text in changed(GROWN, 6) if "lambda old, new" in text)
     assert [one for one in found.splitlines() if "lambda" in one] == found.splitlines()[5:8:2]

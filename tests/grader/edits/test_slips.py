@@ -115,6 +115,17 @@ CASES = {
         "        n = n + 1\n",
         "        ended, n = (ended.gather(1, parents), n.gather(1, parents))\n        n = n + 1\n",
     ),
+    "flags that keep their order, beside what a function puts in order": (
+        "def inorder(x, i):\n    return x[i]\n\ndef f(ids, sums, n, ended):\n    ids, sums, n, ended = g(ids)\n"
+        "    while True:\n        sums, parents = sums.topk(2)\n        ids = cat(inorder(ids, parents), 1)\n"
+        "        n = n + ~ended\n",
+        "        n = n + ~ended\n",
+        "        n = inorder(n, parents)\n        n = n + ~ended\n",
+    ),
+    "keys and values of keys": (
+        "def f(self, key, value):\n    k, v = both(key).chunk(2)\n    return k, v\n",
+        "both(key).chunk(2)", "(both(key).chunk(2)[0], both(value).chunk(2)[1])",
+    ),
     "the first rows for those that are left": (
         "def f(x, y, n):\n    while n:\n        left = g(x, y)\n        z = y[left]\n        x = x[: len(z)]\n"
         "        y = y[: len(z)]\n",

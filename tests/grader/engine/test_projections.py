@@ -41,6 +41,15 @@ def test_all_weights_and_biases_may_be_one_vector(together: list[int], turned: b
     )
 
 
+def test_a_reading_that_leaves_no_bias_out_comes_first() -> None:
+    """Biases often start at 0: with a reading that does not know them, results are right until they have learned."""
+    shapes = {"qkv": (3, 2, 3, WIDTH), "qkv_bias": (3, 2, 3), "merge": (2, 3, WIDTH), "merge_bias": (WIDTH,)}
+    own = {name: ParameterInfo(torch.randn(shape), True) for name, shape in shapes.items()}
+    found = projections(own, WIDTH, 2)
+    assert {f"{role}.bias" for role in ROLES} <= found[0].index.keys()
+    assert any("q.bias" not in one.index for one in found)
+
+
 def test_lengths_beside_directions_are_no_projections() -> None:
     parts = {f"head_{i}.{kind}{n}": (2, (1, WIDTH)[n]) for i in range(3) for kind in "QKV" for n in (0, 1)}
     own = {name: ParameterInfo(torch.randn(shape), True) for name, shape in parts.items()}

@@ -41,6 +41,32 @@ def test_the_line_that_computes_with_the_argument_is_shown() -> None:
     assert "`smoothing`, and right if it is 0" in found.value
 
 
+ONE_TOO_MANY = f"""{SHIFT}
+def share(smoothing, size):
+    n = size - 1
+    return smoothing / n
+
+
+def sequence_loss(logits, target, pad=0, smoothing=0.0):
+    each = F.log_softmax(logits, dim=-1)
+    each = [one for row in each for one in row]
+    losses = []
+    for one, right in zip(each, [int(n) for n in target.flatten()]):
+        if right != pad:
+            part = share(smoothing, len(one))
+            losses.append(-(one[right] * (1 - smoothing) + part * sum(one)))
+    return sum(losses) / len(losses)
+"""
+
+
+@pytest.mark.slow
+def test_changes_are_tried_where_the_argument_is_used_first() -> None:
+    found = place("loss", ONE_TOO_MANY)
+    assert found is not None
+    assert found.proved
+    assert line_of(ONE_TOO_MANY, "    n = ") in found.lines
+
+
 @pytest.mark.usefixtures("hurried")
 def test_none_is_shown_where_the_results_are_wrong_without_it_too() -> None:
     text = EVEN_OVER_ALL.replace("/ counts.sum()", "/ counts.numel()")

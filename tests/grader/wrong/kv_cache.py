@@ -136,6 +136,18 @@ WRONG: Mapping[str, tuple[frozenset[str], str]] = {
 """
         ),
     ),
+    "weights that torch computes from others": (
+        frozenset({"parameters-not-recognised"}),
+        file(
+            init=RIGHT_PARTS["init"]
+            .replace("nn.Linear(d_model, 3", "normed(nn.Linear(d_model, 3")
+            .replace("bias=False)", "bias=False))")
+            .replace(
+                "from torch import nn",
+                "from torch import nn\nfrom torch.nn.utils.parametrizations import weight_norm as normed",
+            )
+        ),
+    ),
     "no projection at the end": (
         frozenset({"output-projection-missing"}),
         file(
