@@ -1,5 +1,5 @@
-"""Searches for lines have as much time as in the tests of places."""
+"""As for places: searches have more time."""
 
 from __future__ import annotations
 
-from tests.grader.places.conftest import _unhurried  # noqa: F401  a fixture
+from tests.grader.places.conftest import _unhurried  # noqa: F401
