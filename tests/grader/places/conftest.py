@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.engine.work_clock import USUAL_S
+from grader.engine.work_clock import SLOWEST, USUAL_S
 
 
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.engine.work_clock.USUAL_S", USUAL_S / 1.5)
+    monkeypatch.setattr("grader.engine.work_clock.SLOWEST", 3 * SLOWEST)
