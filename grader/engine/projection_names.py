@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
+
+import torch
 
 _WORDS = {
     "q": "q|query|queries",
@@ -42,7 +43,8 @@ def is_bias(name: str, dimensions: int) -> bool:
     )
 
 
-def is_bias_of(name: str, shape: Sequence[int], width: int) -> bool:
+@lru_cache(maxsize=4096)
+def is_bias_of(name: str, shape: torch.Size, width: int) -> bool:
     """The same, in a layer of a width; also one that is split by head, [H, d]: no dimension meets the width."""
     split = prod(shape) in (width, 2 * width, 3 * width, 4 * width) and all(size % width for size in shape)
     return split or is_bias(name, sum(size > 1 for size in shape))  # ones in a shape say nothing
