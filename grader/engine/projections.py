@@ -130,8 +130,10 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
     for turns in IN_TURNS if vectors else IN_TURNS[:1]:
         groupings: list[Groups] = []
         # as many pieces, or rows, as heads may be matrices, or heads
-        for some, last in product((0, heads), (False, True) if heads in COUNTS else (False,)):
-            found_groups = _grouped(shapes, width, some, last=last, turns=turns)
+        for some, last, as_made in product(
+            (0, heads), (False, True) if heads in COUNTS else (False,), (False, True)
+        ):
+            found_groups = _grouped(shapes, width, some, last=last, turns=turns, as_made=as_made)
             if not any(_are_same(found_groups, one) for one in groupings):
                 groupings.append(found_groups)
         most = len(found) + MOST
@@ -158,7 +160,13 @@ def _are_same(some: Groups, others: Groups) -> bool:
 
 
 def _grouped(
-    shapes: Shapes, width: int, heads: int, *, last: bool = False, turns: Sequence[int] = ()
+    shapes: Shapes,
+    width: int,
+    heads: int,
+    *,
+    last: bool = False,
+    turns: Sequence[int] = (),
+    as_made: bool = False,
 ) -> Groups:
     """The matrices and the biases, each in the order in which they were made.
 
@@ -166,6 +174,7 @@ def _grouped(
         heads: so many numbered parameters of one shape are one for each head; 0 where that is not looked at.
         last: of dimensions that are as large as matrices are packed, the last one counts them, not the first.
         turns: see `IN_TURNS`.
+        as_made: numbered parameters are in the order in which they were made, whatever their numbers are.
     """
     together: dict[tuple[str, str], dict[str, Tensor]] = {}
     start = 0
@@ -175,7 +184,8 @@ def _grouped(
         for end, part in _without_bias(where, width, turns=turns):
             together.setdefault((re.sub(r"\d+", "*", name), end), {})[name + end] = part
     found: tuple[list[_Group], list[_Group]] = ([], [])
-    for (_, end), parts in together.items():
+    for (_, end), made in together.items():
+        parts = made if as_made else dict(sorted(made.items(), key=lambda one: _numbers_in(one[0])))
         total = sum(where.numel() for where in parts.values())
         matrix = total % width**2 == 0 and total > 0 and not end
         size = width**2 if matrix else width
@@ -214,6 +224,10 @@ def _grouped(
             else:
                 found[not matrix].append(_Group(name, where, count, pieces=stacked))
     return found
+
+
+def _numbers_in(name: str) -> list[int]:
+    return [int(one) for one in re.findall(r"\d+", name)]
 
 
 def _matrices_in(shape: Sequence[int], width: int) -> int:

@@ -158,8 +158,8 @@ class Both:
         self._on_both(lambda one: one.load(values))
         self._drawn = False
 
-    def train(self, mode: bool = True) -> None:
-        self._on_both(lambda one: one.train(mode))
+    def train(self, *modes: bool) -> None:
+        self._on_both(lambda one: one.train(*modes))
 
     def to(self, dtype: torch.dtype) -> None:
         self._on_both(lambda one: one.to(dtype))

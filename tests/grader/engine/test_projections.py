@@ -50,6 +50,18 @@ def test_a_reading_that_leaves_no_bias_out_comes_first() -> None:
     assert any("q.bias" not in one.index for one in found)
 
 
+def test_heads_that_are_made_from_the_last_to_the_first_are_in_the_order_of_their_numbers() -> None:
+    own = {
+        f"head_{i}.{part}": ParameterInfo(torch.full(shape, float(i)), True)
+        for i in (1, 0)
+        for part, shape in (("q", (3, WIDTH)), ("k", (3, WIDTH)), ("v", (3, WIDTH)), ("out", (WIDTH, 3)))
+    }
+    values = {name: one.value for name, one in own.items()}
+    firsts = [one.read(values)["q.weight"][0] for one in projections(own, WIDTH, 2)]
+    assert not firsts[0].any()
+    assert any(one.all() for one in firsts)
+
+
 def test_lengths_beside_directions_are_no_projections() -> None:
     parts = {f"head_{i}.{kind}{n}": (2, (1, WIDTH)[n]) for i in range(3) for kind in "QKV" for n in (0, 1)}
     own = {name: ParameterInfo(torch.randn(shape), True) for name, shape in parts.items()}
