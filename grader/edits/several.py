@@ -120,22 +120,20 @@ class Several:
     def of_old_and_new(self, node: ast.AST) -> Iterator[str]:
         """What reads a value that the statement before it has updated, of the old value, and once more of the new one:
         `delta * (x - mean)` in Welford's variance."""
-        body = self._alike.statements_beside(node) if isinstance(node, ast.Assign) else []
-        before = body[body.index(node) - 1 : body.index(node)] if node in body[1:] else []
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not before:
+        if not isinstance(node, ast.Assign):
             return
-        made = [
-            ast.unparse(one)
-            for one in getattr(before[0], "targets", [getattr(before[0], "target", None)])
-            if one
-        ]
-        if not {*made} & {ast.unparse(one) for one in ast.walk(node.value) if isinstance(one, ast.expr)}:
+        body = self._alike.statements_beside(node)
+        before = body[body.index(node) - 1] if node in body[1:] else None
+        if not isinstance(before, (ast.Assign, ast.AugAssign)):
             return
-        for one in self._slips.read_after(node)[:MOST_READ]:
-            if one.id == node.targets[0].id:
+        name = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
+        updated = before.targets[0] if isinstance(before, ast.Assign) else before.target
+        read = {ast.unparse(one) for one in ast.walk(node.value) if isinstance(one, ast.expr)}
+        for one in self._slips.read_after(node)[:MOST_READ] if ast.unparse(updated) in read else ():
+            if one.id == name:
                 text = self._file.with_one(one, node.value)
-                text = FileText(text).with_text(node, ast.unparse(before[0]) + _further_lines(node))
-                yield FileText(text).with_text(before[0], ast.unparse(node) + _further_lines(before[0]))
+                text = FileText(text).with_text(node, ast.unparse(before) + _further_lines(node))
+                yield FileText(text).with_text(before, ast.unparse(node) + _further_lines(before))
 
     def grown(self, node: ast.AST) -> Iterator[str]:
         """Room for more, `self.rows = zeros(2 * n)`, with what was there before; also for what is beside it."""
