@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     )
     from grader.engine.factors import factor, made_of
     from grader.engine.grading import Grading, grading_of, unrefused
+    from grader.engine.layout import Layout
     from grader.engine.local import LocalSubmission
     from grader.engine.mistakes import Collection, Mistake
     from grader.engine.naming import LOOSE, Findings
     from grader.engine.projection_names import is_bias_of
-    from grader.engine.projections import Projections, projections
+    from grader.engine.projections import missing, projections
     from grader.engine.readings import Wanted, own_parameters
     from grader.engine.scenario import (
         LAYER_SLACK,
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
         train_model,
         train_to_reverse,
     )
-    from grader.training.wrapped_part import wrapped_part
+    from grader.training.wrapped_part import load, wrapped_part
     from grader.worker.device_trace import ASKED_FOR, RESULT
     from grader.worker.parts.blocks import Attention, FeedForward
     from grader.worker.parts.spelling import MEMORY_WIDTH, Speller
@@ -119,7 +120,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "grader.engine.mistakes": ("Collection", "Mistake"),
     "grader.engine.naming": ("Findings", "LOOSE"),
     "grader.engine.projection_names": ("is_bias_of",),
-    "grader.engine.projections": ("Projections", "projections"),
+    "grader.engine.layout": ("Layout",),
+    "grader.engine.projections": ("missing", "projections"),
     "grader.engine.readings": ("Wanted", "own_parameters"),
     "grader.engine.scenario": (
         "Answer",
@@ -132,7 +134,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "grader.engine.wording": ("counted",),
     "grader.sandbox.remote": ("RemoteInstance",),
-    "grader.training.wrapped_part": ("wrapped_part",),
+    "grader.training.wrapped_part": ("load", "wrapped_part"),
     "grader.training.proxy": ("RemoteModule",),
     "grader.training.spotcheck": ("SpotChecked",),
     "grader.training.stand_ins": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,15 +12,17 @@ from torch import Tensor
 
 from grader.core.submission import Function as Callee
 from grader.core.submission import Instance, Outcome, ParameterInfo, Submission, tensors
+from grader.engine.layout import Layout
 from grader.engine.projection_names import is_bias_of
-from grader.engine.projections import Projections, projections
-from grader.engine.readings import Wanted, are_computed, own_parameters, readings, written
+from grader.engine.projections import missing, projections
+from grader.engine.readings import Wanted, are_computed, are_unusual, own_parameters, readings
 
-Pick = Callable[[str, Sequence[Any]], Any]
+Pick = Callable[[str, Sequence[Layout], Mapping[str, ParameterInfo]], Layout]
+"""Chooses among the readings of a component's parameters, from these, the likeliest first, and the parameters."""
 FEW = 5  # things in a tuple, to say each
 
 
-def likeliest(_component: str, found: Sequence[Any]) -> Any:
+def likeliest(_component: str, found: Sequence[Layout], _own: Mapping[str, ParameterInfo]) -> Layout:
     """The first reading."""
     return found[0]
 
@@ -40,7 +42,7 @@ class Client:
         free: what the contract leaves free, as the submission has it that this one is compared with.
 
     Attributes:
-        unread, free: see `grader.engine.scenario.Observation`.
+        unread, unusual, free: see `grader.engine.scenario.Observation`.
         projections: where the class that was loaded last keeps its projections.
         gradients: of all parameters, by name, of the last call that went backward.
         calls_before: before each call, make one with other numbers in the same shapes, see `after_a_call`.
@@ -63,7 +65,7 @@ class Client:
     ) -> None:
         self.submission, self.rounding = submission, rounding
         self.dtype = rounding if dtype is None else dtype
-        self.unread = False
+        self.unread = self.unusual = False
         self._pick, self._seed = pick, seed
         self._made: list[Instance] = []
         self._read: dict[int, Callable[[Mapping[str, Tensor | None]], dict[str, Tensor]]] = {}
@@ -71,7 +73,7 @@ class Client:
         self.chosen: dict[str, str | bool] = {}
         self.extra: dict[str, Tensor] = {}
         self._compared = None if free is None else dict(free)
-        self.projections = Projections({}, {})
+        self.projections = Layout({}, {})
         self.gradients: Mapping[str, Tensor | None] = {}
         self.beside: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None
         self.calls_before = self.told_apart = False
@@ -162,39 +164,26 @@ class Client:
         Own parameters that are none of them get values too, so that they show.
         """
         own = own_parameters(instance.parameters())
-        reading = self._pick(component, readings(own, wanted))
-        missing = [one for one in wanted if one.name not in reading and not one.optional]
+        found = self._pick(component, readings(own, wanted), own)
+        left_out = [one for one in wanted if one.name not in found.index and not one.optional]
         numbers = sum(info.value.numel() for info in own.values())
-        self.unread |= bool(missing) and (
+        self.unread |= bool(left_out) and (
             numbers == sum(math.prod(one.shape) for one in wanted) or are_computed(own)
         )
-        shapes = {one.name: one.shape for one in wanted}
-
-        def read(gradients: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
-            found = {name: slot.find(gradients) for name, slot in reading.items()}
-            return {
-                name: slot.read(torch.zeros(slot.shape) if found[name] is None else found[name], shapes[name])
-                for name, slot in reading.items()
-            }
-
-        self._read[id(instance)] = read
-        values = written(reading, {name: self.cast(weights[name]) for name in reading})
-        extra = torch.Generator().manual_seed(len(own))
-        for name, info in own.items():
-            if name not in values:
-                self.extra[name] = info.value
-                values[name] = self.cast(torch.randn(info.value.shape, generator=extra) * 0.5)
-        instance.load(values)
+        known = {home for name in found.index for home in found.homes(name)}
+        self.extra |= {name: info.value for name, info in own.items() if name not in known}
+        self.unusual |= are_unusual(own, [one.shape for one in wanted])
+        self._fill(instance, found, weights, own)
 
     def load_projections(
         self, component: str, instance: Instance, width: int, heads: int, weights: Mapping[str, Tensor]
-    ) -> Projections:
+    ) -> Layout:
         """Find the four projections of an attention among the learner's parameters, and load their weights.
 
         Biases are free: those that the submission does not have, or that `weights` does not give, are 0.
         """
         own = own_parameters(instance.parameters())
-        found: Projections = self.choose(component, projections(own, width, heads))
+        found = self._pick(component, projections(own, width, heads), own)
         self.projections = found
         biases = frozenset(name for name in found.index if name.endswith("bias"))
         free = self.left_free("biases", biases)
@@ -204,21 +193,32 @@ class Client:
             if value.shape != where.shape:  # wrong, but the same for all that are wrong in this way
                 named = torch.Generator().manual_seed(zlib.crc32(name.encode()))
                 value = torch.randn(where.shape, generator=named) * 0.5
-            values[name] = self.cast(
-                value if name.endswith("weight") or name in free else torch.zeros(where.shape)
-            )
+            values[name] = value if name.endswith("weight") or name in free else torch.zeros(where.shape)
+        biases_of = {name for name, info in own.items() if is_bias_of(name, info.value.shape, width)}
+        numbers = sum(info.value.numel() for name, info in own.items() if name not in biases_of)
+        self.unread |= bool(missing(found, width)) and (numbers == 4 * width**2 or are_computed(own))
+        self.unusual |= are_unusual(own, [(width, width), (width,)])
+        self._fill(instance, found, values, own, zero=biases_of)
+        return found
+
+    def _fill(
+        self,
+        instance: Instance,
+        found: Layout,
+        weights: Mapping[str, Tensor],
+        own: Mapping[str, ParameterInfo],
+        zero: Collection[str] = (),
+    ) -> None:
+        """Load weights by the reference's names; what else there is gets random values, or 0, so that it shows."""
         extra = torch.Generator().manual_seed(len(own))
         others = {
-            name: torch.zeros(p.value.shape)
-            if is_bias_of(name, p.value.shape, width)
-            else torch.randn(p.value.shape, generator=extra) * 0.5
-            for name, p in own.items()
+            name: torch.zeros(info.value.shape)
+            if name in zero or name in found.zeros
+            else self.cast(torch.randn(info.value.shape, generator=extra) * 0.5)
+            for name, info in own.items()
         }
-        numbers = sum(p.value.numel() for n, p in own.items() if not is_bias_of(n, p.value.shape, width))
-        self.unread |= bool(found.missing(width)) and (numbers == 4 * width**2 or are_computed(own))
-        instance.load(found.write(values, others))
+        instance.load(found.write({name: self.cast(value) for name, value in weights.items()}, others))
         self._read[id(instance)] = found.read
-        return found
 
     def left_free(self, name: str, value: Any) -> Any:
         """Return what the submission has chosen where the contract leaves a choice.
@@ -229,10 +229,6 @@ class Client:
             value = self._compared.get(name, value)
         self.free[name] = value
         return value
-
-    def choose(self, component: str, found: Sequence[Any]) -> Any:
-        """One of several readings of a class's parameters, of whatever kind: the one that comes out right."""
-        return self._pick(component, found)
 
     def call(
         self,

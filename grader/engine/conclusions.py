@@ -261,14 +261,18 @@ def _dtype(findings: Findings) -> Named | None:
 
 
 def unread(findings: Findings) -> Named | None:
-    if all(findings.got[i].unread for i in findings.wrong):
-        return Named(
-            "parameters-not-recognised",
-            "The grader cannot tell which of your parameters is which, so it could not load test weights into them. "
-            "The formula may be right.",
-            hint="Store each weight matrix in its own parameter, or stack those of equal shape.",
-        )
-    return None
+    """A name where nothing can be said, since nobody knows which number is which: no order of them comes out right."""
+    right = [one for i, one in enumerate(findings.got) if one.unusual and i not in set(findings.wrong)]
+    known = any(x.is_floating_point() for one in right for x in one.values.values())
+    wrong = [findings.got[i] for i in findings.wrong]
+    if not wrong or not all(one.unread or (one.unusual and not known) for one in wrong):
+        return None
+    return Named(
+        "parameters-not-recognised",
+        "The grader cannot tell which of your parameters is which: in no order do their numbers give the expected "
+        "results. Either the formula is wrong, or the code computes its weights from the parameters.",
+        hint="Store each weight matrix and each bias in a parameter of its own: then the grader can say more.",
+    )
 
 
 def _never_learns(findings: Findings) -> Named | None:

@@ -7,15 +7,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from grader.core.explain import misfit, same_failure
 from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.spots import Spots
-from grader.core.submission import Submission, SubmissionError
+from grader.core.submission import ParameterInfo, Submission, SubmissionError
 from grader.engine.conclusions import conclude, extra, first, nothing, unread
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
+from grader.engine.experiment import found_by_experiment
+from grader.engine.layout import Layout, Shapes
 from grader.engine.matrices import matrices_of
 from grader.engine.mistakes import Mistake
 from grader.engine.naming import BY_CHANCE, LOOSE, Account, Findings, Namer
@@ -24,6 +27,8 @@ from grader.engine.settings import changed_setting
 from grader.engine.subject import Subject, answer_key, run
 from grader.engine.work_clock import clock
 
+LIKELY = 8  # readings that are tried before an experiment is made
+MOST_IN_VAIN = 4  # experiments on a component's weights of different sizes
 OTHER_READINGS = 3  # of the weights, in which the cause of what is wrong is looked for
 READING_S = 2.0  # of the clock of work, to find a better one
 FIRST = 3  # wrong scenarios that are asked again, to see whether they depend on chance
@@ -44,6 +49,7 @@ class Grading:
         seed: every random draw derives from it.
         readings: of weights that can be read in several ways, where the way is known, see `Grading.readings`.
         most_readings: how many ways are tried where it is not; all for None.
+        layouts: of weights, where known: by component and shapes, see `found_by_experiment`.
     """
 
     def __init__(
@@ -54,9 +60,14 @@ class Grading:
         *,
         readings: Mapping[Choice, int] | None = None,
         most_readings: int | None = None,
+        layouts: dict[tuple[str, Shapes], Layout] | None = None,
     ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._key = answer_key(subject, seed)
+        self.layouts: dict[tuple[str, Shapes], Layout] = {} if layouts is None else layouts
+        self._layout: dict[Scenario, Layout] = {}  # of the class that it has made last
+        self._in_vain_tried: set[Scenario] = set()  # experiments
+        self._unusual: set[str] = set()  # components with weights in unusual shapes, see `Observation`
         self.scenarios = self._key.scenarios
         self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = dict(readings or {})
@@ -92,14 +103,67 @@ class Grading:
 
     def ask(self, scenario: Scenario, *, exact: bool = False, seed: int = 0) -> Observation:
         """Ask again, with the weights read as they were settled. Args: seed: is added to the grading's."""
-        return run(scenario, self.submission, exact=exact, pick=self._pick, seed=self.seed + seed)
+        pick = partial(self._pick, scenario)
+        return run(scenario, self.submission, exact=exact, pick=pick, seed=self.seed + seed)
 
-    def _pick(self, component: str, found: Sequence[Any]) -> Any:
-        labels = tuple(getattr(one, "label", "") for one in found)
-        choice = self._choice[component] = (component, len(found), labels)
-        return found[min(self._reading.get(choice, 0), len(found) - 1)]
+    def _pick(
+        self, scenario: Scenario, component: str, found: Sequence[Layout], _own: Mapping[str, ParameterInfo]
+    ) -> Layout:
+        choice = self._choice[component] = (component, len(found), tuple(one.label for one in found))
+        known = self.layouts.get((component, tuple(found[0].shapes.items())))
+        self._layout[scenario] = known or found[min(self._reading.get(choice, 0), len(found) - 1)]
+        return self._layout[scenario]
+
+    def layout(self, scenario: Scenario) -> Layout:
+        """Where the weights of the class are that a scenario makes: as its result comes out right, if it ever does."""
+        self._settle(scenario)
+        self.ask(scenario)
+        return self._layout.get(scenario, Layout({}, {}))
 
     def _settle(self, scenario: Scenario) -> None:
+        """Ask, with weights read in the way that comes out right, if any does."""
+        self._settle_reading(scenario)
+        self._is_settled_by_experiment(scenario)
+
+    def _is_settled_by_experiment(self, scenario: Scenario) -> bool:
+        """Whether it comes out right as an experiment finds the weights; they must have unusual shapes, in some size.
+
+        What an earlier experiment has found may be wrong where its scenario did not depend on all weights.
+        """
+        component, before = scenario.component, self._got[scenario]
+        self._unusual |= {component} if before.unusual else set()
+        in_vain = [one for one in self._in_vain_tried if one.component == component]
+        most = MOST_IN_VAIN if self._most_readings is None else 1
+        if component not in self._unusual or scenario not in self._layout or before.error is not None:
+            return False
+        if scenario in in_vain or len(in_vain) == most or self.is_right(scenario):
+            return False
+        key = component, tuple(self._layout[scenario].shapes.items())
+        earlier = self.layouts.get(key)
+        if earlier is not None and self._most_readings is not None:
+            return False
+        found = found_by_experiment(
+            scenario, self.submission, self._key.right_code, seed=self.seed, free=before.free
+        )
+        if found is not None:
+            self.layouts[key] = found
+            self._got[scenario] = self.ask(scenario)
+            if self.is_right(scenario):
+                self._forget_wrong(component)
+                return True
+            self._got[scenario] = before
+            del self.layouts[key]
+            self.layouts |= {} if earlier is None else {key: earlier}
+        self._in_vain_tried.add(scenario)
+        return False
+
+    def _forget_wrong(self, component: str) -> None:
+        """What was wrong with weights read otherwise is to be asked again when needed."""
+        for scenario in [one for one in self._got if one.component == component]:
+            if not self.is_right(scenario):
+                del self._got[scenario]
+
+    def _settle_reading(self, scenario: Scenario) -> None:
         """Ask; where weights can be read in several ways and none is settled yet, take the one that comes out right.
 
         An error says nothing of the weights, and in few numbers several ways may come out right. Where none does, it is
@@ -112,10 +176,15 @@ class Grading:
         if choice[1] < 2 or first.error is not None:
             return
         if choice in self._reading and (not tried or first.chosen in tried):
-            if not tried and choice not in self._known and not self.is_right(scenario):
+            if tried or choice in self._known or self.is_right(scenario):
+                return
+            if not self._is_settled_by_experiment(scenario):
                 self._reconsider(scenario, choice)
             return
         for number in range(min(choice[1], self._most_readings or choice[1])):
+            if number == LIKELY and self._is_settled_by_experiment(scenario):
+                del self._reading[choice]
+                return
             self._reading[choice] = number
             if number:
                 self._got[scenario] = self.ask(scenario)
@@ -333,13 +402,13 @@ class Grading:
         accounts = self._account(
             component, findings, deadline, causes=causes, thorough=known, most_bases=most
         )
-        unread = known and not findings.random and not self.is_read(component, 1)
+        undecided = known and not findings.random and not self.is_read(component, 1)
         before = findings
-        if unread and not accounts:
+        if undecided and not accounts:
             findings, accounts = self._better_read(component, findings, deadline)
         if known and not accounts:
             accounts = self._several(component, findings, deadline, finder)
-        if unread and not accounts and findings is before:
+        if undecided and not accounts and findings is before:
             findings, accounts = self._other_readings(component, findings, deadline)
         left = [i for i in findings.wrong if not any(i in a.scenarios for a in accounts)]
         if left:
@@ -348,7 +417,8 @@ class Grading:
             left = [i for i in left if not any(i in a.scenarios for a in echoes)]
         if left and not (broken and broken.wrong):
             rest = replace(findings, wrong=left)
-            named = nothing(rest) or extra(rest) or self.subject.conclude(rest) or conclude(rest)
+            own = None if unread(rest) else self.subject.conclude(rest)
+            named = nothing(rest) or extra(rest) or own or conclude(rest)
             accounts = accounts + ([Account(named, frozenset(left), "")] if named else [])
         return findings, accounts
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import ParameterInfo
+from grader.engine.layout import Layout, Shapes
 from grader.engine.projection_names import is_bias_of, role_of, stem
 
 ROLES = ("q", "k", "v", "out")
@@ -29,75 +30,17 @@ FLIPS = tuple(map(frozenset, ("", "qkvo", "o", "qkv", "k", "v", "q", "qk", "kv",
 RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC", "HdC", "dC")
 # In a vector with all numbers, after how many matrices their biases follow: after all, after each, after those packed.
 IN_TURNS = ((), (1,), (3, 1), (1, 2, 1))
-Shapes = tuple[tuple[str, torch.Size], ...]
-Numbers = Mapping[str, Tensor | None]
 
 
-@dataclass(frozen=True)
-class Projections:
-    """A map between the learner's parameters and "q.weight" [out, in], "q.bias" and so on.
-
-    Attributes:
-        shapes: of the learner's parameters, by name.
-        index: for each weight and bias that is there, the positions of its numbers in all parameters, flattened and
-            joined in order.
-        label: which way to read them it is, the same for all sizes.
-    """
-
-    shapes: Mapping[str, torch.Size]
-    index: Mapping[str, Tensor]
-    label: str = ""
-
-    def missing(self, width: int) -> list[str]:
-        """Roles whose weights were not found, or are not [width, width]."""
-        square = (width, width)
-        return [
-            r for r in ROLES if f"{r}.weight" not in self.index or self.index[f"{r}.weight"].shape != square
-        ]
-
-    def homes(self, name: str) -> list[str]:
-        """The learner's parameters that hold a weight or bias."""
-        ends = torch.tensor([prod(shape) for shape in self.shapes.values()]).cumsum(0)
-        found = torch.bucketize(self.index[name].flatten(), ends, right=True).unique().tolist()
-        return [list(self.shapes)[number] for number in found]
-
-    def read(self, values: Numbers) -> dict[str, Tensor]:
-        """Weights (or gradients) by role from the learner's values; what is None counts as zero."""
-        dtype = next((v.dtype for v in values.values() if v is not None), torch.float32)
-        parts = [torch.zeros(0, dtype=dtype)]
-        for name, shape in self.shapes.items():
-            value = values.get(name)
-            parts.append(torch.zeros(prod(shape), dtype=dtype) if value is None else value.detach().flatten())
-        flat = torch.cat(parts)
-        return {name: flat[where] for name, where in self.index.items()}
-
-    def write(self, weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The learner's parameters that hold these weights; what is no weight is taken from `others`."""
-        if not self.shapes:
-            return {}
-        dtype = next((w.dtype for w in weights.values()), torch.float32)
-        flat = torch.cat([others[name].detach().flatten().to(dtype) for name in self.shapes])
-        for name, where in self.index.items():
-            if name in weights:
-                flat[where.flatten()] = weights[name].to(dtype).flatten()
-        parts = flat.split([prod(shape) for shape in self.shapes.values()])
-        return {name: p.view(shape) for (name, shape), p in zip(self.shapes.items(), parts, strict=True)}
-
-    def unreached(self, gradients: Numbers) -> list[str]:
-        """Weights and biases at which no gradient arrived; of packed weights, those whose part of it is 0.
-
-        A key's bias has no effect, and so a gradient that is about 0.
-        """
-        found = self.read(gradients)
-        return [
-            name
-            for name in self.index
-            if all(gradients.get(home) is None for home in self.homes(name))
-            or (name != "k.bias" and not bool(found[name].any()))
-        ]
+def missing(found: Layout, width: int) -> list[str]:
+    """Roles whose weights were not found, or are not [width, width]."""
+    square = (width, width)
+    return [
+        r for r in ROLES if f"{r}.weight" not in found.index or found.index[f"{r}.weight"].shape != square
+    ]
 
 
-def projections(parameters: Mapping[str, ParameterInfo], width: int, heads: int) -> list[Projections]:
+def projections(parameters: Mapping[str, ParameterInfo], width: int, heads: int) -> list[Layout]:
     """All readings of the learner's own parameters. There is at least one; what was not found is not in it."""
     return _projections(tuple((name, info.value.shape) for name, info in parameters.items()), width, heads)
 
@@ -124,8 +67,8 @@ class _Group:
 
 
 @lru_cache(maxsize=512)
-def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
-    found: dict[tuple[object, ...], Projections] = {}
+def _projections(shapes: Shapes, width: int, heads: int) -> list[Layout]:
+    found: dict[tuple[object, ...], Layout] = {}
     vectors = any(_matrices_in(shape, width) for _, shape in shapes)
     for turns in IN_TURNS if vectors else IN_TURNS[:1]:
         groupings: list[Groups] = []
@@ -139,12 +82,12 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Projections]:
         most = len(found) + MOST
         for label, index in chain.from_iterable(_readings(*one, width, heads) for one in groupings):
             key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
-            found.setdefault(key, Projections(dict(shapes), index, f"{turns} {label}"))
+            found.setdefault(key, Layout(dict(shapes), index, f"{turns} {label}"))
             if len(found) == most:
                 break
     # what no reading looks at has the value that it starts with, often 0, until a training changes it
     most_first = sorted(found.values(), key=lambda one: -sum(where.numel() for where in one.index.values()))
-    return most_first or [Projections(dict(shapes), {})]
+    return most_first or [Layout(dict(shapes), {})]
 
 
 Groups = tuple[list[_Group], list[_Group]]

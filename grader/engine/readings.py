@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice, product, zip_longest
@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import ParameterInfo
+from grader.engine.layout import Layout
 
 MOST = 48
 WAYS_TO_JOIN = 32
@@ -73,34 +74,15 @@ class Slot:
     cut: int = 0
     start: int | None = None
 
-    def find(self, values: Mapping[str, Tensor | None]) -> Tensor | None:
-        """The learner's whole value or gradient, from those of all parameters; None if there is none."""
+    def where(self, positions: Mapping[str, Tensor], shape: Sequence[int]) -> Tensor:
+        """The positions of the wanted parameter's numbers, from those of all of the learner's parameters."""
         if not self.chunks:
-            return values.get(self.own)
-        parts = [values.get(name) for name, _ in self.chunks]
-        if all(part is None for part in parts):
-            return None
-        whole = [
-            torch.zeros(shape) if part is None else part
-            for part, (_, shape) in zip(parts, self.chunks, strict=True)
-        ]
-        return torch.stack(whole) if self.cut == ROWS else torch.cat(whole, self.cut)
+            return self._read(positions[self.own], shape)
+        parts = [positions[name] for name, _ in self.chunks]
+        return self._read(torch.stack(parts) if self.cut == ROWS else torch.cat(parts, self.cut), shape)
 
-    def named(self, whole: Tensor) -> dict[str, Tensor]:
-        """The learner's whole value, by the names of the parameters that hold it."""
-        if not self.chunks:
-            return {self.own: whole}
-        if self.cut == ROWS:
-            return {name: row for (name, _), row in zip(self.chunks, whole, strict=True)}
-        parts = whole.split([shape[self.cut] for _, shape in self.chunks], self.cut)
-        return {name: part for (name, _), part in zip(self.chunks, parts, strict=True)}
-
-    def write(self, value: Tensor) -> Tensor:
-        """The learner's form of the reference's value: its piece, flat."""
-        return (value.T if self.turned else value).flatten()
-
-    def read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
-        """The reference's form of the learner's whole value or gradient."""
+    def _read(self, value: Tensor, shape: Sequence[int]) -> Tensor:
+        """The reference's form of the learner's whole value."""
         if self.start is not None:
             flat = value.movedim(self.along, 0).flatten()  # -> [all numbers]
             mine = flat[self.start : self.start + math.prod(shape)]  # -> [numbers]
@@ -112,26 +94,9 @@ class Slot:
             return mine.reshape(tuple(reversed(shape))).T  # [..., ...] -> turned
         return mine.reshape(tuple(shape))  # the reference's shape
 
-    def join(self, pieces: Sequence[Tensor]) -> Tensor:
-        """The learner's whole value, from all its pieces in order, flat."""
-        if self.start is None and (self.pieces == 1 or self.along == len(self.shape)):
-            return torch.stack(list(pieces), -1).reshape(self.shape)  # the learner's shape
-        shape = torch.empty(self.shape, device="meta").movedim(self.along, 0).shape
-        return torch.cat(list(pieces)).reshape(shape).movedim(0, self.along)  # the learner's shape
 
-
-Reading = Mapping[str, Slot]
+Slots = Mapping[str, Slot]
 _INDEX = re.compile(r"(?<![^.])\d+(?![^.])")  # a number as a part of a dotted name
-
-
-def written(reading: Reading, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The learner's parameters, by name, that hold the reference's values."""
-    slots = sorted(reading.items(), key=lambda pair: pair[1].piece)
-    found: dict[str, Tensor] = {}
-    for _, first in slots:
-        pieces = [slot.write(values[name]) for name, slot in slots if slot.own == first.own]
-        found |= first.named(first.join(pieces))
-    return found
 
 
 def own_parameters(parameters: Mapping[str, ParameterInfo]) -> dict[str, ParameterInfo]:
@@ -148,17 +113,47 @@ def are_computed(names: Iterable[str]) -> bool:
     return any("parametrizations" in name.split(".") for name in names)
 
 
-def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Reading]:
+def are_unusual(own: Mapping[str, ParameterInfo], wanted: Iterable[Sequence[int]]) -> bool:
+    """Whether some have another shape than one that is wanted, or than several of these on top of one another.
+
+    The numbers of these may have any order.
+    """
+    usual = {tuple(way) for shape in wanted for way in (_plain(shape), _plain(shape)[::-1])}
+    return any(not _is_usual(_plain(info.value.shape), usual) for info in own.values())
+
+
+def _is_usual(shape: Sequence[int], usual: Collection[tuple[int, ...]]) -> bool:
+    return tuple(shape) in usual or any(
+        len(shape) == len(one) == 2 and shape[1 - i] == one[1 - i] and not shape[i] % one[i]
+        for one in usual
+        for i in (0, 1)
+    )
+
+
+def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Layout]:
     """All ways to find the wanted parameters among the learner's own, the likeliest first.
 
     What cannot be found is left out of a reading. There is at least one, which may be empty.
     """
     own = own_parameters(parameters)
+    shapes = {name: info.value.shape for name, info in own.items()}
+    numbers = torch.arange(sum(map(math.prod, shapes.values()))).split(list(map(math.prod, shapes.values())))
+    positions = {name: some.view(shape) for (name, shape), some in zip(shapes.items(), numbers, strict=True)}
+    return [
+        Layout(
+            shapes,
+            {one.name: slots[one.name].where(positions, one.shape) for one in wanted if one.name in slots},
+        )
+        for slots in _ways_to_read(own, wanted)
+    ]
+
+
+def _ways_to_read(own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Slots]:
     whole = tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own.items())
     found = _readings(whole, tuple(wanted))
     if _complete(found[0], wanted):
         return list(found)
-    joined: list[list[Reading]] = [
+    joined: list[list[Slots]] = [
         _readings(way, tuple(wanted)) for way in islice(_joined(own), 1, WAYS_TO_JOIN)
     ]
     if fitting := [some for some in joined if _complete(some[0], wanted)]:
@@ -169,7 +164,7 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
         return [one for rank in ranks for one in rank if one is not None][:MOST]
     if len(own) >= len(wanted):
         return list(found)
-    stacked: list[Reading] = []
+    stacked: list[Slots] = []
     for cut in _ways_to_cut(own, wanted):
         for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
             pieces = tuple(
@@ -331,7 +326,7 @@ def _is_stack(whole: Sequence[int], shape: Sequence[int]) -> bool:
     return len(whole) == size and last[1:] == tuple(shape[1:]) and not whole[0] % shape[0]
 
 
-def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
+def _complete(reading: Slots, wanted: Sequence[Wanted]) -> bool:
     """Return whether everything wanted was found, in parameters that hold nothing else."""
     used = Counter(slot.own for slot in reading.values())
     return all(one.optional or one.name in reading for one in wanted) and all(
@@ -340,7 +335,7 @@ def _complete(reading: Reading, wanted: Sequence[Wanted]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading]:
+def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Slots]:
     choices = [sorted(_places(one, i, own), key=lambda c: c[0]) for i, one in enumerate(wanted)]
     # To leave out what could be found costs more than any other way; so it is tried only if there is none.
     # What has neither the name nor the first value is no choice either where something else has both.
@@ -348,7 +343,7 @@ def _readings(own: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Reading
     likely = [[c for c in some if c[0] < some[0][0] + _UNLIKE] for some in sparing]
     ways = (list(islice(_assignments(some), 20_000)) for some in (likely, sparing, choices))
     assigned = next(filter(None, ways), [])
-    found: list[tuple[float, Reading]] = []
+    found: list[tuple[float, Slots]] = []
     for picked in assigned:
         slots = {w.name: slot for w, (_, slot) in zip(wanted, picked, strict=True) if slot is not None}
         cost = sum(cost for cost, _ in picked) + 10 * _torn(slots)
@@ -401,7 +396,7 @@ def _assignments(
                 yield [(cost, slot), *rest]
 
 
-def _torn(slots: Reading) -> int:
+def _torn(slots: Slots) -> int:
     """Return how many parameters that belong together come from different modules of the learner's."""
     homes: dict[str, set[str]] = {}
     for name, slot in slots.items():

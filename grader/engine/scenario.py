@@ -96,6 +96,7 @@ class Observation:
     """What a scenario gave: tensors and texts by name, or the error that ended it.
 
     `unread`: parameters that are as many numbers as they should be were not recognised, and so not loaded.
+    `unusual`: parameters are kept in shapes that say little about the order of their numbers.
     `free`: what the contract leaves free, as the submission has it, see `Client.left_free`.
     `chosen`: words and switches that the class was constructed with, by name: norm="pre".
     `extra`: parameters that do not belong to the class, with their first values, see `Client.load`.
@@ -107,6 +108,7 @@ class Observation:
     facts: Mapping[str, str] = field(default_factory=dict)
     error: SubmissionError | None = None
     unread: bool = False
+    unusual: bool = False
     free: Free = ()
     chosen: Free = ()
     extra: tuple[tuple[str, Tensor], ...] = ()

@@ -84,6 +84,7 @@ def run(
             found = replace(
                 observe(answer),
                 unread=client.unread,
+                unusual=client.unusual,
                 free=tuple(client.free.items()),
                 chosen=tuple(client.chosen.items()),
                 extra=tuple(client.extra.items()),
@@ -111,12 +112,13 @@ class AnswerKey:
     """An exercise's scenarios for one seed, and the answers of right and mistaken code, asked for when first needed.
 
     Attributes:
+        right_code: the reference.
         first: by scenario, the one that has to be asked before it, because it would leave the right result behind.
     """
 
     def __init__(self, subject: Subject, seed: int) -> None:
         self._seed = seed
-        self._right_code = LocalSubmission(subject.namespace(subject.bases[0]))
+        self.right_code = LocalSubmission(subject.namespace(subject.bases[0]))
         self._right: dict[tuple[Scenario, Free], Observation] = {}
         self.first: dict[Scenario, Scenario] = {}
         self.scenarios = self._with_calls_before(subject.scenarios(seed))
@@ -143,7 +145,7 @@ class AnswerKey:
         """The right answer, for a submission that has made these choices."""
         if (scenario, free) not in self._right:
             self._right[scenario, free] = run(
-                scenario, self._right_code, exact=True, seed=self._seed, free=free or None
+                scenario, self.right_code, exact=True, seed=self._seed, free=free or None
             )
         return self._right[scenario, free]
 

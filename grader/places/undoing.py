@@ -289,6 +289,7 @@ class Undoing:
                 self._grading.seed,
                 readings={**known, **readings},
                 most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
+                layouts=dict(self._grading.layouts),
             )
             with without_scripting():
                 for n, scenario in enumerate(asked):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import ParameterInfo
-from grader.engine.projections import ROLES, projections
+from grader.engine.projections import ROLES, missing, projections
 
 WIDTH = 6
 
@@ -65,10 +65,10 @@ def test_heads_that_are_made_from_the_last_to_the_first_are_in_the_order_of_thei
 def test_lengths_beside_directions_are_no_projections() -> None:
     parts = {f"head_{i}.{kind}{n}": (2, (1, WIDTH)[n]) for i in range(3) for kind in "QKV" for n in (0, 1)}
     own = {name: ParameterInfo(torch.randn(shape), True) for name, shape in parts.items()}
-    assert projections(own, WIDTH, 3)[0].missing(WIDTH)
+    assert missing(projections(own, WIDTH, 3)[0], WIDTH)
 
 
 @pytest.mark.parametrize("size", [4 * WIDTH * WIDTH + WIDTH, 5 * (WIDTH + 1) * WIDTH])
 def test_a_vector_of_another_size_holds_no_projections(size: int) -> None:
     found = projections({"theta": ParameterInfo(torch.randn(size), True)}, WIDTH, 2)
-    assert found[0].missing(WIDTH)
+    assert missing(found[0], WIDTH)

@@ -12,9 +12,11 @@ from grader.core.failures import Failed
 from grader.engine.local import LocalSubmission
 from grader.exercises.attention.reference import FIRST_CALLS, REFERENCE, Call
 from grader.exercises.attention.solution import MultiHeadAttention
-from grader.exercises.attention.suite.wrapped_part import AttentionOracle, found_in, load, xavier
+from grader.exercises.attention.suite.scenarios import grading
+from grader.exercises.attention.suite.wrapped_part import AttentionOracle, found_in, xavier
 from grader.training.spotcheck import SpotChecked
 from grader.training.training import BAR, PLACES, require, train_to_reverse
+from grader.training.wrapped_part import load
 from tests.grader.right import right_files
 from zoo.training.trainer import Example, Recipe, Score
 
@@ -130,7 +132,7 @@ def test_the_bar() -> None:
 def test_weights_are_found_as_the_class_uses_them(style: str) -> None:
     component = LocalSubmission.from_source(RIGHT_FILES[style])
     component.first_calls = FIRST_CALLS
-    found = found_in(component.construct("MultiHeadAttention", (12, 3)), 12, 3)
+    found = found_in(grading(component, 0), 12, 3)
     weights = xavier(found, torch.Generator().manual_seed(1))
     instance = component.construct("MultiHeadAttention", (12, 3))
     instance.train(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,7 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.api import Answer, Client, Instance, alike, alike_along, drawn_again, own_parameters, projections
+from grader.api import (
+    Answer,
+    Client,
+    Instance,
+    Layout,
+    SubmissionError,
+    alike,
+    alike_along,
+    drawn_again,
+    own_parameters,
+)
 from grader.exercises.attention.reference import CLASS, FUNCTION, INPUTS, ROLES
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -155,7 +166,7 @@ def gradients(client: Client, asked: Question) -> Answer:
     if not asked.heads or answer.get("gradients") == "none":
         return answer
     there = client.free["biases"]
-    idle = [n for n in client.projections.unreached(client.gradients) if n.endswith("weight") or n in there]
+    idle = [n for n in _unreached(client.projections, client.gradients) if n.endswith("weight") or n in there]
     known = set().union(*(client.projections.homes(name) for name in client.projections.index))
     strange = [
         name for name in client.projections.shapes if name not in known and client.gradients.get(name) is None
@@ -163,6 +174,20 @@ def gradients(client: Client, asked: Question) -> Answer:
     none = {f"gradient of {role}.bias" for role in ROLES if f"{role}.bias" not in there}
     found = {name: x for name, x in answer.items() if name not in none}
     return found | {IDLE: ", ".join([*idle, *(["another parameter"] if strange else [])]) or "none"}
+
+
+def _unreached(found: Layout, gradients: Mapping[str, Tensor | None]) -> list[str]:
+    """Weights and biases at which no gradient arrived; of packed weights, those whose part of it is 0.
+
+    A key's bias has no effect, and so a gradient that is about 0.
+    """
+    arrived = found.read(gradients)
+    return [
+        name
+        for name in found.index
+        if all(gradients.get(home) is None for home in found.homes(name))
+        or (name != "k.bias" and not bool(arrived[name].any()))
+    ]
 
 
 def twice(client: Client, asked: Question) -> Answer:
@@ -241,8 +266,11 @@ def _near(share: float, *wanted: float) -> float:
 
 def registered(client: Client, asked: Question) -> Answer:
     """The projections among the parameters."""
-    own = own_parameters(client.make(CLASS, asked.width, asked.heads).parameters())
-    found = projections(own, asked.width, asked.heads)[0]
+    instance = client.make(CLASS, asked.width, asked.heads)
+    own = own_parameters(instance.parameters())
+    found = client.load_projections(CLASS, instance, asked.width, asked.heads, {})
+    with contextlib.suppress(SubmissionError):  # it is called to find weights by experiment, no more
+        call(client, asked, instance)
     frozen = {name: torch.zeros(()) if info.requires_grad else None for name, info in own.items()}
     still = [name for name in found.index if not all(frozen[home] is not None for home in found.homes(name))]
     shapes = {role: found.index.get(f"{role}.weight") for role in ROLES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -244,7 +245,7 @@ class ClassMaker:
     def parameters(self) -> list[Scenario]:
         made = []
         for width, heads in SIZES:
-            asked = Question((torch.zeros(1, 1, width),) * 3, heads=heads)
+            asked = Question(Draws(width).inputs((2,), 3, 4, width), heads=heads)
             made.append(_one(f"d_model={width}, num_heads={heads}", "parameters", asked, see=look.registered))
         return made
 
@@ -416,6 +417,14 @@ SUBJECT = Subject(
     builds_on={CLASS: FUNCTION},
     axes=AXES,
 )
+
+
+@cache
+def sized(d_model: int, num_heads: int) -> Scenario:
+    """One that shows where a class of these sizes keeps its weights."""
+    maker = ClassMaker(Draws(0))
+    asked = maker.question(maker.draws.inputs((2,), 3, 4, d_model), num_heads)
+    return _one(f"d_model={d_model}, num_heads={num_heads}", "training", asked)
 
 
 def grading(component: Submission, seed: int) -> Grading:

@@ -8,17 +8,19 @@ import pytest
 import torch
 
 from grader.api import (
+    Layout,
     Progress,
-    Projections,
     RemoteInstance,
     RemoteModule,
     SpotChecked,
     Submission,
+    load,
     require_spelling,
     train_to_reverse,
 )
 from grader.exercises.attention.reference import CLASS
-from grader.exercises.attention.suite.wrapped_part import AttentionOracle, found_in, load, xavier
+from grader.exercises.attention.suite.scenarios import grading
+from grader.exercises.attention.suite.wrapped_part import AttentionOracle, found_in, xavier
 from zoo.training.trainer import Recipe, Score
 
 
@@ -32,11 +34,13 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
     def spell(seed: int) -> Score:
         generator = torch.Generator().manual_seed(seed)
         recipe = Recipe(seed=seed)
-        found: list[Projections] = []
+        found: list[Layout] = []
 
         def make(d_model: int, num_heads: int, dropout: float) -> SpotChecked:
             instance = component.construct(CLASS, (d_model, num_heads), {"dropout": dropout})
-            found[:] = found or [found_in(instance, d_model, num_heads)]  # the same in all three places
+            found[:] = found or [
+                found_in(grading(component, seed), d_model, num_heads)
+            ]  # the same in all three places
             load(instance, found[0], xavier(found[0], generator))
             part = RemoteModule(
                 cast(RemoteInstance, instance), CLASS, options=("mask",)

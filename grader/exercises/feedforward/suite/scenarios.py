@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -66,6 +67,12 @@ def _plain(
         return {**client.call(instance, x, single=True), **facts}
 
     return ask
+
+
+@cache
+def sized(d_model: int, d_ff: int) -> Scenario:
+    """One that shows where a class of these sizes keeps its weights."""
+    return Scenario(f"d_model={d_model}, d_ff={d_ff}", NAME, "training", _plain(0, (2, 3, d_model), d_ff))
 
 
 def _numbers(seed: int) -> list[Scenario]:

@@ -7,7 +7,7 @@ import torch
 
 from grader.api import Progress, SpotChecked, Submission, require_spelling, train_to_reverse, wrapped_part
 from grader.exercises.feedforward.reference import REFERENCE, namespace, wanted
-from grader.exercises.feedforward.suite.scenarios import NAME
+from grader.exercises.feedforward.suite.scenarios import NAME, grading, sized
 from zoo.training.trainer import Recipe, Score
 
 
@@ -22,8 +22,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
         recipe, generator = Recipe(seed=seed), torch.Generator().manual_seed(seed)
 
         def make(d_model: int, d_ff: int, dropout: float) -> SpotChecked:
-            sizes = wanted(d_model, d_ff)
-            initial = {one.name: torch.zeros(one.shape) for one in sizes}
+            initial = {one.name: torch.zeros(one.shape) for one in wanted(d_model, d_ff)}
             for value in initial.values():
                 if value.dim() == 2:
                     torch.nn.init.xavier_uniform_(value, generator=generator)
@@ -34,7 +33,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
                 (d_model, d_ff),
                 {"dropout": dropout},
                 reference,
-                sizes,
+                grading(component, seed).layout(sized(d_model, d_ff)),
                 initial,
                 title="the feed-forward network",
                 steps=recipe.steps,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from grader.api import (
     Draws,
     Grading,
     Instance,
-    Projections,
+    Layout,
     Scenario,
     Subject,
     Submission,
@@ -31,7 +32,7 @@ Ask = Callable[[Client], Answer]
 
 def ready(
     client: Client, draws: Draws, width: int, heads: int, *, loud: float = 1.0
-) -> tuple[Instance, Projections]:
+) -> tuple[Instance, Layout]:
     """The class inside a `Stepper`, with the judge's weights; biases, which are free, are 0.
 
     Args:
@@ -196,6 +197,13 @@ AXES = {
     "*": ("sentence", "position", "feature"),
 }
 SUBJECT = Subject("kv_cache", scenarios, (REFERENCE,), namespace, axes=AXES)
+
+
+@cache
+def sized(d_model: int, num_heads: int) -> Scenario:
+    """One that shows where a class of these sizes keeps its weights."""
+    ask = _plain(0, (2, 4, d_model), num_heads)
+    return Scenario(f"d_model={d_model}, num_heads={num_heads}", NAME, "training", ask)
 
 
 def grading(component: Submission, seed: int) -> Grading:

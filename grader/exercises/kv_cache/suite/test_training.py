@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from grader.api import (
     D_MODEL,
     NUM_HEADS,
     TASK,
     WORDS,
-    Draws,
     Instance,
+    Layout,
     Progress,
-    Projections,
     StepsInPlace,
     Submission,
     good_speller,
     is_bias_of,
     own_parameters,
-    projections,
     remote,
     require,
     reverser,
 )
 from grader.exercises.attention.reference import ROLES
-from grader.exercises.kv_cache.suite.scenarios import NAME
+from grader.exercises.kv_cache.suite.scenarios import NAME, grading, sized
 from zoo.models.transformer import DecoderLayer, Transformer
 from zoo.training.trainer import exact_match, load_task
 
@@ -47,25 +45,11 @@ def layer_of(model: Transformer) -> DecoderLayer:
     return layer
 
 
-def load_trained(stepper: Instance, trained: nn.Module, seed: int) -> None:
-    """Give it the trained weights, in the reading of its parameters with which it computes the same."""
+def load_trained(stepper: Instance, trained: nn.Module, found: Layout) -> None:
+    """Give it the trained weights, where it keeps them."""
     own = own_parameters(stepper.parameters())
     weights = {f"{role}.weight": trained.get_parameter(f"{role}_proj.weight").detach() for role in ROLES}
-    others = {n: torch.zeros_like(p.value) for n, p in own.items()}
-    x = Draws(seed).normal(2, 4, D_MODEL).float()
-    with torch.no_grad():
-        right: Tensor = trained(x, x, x, torch.ones(1, 1, 4, 4, dtype=torch.bool).tril())
-
-    def fits(found: Projections) -> bool:
-        stepper.load(found.write(weights, others))
-        outcome = stepper.call([x])
-        stepper.release(outcome)
-        got = outcome.value
-        return isinstance(got, Tensor) and got.shape == right.shape and torch.allclose(got, right, atol=1e-3)
-
-    possible = projections(own, D_MODEL, NUM_HEADS)
-    if not any(map(fits, possible)):
-        stepper.load(possible[0].write(weights, others))
+    stepper.load(found.write(weights, {name: torch.zeros_like(info.value) for name, info in own.items()}))
 
 
 @pytest.mark.grade(
@@ -79,7 +63,7 @@ def test_spells_words_backwards(component: Submission, seed: int, progress: Prog
     layer, attention = layer_of(model), component.construct(NAME, (D_MODEL, NUM_HEADS))
     stepper = component.part("Stepper", (attention,))
     stepper.train(False)
-    load_trained(stepper, layer.self_attention.eval(), seed)
+    load_trained(stepper, layer.self_attention, grading(component, seed).layout(sized(D_MODEL, NUM_HEADS)))
     layer.self_attention = StepsInPlace(remote(stepper))
     task = load_task(TASK)
     score = exact_match(model, task, task.held_out[:WORDS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -77,6 +78,12 @@ def _plain(
         return client.call(instance, x, single=True)
 
     return ask
+
+
+@cache
+def sized(d_model: int) -> Scenario:
+    """One that shows where a class of this width keeps its weights."""
+    return Scenario(f"d_model={d_model}", NAME, "training", _plain(0, (2, 3, d_model)))
 
 
 def _numbers(seed: int) -> list[Scenario]:
