@@ -77,6 +77,8 @@ class _Search:
             theirs = self._theirs(drawn[classes.theirs], self._left)
             if ours is None or theirs is None or self._left < 0:
                 return None
+            if not theirs.isfinite().all():  # it says nothing
+                continue
             found = classes.split(ours, theirs, self._rounded)
             if found is None:
                 return None

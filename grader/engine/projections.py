@@ -23,13 +23,11 @@ from grader.engine.projection_names import is_bias_of, role_of, stem
 
 ROLES = ("q", "k", "v", "out")
 COUNTS = (2, 3, 4)  # of matrices that are packed
-MOST = 200
+MOST = 48  # for each way to group parameters; an experiment finds what is not among them
 # The matrices that are transposed against what their names let expect: the usual ones first.
 FLIPS = tuple(map(frozenset, ("", "qkvo", "o", "qkv", "k", "v", "q", "qk", "kv", "qv")))
 # Of packed matrices, heads and channels, in one dimension.
 RUNS = ("CHd", "HCd", "Hd", "Cd", "CH", "HC", "HdC", "dC")
-# In a vector with all numbers, after how many matrices their biases follow: after all, after each, after those packed.
-IN_TURNS = ((), (1,), (3, 1), (1, 2, 1))
 
 
 def missing(found: Layout, width: int) -> list[str]:
@@ -70,19 +68,17 @@ class _Group:
 def _projections(shapes: Shapes, width: int, heads: int) -> list[Layout]:
     found: dict[tuple[object, ...], Layout] = {}
     vectors = any(_matrices_in(shape, width) for _, shape in shapes)
-    for turns in IN_TURNS if vectors else IN_TURNS[:1]:
+    for in_turns in (False, True) if vectors else (False,):
         groupings: list[Groups] = []
         # as many pieces, or rows, as heads may be matrices, or heads
-        for some, last, as_made in product(
-            (0, heads), (False, True) if heads in COUNTS else (False,), (False, True)
-        ):
-            found_groups = _grouped(shapes, width, some, last=last, turns=turns, as_made=as_made)
+        for some, last in product((0, heads), (False, True) if heads in COUNTS else (False,)):
+            found_groups = _grouped(shapes, width, some, last=last, in_turns=in_turns)
             if not any(_are_same(found_groups, one) for one in groupings):
                 groupings.append(found_groups)
         most = len(found) + MOST
         for label, index in chain.from_iterable(_readings(*one, width, heads) for one in groupings):
             key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
-            found.setdefault(key, Layout(dict(shapes), index, f"{turns} {label}"))
+            found.setdefault(key, Layout(dict(shapes), index, f"{in_turns} {label}"))
             if len(found) == most:
                 break
     # what no reading looks at has the value that it starts with, often 0, until a training changes it
@@ -108,27 +104,25 @@ def _grouped(
     heads: int,
     *,
     last: bool = False,
-    turns: Sequence[int] = (),
-    as_made: bool = False,
+    in_turns: bool = False,
 ) -> Groups:
     """The matrices and the biases, each in the order in which they were made.
 
     Args:
         heads: so many numbered parameters of one shape are one for each head; 0 where that is not looked at.
         last: of dimensions that are as large as matrices are packed, the last one counts them, not the first.
-        turns: see `IN_TURNS`.
-        as_made: numbered parameters are in the order in which they were made, whatever their numbers are.
+        in_turns: in a vector with all numbers each bias follows its matrix.
     """
     together: dict[tuple[str, str], dict[str, Tensor]] = {}
     start = 0
     for name, shape in shapes:
         where = torch.arange(start, start + prod(shape)).view(shape).squeeze()  # ones in a shape say nothing
         start += where.numel()
-        for end, part in _without_bias(where, width, turns=turns):
+        for end, part in _without_bias(where, width, in_turns=in_turns):
             together.setdefault((re.sub(r"\d+", "*", name), end), {})[name + end] = part
     found: tuple[list[_Group], list[_Group]] = ([], [])
     for (_, end), made in together.items():
-        parts = made if as_made else dict(sorted(made.items(), key=lambda one: _numbers_in(one[0])))
+        parts = dict(sorted(made.items(), key=lambda one: _numbers_in(one[0])))
         total = sum(where.numel() for where in parts.values())
         matrix = total % width**2 == 0 and total > 0 and not end
         size = width**2 if matrix else width
@@ -179,12 +173,12 @@ def _matrices_in(shape: Sequence[int], width: int) -> int:
     return count if len(shape) == 1 and not rest and count <= len(ROLES) else 0
 
 
-def _without_bias(where: Tensor, width: int, *, turns: Sequence[int]) -> Iterator[tuple[str, Tensor]]:
+def _without_bias(where: Tensor, width: int, *, in_turns: bool) -> Iterator[tuple[str, Tensor]]:
     """A parameter as a whole; or its matrices, and their biases, each with a name's end: a matrix whose last column (or
     row) is the bias, or a vector with everything."""
     count = _matrices_in(where.shape, width)
     if count:
-        some = turns if sum(turns) == count else [1] * count if turns else [count]
+        some = [1] * count if in_turns else [count]
         parts = where.split([n * size for n in some for size in (width**2, width)])  # matrices, biases, ...
         matrices, biases = torch.cat(parts[::2]), torch.cat(parts[1::2])
         yield "", matrices.view(count, width, width).squeeze(0)  # [count, D, D]
