@@ -158,6 +158,12 @@ class Grading:
         self._in_vain_tried.add(scenario)
         return False
 
+    def is_unread(self, component: str) -> bool:
+        """Whether nobody knows where its weights are: experiments were in vain, and nothing is right in any reading."""
+        in_vain = any(one.component == component for one in self._in_vain_tried)
+        known = any(one == component for one, _ in self.layouts)
+        return in_vain and not known and not self.readings(component)
+
     def _forget_wrong(self, component: str) -> None:
         """What was wrong with weights read otherwise is to be asked again when needed."""
         for scenario in [one for one in self._got if one.component == component]:

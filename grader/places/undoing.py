@@ -283,12 +283,15 @@ class Undoing:
                 len(asked) == 1 and self._spent() > self._readings_end
             )  # of most copies no more is asked
             known = self._settled(asked[0].component) if asked else {}
+            most = HURRIED_READINGS if hurried else MOST_READINGS
+            if asked and self._grading.is_unread(asked[0].component):
+                most = 1  # and then an experiment
             grading = Grading(
                 copy,
                 self._grading.subject,
                 self._grading.seed,
                 readings={**known, **readings},
-                most_readings=HURRIED_READINGS if hurried else MOST_READINGS,
+                most_readings=most,
                 layouts=dict(self._grading.layouts),
             )
             with without_scripting():
