@@ -55,14 +55,15 @@ def _parts(text: bytes, filename: str) -> list[types.CodeType]:
         return []
     found, line = list[types.CodeType](), 0
     kept = b""
-    try:
-        for statement in _BEGIN.split(text):
-            kept += statement
-            if not _decorates(kept):
-                found.append(_compiled(kept, line, filename))
-                line, kept = line + kept.count(b"\n"), b""
-    except SyntaxError:
-        return []
+    for statement in _BEGIN.split(text):
+        kept += statement
+        if _decorates(kept):
+            continue
+        try:
+            found.append(_compiled(kept, line, filename))
+        except SyntaxError:  # a line of a longer string may look like the beginning of a statement
+            continue
+        line, kept = line + kept.count(b"\n"), b""
     return [] if kept else found
 
 
