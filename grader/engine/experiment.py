@@ -7,7 +7,7 @@ first call, see `grader.engine.counterparts`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -25,6 +25,7 @@ from grader.engine.readings import Wanted
 from grader.engine.scenario import Free, Scenario
 
 MOST_NUMBERS = 2_000_000
+OF_A_CALL = ("grad", "cotangent", "single", "names")  # arguments of `Client.call`, not of the submission
 
 
 class _Over(Exception):
@@ -136,15 +137,6 @@ class _Probe(Client):
             found = self.layout.read(arrived.parameters)
             self.found = torch.cat([found[name].flatten().double() for name in self.names()])
         raise _Over
-
-
-OF_A_CALL = (
-    "grad",
-    "cotangent",
-    "single",
-    "names",
-)  # arguments of `Client.call` that are not the submission's
-Run = Callable[..., _Probe]
 
 
 def _as_they_are(shapes: Mapping[str, torch.Size]) -> Layout:
