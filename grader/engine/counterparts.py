@@ -20,7 +20,7 @@ Gradients = Callable[[Tensor, int], Tensor | None]
 ROUNDED = (1e-10, 1e-5)  # of the largest gradient: in float64; where something is computed in float32
 APART = 10.0  # times that much is no rounding
 STEADY = 2  # experiments in which no class falls apart, until one is made to
-MOST_EXPERIMENTS = 400
+MOST_EXPERIMENTS = 200
 
 
 @dataclass(frozen=True)
