@@ -50,6 +50,7 @@ class Grading:
         readings: of weights that can be read in several ways, where the way is known, see `Grading.readings`.
         most_readings: how many ways are tried where it is not; all for None.
         layouts: of weights, where known: by component and shapes, see `found_by_experiment`.
+        experiments: whether they are looked for by experiment.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Grading:
         readings: Mapping[Choice, int] | None = None,
         most_readings: int | None = None,
         layouts: dict[tuple[str, Shapes], Layout] | None = None,
+        experiments: bool = True,
     ) -> None:
         self.submission, self.subject, self.seed = submission, subject, seed
         self._key = answer_key(subject, seed)
@@ -72,7 +74,7 @@ class Grading:
         self._got: dict[Scenario, Observation] = {}
         self._reading: dict[Choice, int] = dict(readings or {})
         self._known = frozenset(self._reading)
-        self._most_readings = most_readings
+        self._most_readings, self._experiments = most_readings, experiments
         self._in_vain: dict[Choice, set[Free]] = {}  # with which options no way to read them came out right
         self._choice: dict[str, Choice] = {}
         self._chosen: dict[Scenario, Choice] = {}
@@ -131,6 +133,8 @@ class Grading:
         What an earlier experiment has found may be wrong where its scenario did not depend on all weights.
         """
         component, before = scenario.component, self._got[scenario]
+        if not self._experiments:
+            return False
         if before.unusual or self._chosen.get(scenario, NO_CHOICE)[1] > LIKELY:
             self._unusual.add(component)
         in_vain = [one for one in self._in_vain_tried if one.component == component]
@@ -141,8 +145,6 @@ class Grading:
             return False
         key = component, tuple(self._layout[scenario].shapes.items())
         earlier = self.layouts.get(key)
-        if earlier is not None and self._most_readings is not None:
-            return False
         found = found_by_experiment(
             scenario, self.submission, self._key.right_code, seed=self.seed, free=before.free
         )

@@ -283,16 +283,16 @@ class Undoing:
                 len(asked) == 1 and self._spent() > self._readings_end
             )  # of most copies no more is asked
             known = self._settled(asked[0].component) if asked else {}
+            unread = bool(asked) and self._grading.is_unread(asked[0].component)
             most = HURRIED_READINGS if hurried else MOST_READINGS
-            if asked and self._grading.is_unread(asked[0].component):
-                most = 1  # and then an experiment
             grading = Grading(
                 copy,
                 self._grading.subject,
                 self._grading.seed,
                 readings={**known, **readings},
-                most_readings=most,
+                most_readings=1 if unread else most,
                 layouts=dict(self._grading.layouts),
+                experiments=unread,
             )
             with without_scripting():
                 for n, scenario in enumerate(asked):
