@@ -170,8 +170,7 @@ class Client:
         self.unread |= bool(left_out) and (
             numbers == sum(math.prod(one.shape) for one in wanted) or are_computed(own)
         )
-        known = {home for name in found.index for home in found.homes(name)}
-        self.extra |= {name: info.value for name, info in own.items() if name not in known}
+        self.extra |= {name: info.value for name, info in own.items() if name not in found.known}
         self.unusual |= are_unusual(own, [one.shape for one in wanted])
         self._fill(instance, found, weights, own)
 
@@ -210,13 +209,15 @@ class Client:
         zero: Collection[str] = (),
     ) -> None:
         """Load weights by the reference's names; what else there is gets random values, or 0, so that it shows."""
-        extra = torch.Generator().manual_seed(len(own))
-        others = {
-            name: torch.zeros(info.value.shape)
-            if name in zero or name in found.zeros
-            else self.cast(torch.randn(info.value.shape, generator=extra) * 0.5)
-            for name, info in own.items()
-        }
+        others = {name: info.value for name, info in own.items()}
+        if not found.is_whole:
+            extra = torch.Generator().manual_seed(len(own))
+            others = {
+                name: torch.zeros(value.shape)
+                if name in zero or name in found.zeros
+                else self.cast(torch.randn(value.shape, generator=extra) * 0.5)
+                for name, value in others.items()
+            }
         instance.load(found.write({name: self.cast(value) for name, value in weights.items()}, others))
         self._read[id(instance)] = found.read
 

@@ -135,8 +135,7 @@ class Grading:
         component, before = scenario.component, self._got[scenario]
         if not self._experiments:
             return False
-        if before.unusual or self._chosen.get(scenario, NO_CHOICE)[1] > LIKELY:
-            self._unusual.add(component)
+        self._unusual |= {component} if before.unusual else set()
         in_vain = [one for one in self._in_vain_tried if one.component == component]
         most = MOST_IN_VAIN if self._most_readings is None else 1
         if component not in self._unusual or scenario not in self._layout or before.error is not None:

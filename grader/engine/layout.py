@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import torch
@@ -30,10 +31,24 @@ class Layout:
     label: str = ""
     zeros: Collection[str] = ()
 
-    def homes(self, name: str) -> list[str]:
-        """The learner's parameters that hold some of one of the reference's."""
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether the learner's parameters hold nothing else."""
+        found = sum(where.numel() for where in self.index.values())
+        return found == sum(prod(shape) for shape in self.shapes.values())
+
+    @cached_property
+    def known(self) -> Collection[str]:
+        """The learner's parameters that hold something."""
+        return self.homes(*self.index)
+
+    def homes(self, *names: str) -> list[str]:
+        """The learner's parameters that hold some of these."""
         ends = torch.tensor([prod(shape) for shape in self.shapes.values()]).cumsum(0)
-        found = torch.bucketize(self.index[name].flatten().contiguous(), ends, right=True).unique().tolist()
+        places = torch.cat(
+            [torch.zeros(0, dtype=torch.long), *(self.index[name].flatten() for name in names)]
+        )
+        found = torch.bucketize(places, ends, right=True).unique().tolist()
         return [list(self.shapes)[number] for number in found]
 
     def read(self, values: Numbers) -> dict[str, Tensor]:

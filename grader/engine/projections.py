@@ -23,7 +23,8 @@ from grader.engine.projection_names import is_bias_of, role_of, stem
 
 ROLES = ("q", "k", "v", "out")
 COUNTS = (2, 3, 4)  # of matrices that are packed
-MOST = 48  # for each way to group parameters; an experiment finds what is not among them
+MOST = 200
+MOST_IN_VECTORS = 48  # with biases at either place; an experiment finds what is not among them
 # The matrices that are transposed against what their names let expect: the usual ones first.
 FLIPS = tuple(map(frozenset, ("", "qkvo", "o", "qkv", "k", "v", "q", "qk", "kv", "qv")))
 # Of packed matrices, heads and channels, in one dimension.
@@ -75,7 +76,7 @@ def _projections(shapes: Shapes, width: int, heads: int) -> list[Layout]:
             found_groups = _grouped(shapes, width, some, last=last, in_turns=in_turns)
             if not any(_are_same(found_groups, one) for one in groupings):
                 groupings.append(found_groups)
-        most = len(found) + MOST
+        most = len(found) + (MOST_IN_VECTORS if vectors else MOST)
         for label, index in chain.from_iterable(_readings(*one, width, heads) for one in groupings):
             key = tuple((name, tuple(where.flatten().tolist())) for name, where in index.items())
             found.setdefault(key, Layout(dict(shapes), index, f"{in_turns} {label}"))

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import ParameterInfo
-from grader.engine.layout import Layout
+from grader.engine.layout import Layout, Shapes
 
 MOST = 48
 WAYS_TO_JOIN = 32
@@ -135,24 +135,37 @@ def readings(parameters: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) 
 
     What cannot be found is left out of a reading. There is at least one, which may be empty.
     """
-    own = own_parameters(parameters)
-    shapes = {name: info.value.shape for name, info in own.items()}
-    numbers = torch.arange(sum(map(math.prod, shapes.values()))).split(list(map(math.prod, shapes.values())))
-    positions = {name: some.view(shape) for (name, shape), some in zip(shapes.items(), numbers, strict=True)}
-    return [
-        Layout(
-            shapes,
-            {one.name: slots[one.name].where(positions, one.shape) for one in wanted if one.name in slots},
-        )
-        for slots in _ways_to_read(own, wanted)
-    ]
-
-
-def _ways_to_read(own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Slots]:
+    own, needed = own_parameters(parameters), tuple(wanted)
     whole = tuple(_Own(name, p.value.shape, _level(p.value)) for name, p in own.items())
-    found = _readings(whole, tuple(wanted))
+    found = _readings(whole, needed)
     if _complete(found[0], wanted):
-        return list(found)
+        return _plainly_read(whole, needed)
+    shapes = tuple((one.name, one.shape) for one in whole)
+    return [_layout(slots, shapes, needed) for slots in _cut_or_joined(own, wanted) or found]
+
+
+@lru_cache(maxsize=256)  # it is asked for in each call
+def _plainly_read(whole: tuple[_Own, ...], wanted: tuple[Wanted, ...]) -> list[Layout]:
+    shapes = tuple((one.name, one.shape) for one in whole)
+    return [_layout(slots, shapes, wanted) for slots in _readings(whole, wanted)]
+
+
+def _layout(slots: Slots, shapes: Shapes, wanted: Sequence[Wanted]) -> Layout:
+    index = {one.name: _where(slots[one.name], shapes, one.shape) for one in wanted if one.name in slots}
+    return Layout(dict(shapes), index)
+
+
+@lru_cache(maxsize=512)
+def _where(slot: Slot, shapes: Shapes, shape: tuple[int, ...]) -> Tensor:
+    """The positions of a wanted parameter's numbers in all of the learner's parameters."""
+    sizes = [math.prod(one) for _, one in shapes]
+    numbers = torch.arange(sum(sizes)).split(sizes)
+    positions = {name: some.view(one) for (name, one), some in zip(shapes, numbers, strict=True)}
+    return slot.where(positions, shape)
+
+
+def _cut_or_joined(own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) -> list[Slots]:
+    """Ways in which all that is wanted is found, some of it as pieces of a parameter, or as several joined."""
     joined: list[list[Slots]] = [
         _readings(way, tuple(wanted)) for way in islice(_joined(own), 1, WAYS_TO_JOIN)
     ]
@@ -163,7 +176,7 @@ def _ways_to_read(own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) ->
         )  # the likeliest of each way first
         return [one for rank in ranks for one in rank if one is not None][:MOST]
     if len(own) >= len(wanted):
-        return list(found)
+        return []
     stacked: list[Slots] = []
     for cut in _ways_to_cut(own, wanted):
         for along in range(1 + max((p.value.dim() for p in own.values()), default=0)):
@@ -175,7 +188,7 @@ def _ways_to_read(own: Mapping[str, ParameterInfo], wanted: Sequence[Wanted]) ->
             stacked += [one for one in _readings(pieces, tuple(wanted)) if _complete(one, wanted)]
         if stacked and not cut:
             break
-    return stacked[:MOST] or list(found)
+    return stacked[:MOST]
 
 
 @dataclass(frozen=True)

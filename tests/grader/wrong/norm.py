@@ -38,7 +38,7 @@ class PostNorm(PreNorm):
         return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
 """,
     ),
-    "gain and bias in a shape that nobody can know": (
+    "twice the gain, in a shape that says nothing of it": (
         frozenset({"parameters-not-recognised"}),
         NORM.replace(
             """        self.gamma = nn.Parameter(torch.ones(d_model))
@@ -47,7 +47,7 @@ class PostNorm(PreNorm):
             "        gain, bias = torch.ones(d_model), torch.zeros(d_model)\n"
             "        self.both = nn.Parameter(torch.stack([gain, bias], -1)[:, None])\n",
         )
-        .replace("self.gamma", "self.both[:, 0, 0]")
+        .replace("self.gamma", "2 * self.both[:, 0, 0]")
         .replace("self.beta", "self.both[:, 0, 1]")
         + """
     def forward(self, x, *args, **kwargs):
