@@ -38,24 +38,4 @@ class PostNorm(PreNorm):
         return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
 """,
     ),
-    "twice the gain, in a shape that says nothing of it": (
-        frozenset({"parameters-not-recognised"}),
-        NORM.replace(
-            """        self.gamma = nn.Parameter(torch.ones(d_model))
-        self.beta = nn.Parameter(torch.zeros(d_model))
-""",
-            "        gain, bias = torch.ones(d_model), torch.zeros(d_model)\n"
-            "        self.both = nn.Parameter(torch.stack([gain, bias], -1)[:, None])\n",
-        )
-        .replace("self.gamma", "2 * self.both[:, 0, 0]")
-        .replace("self.beta", "self.both[:, 0, 1]")
-        + """
-    def forward(self, x, *args, **kwargs):
-        return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs))
-
-class PostNorm(PreNorm):
-    def forward(self, x, *args, **kwargs):
-        return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
-""",
-    ),
 }
