@@ -17,12 +17,12 @@ from grader.engine.projection_names import is_bias_of
 from grader.engine.projections import missing, projections
 from grader.engine.readings import Wanted, are_computed, are_unusual, own_parameters, readings
 
-Pick = Callable[[str, Sequence[Layout], Mapping[str, ParameterInfo]], Layout]
-"""Chooses among the readings of a component's parameters, from these, the likeliest first, and the parameters."""
+Pick = Callable[[str, Sequence[Layout]], Layout]
+"""Chooses among the readings of a component's parameters, the likeliest first."""
 FEW = 5  # things in a tuple, to say each
 
 
-def likeliest(_component: str, found: Sequence[Layout], _own: Mapping[str, ParameterInfo]) -> Layout:
+def likeliest(_component: str, found: Sequence[Layout]) -> Layout:
     """The first reading."""
     return found[0]
 
@@ -164,7 +164,7 @@ class Client:
         Own parameters that are none of them get values too, so that they show.
         """
         own = own_parameters(instance.parameters())
-        found = self._pick(component, readings(own, wanted), own)
+        found = self._pick(component, readings(own, wanted))
         left_out = [one for one in wanted if one.name not in found.index and not one.optional]
         numbers = sum(info.value.numel() for info in own.values())
         self.unread |= bool(left_out) and (
@@ -182,7 +182,7 @@ class Client:
         Biases are free: those that the submission does not have, or that `weights` does not give, are 0.
         """
         own = own_parameters(instance.parameters())
-        found = self._pick(component, projections(own, width, heads), own)
+        found = self._pick(component, projections(own, width, heads))
         self.projections = found
         biases = frozenset(name for name in found.index if name.endswith("bias"))
         free = self.left_free("biases", biases)

@@ -36,7 +36,7 @@ class _Probe(Client):
     """Fills one component's parameters with values of an experiment, and looks at the gradients of the first call.
 
     Args:
-        component: whose parameters.
+        scenario: its component's parameters are filled.
         as_they_are: they are the submission's, and not to be read in any way.
         values: of all that take part, in order [N]; none to look at the parameters alone.
         without: names of those that take no part: they are 0.
@@ -81,12 +81,10 @@ class _Probe(Client):
     def make(self, name: str, *args: Any, training: bool = False, **kwargs: Any) -> Instance:
         return super().make(name, *args, training=training and name != self._component, **kwargs)
 
-    def _take(self, component: str, found: Sequence[Layout], own: Mapping[str, ParameterInfo]) -> Layout:
+    def _take(self, component: str, found: Sequence[Layout]) -> Layout:
         if component != self._component:
             return found[0]
-        self.starts = {name: info.value for name, info in own.items()}
-        shapes = {name: value.shape for name, value in self.starts.items()}
-        self.layout = _as_they_are(shapes) if self._as_they_are else found[0]
+        self.layout = _as_they_are(found[0].shapes) if self._as_they_are else found[0]
         return self.layout
 
     def load(
@@ -112,6 +110,7 @@ class _Probe(Client):
         if found is not self.layout:
             super()._fill(instance, found, weights, own, zero)
             return
+        self.starts = {name: info.value for name, info in own.items()}
         given = torch.cat([torch.zeros(2), *(value.flatten() for value in weights.values())])
         self.scale = float(given.std()) or self.scale
         if self._values is None:
@@ -181,18 +180,19 @@ def found_by_experiment(
 
     ours, theirs = run(submission, as_they_are=True), run(right_code, as_they_are=False)
     for without, less in _of_one_size(ours, theirs):
+        wanted = {name: where.shape for name, where in theirs.layout.index.items() if name not in less}
+        sizes = [shape.numel() for shape in wanted.values()]
         positions = counterparts(
             partial(gradients, submission, {"as_they_are": True, "without": without}),
             partial(gradients, right_code, {"as_they_are": False, "without": less}),
-            sum(where.numel() for name, where in theirs.layout.index.items() if name not in less),
+            sum(sizes),
             scale=theirs.scale,
             seed=seed,
         )
         if positions is not None:
             index = ours.layout.index
             places = torch.cat([where.flatten() for name, where in index.items() if name not in without])
-            wanted = {name: where.shape for name, where in theirs.layout.index.items() if name not in less}
-            parts = places[positions].split([shape.numel() for shape in wanted.values()])
+            parts = places[positions].split(sizes)
             found = Layout(
                 ours.layout.shapes,
                 {name: part.view(shape) for (name, shape), part in zip(wanted.items(), parts, strict=True)},

@@ -13,7 +13,7 @@ from typing import Any
 from grader.core.explain import misfit, same_failure
 from grader.core.failures import Failed, Finder, Unexplained
 from grader.core.spots import Spots
-from grader.core.submission import ParameterInfo, Submission, SubmissionError
+from grader.core.submission import Submission, SubmissionError
 from grader.engine.conclusions import conclude, extra, first, nothing, unread
 from grader.engine.contrast import contrast, differing, same
 from grader.engine.devices import check_devices
@@ -108,9 +108,7 @@ class Grading:
         pick = partial(self._pick, scenario)
         return run(scenario, self.submission, exact=exact, pick=pick, seed=self.seed + seed)
 
-    def _pick(
-        self, scenario: Scenario, component: str, found: Sequence[Layout], _own: Mapping[str, ParameterInfo]
-    ) -> Layout:
+    def _pick(self, scenario: Scenario, component: str, found: Sequence[Layout]) -> Layout:
         choice = self._choice[component] = (component, len(found), tuple(one.label for one in found))
         known = self.layouts.get((component, tuple(found[0].shapes.items())))
         self._layout[scenario] = known or found[min(self._reading.get(choice, 0), len(found) - 1)]
