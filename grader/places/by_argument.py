@@ -8,9 +8,9 @@ from dataclasses import replace
 from grader.core.value_trace import Place
 from grader.edits.argument_uses import Use
 from grader.edits.source_tree import Source
+from grader.engine.answers import Answers
 from grader.engine.client import Client
 from grader.engine.contrast import differing
-from grader.engine.grading import Grading
 from grader.engine.naming import BY_CHANCE
 from grader.engine.scenario import Prepared
 from grader.engine.subject import AnswerKey
@@ -38,7 +38,7 @@ class WithoutFloats:
         return any(client.given_floats for client in self._clients)
 
 
-def by_argument(source: Source, grading: Grading, key: AnswerKey, wrong: Sequence[Wrong]) -> Where | None:
+def by_argument(source: Source, grading: Answers, key: AnswerKey, wrong: Sequence[Wrong]) -> Where | None:
     """Where the one float is used that can be an argument, if results are right without it that are wrong with it.
 
     Args:
@@ -53,7 +53,7 @@ def by_argument(source: Source, grading: Grading, key: AnswerKey, wrong: Sequenc
     return _shown(source, names[0], found) if 0 < len(found) <= MOST_USES else None
 
 
-def _right_without(grading: Grading, key: AnswerKey, wrong: Wrong) -> bool | None:
+def _right_without(grading: Answers, key: AnswerKey, wrong: Wrong) -> bool | None:
     """Whether a result is right if all floats are 0; None if none is an argument."""
     without = WithoutFloats()
     scenario = replace(wrong.scenario, ask=Prepared(wrong.scenario.ask, without))

@@ -10,7 +10,7 @@ from itertools import islice
 from grader.edits.changed_part import changed_part, in_line
 from grader.edits.edits import Edits
 from grader.edits.source_tree import Source
-from grader.engine.grading import Grading
+from grader.engine.answers import Answers
 from grader.places.by_source import kept
 from grader.places.recorded_runs import Records
 from grader.places.right_values import solution_text
@@ -44,7 +44,7 @@ class Cures:
         text: str,
         source: Source,
         records: Records,
-        grading: Grading,
+        grading: Answers,
         undoing: Undoing | None,
         searched: Searched,
     ) -> None:

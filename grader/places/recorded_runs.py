@@ -14,8 +14,8 @@ from torch import Tensor
 
 from grader.core.value_trace import Place, Recordable, ValueTrace
 from grader.edits.source_tree import Source
+from grader.engine.answers import Answers
 from grader.engine.contrast import differing, only_dtypes, same
-from grader.engine.grading import Grading
 from grader.engine.scenario import Free, Observation, Scenario, scenarios_of
 from grader.engine.subject import AnswerKey, Subject
 from grader.engine.work_clock import clock
@@ -84,7 +84,7 @@ class Records:
         source: Source,
         subject: Subject,
         key: AnswerKey,
-        grading: Grading,
+        grading: Answers,
         deadline: float,
         explanations: Explanations,
     ) -> None:

@@ -13,7 +13,7 @@ from grader.core.submission import SubmissionError
 from grader.core.value_trace import Editable
 from grader.edits.changed_part import MANY, only_more_room, size_of_change
 from grader.edits.ending import Ending
-from grader.engine.grading import Choice, Grading
+from grader.engine.answers import Answers, Choice
 from grader.engine.naming import BY_CHANCE
 from grader.engine.scenario import Scenario, scenarios_of
 from grader.engine.work_clock import clock
@@ -71,16 +71,16 @@ class Undoing:
     Args:
         submission: the file under test.
         text: its text, which is Python.
-        grading: of the submission.
+        answers: the submission's.
         deadline: of `time.monotonic`.
         searched: what other searches have left.
     """
 
     def __init__(
-        self, submission: Editable, text: str, grading: Grading, deadline: float, searched: Searched
+        self, submission: Editable, text: str, answers: Answers, deadline: float, searched: Searched
     ) -> None:
         self._searched = searched
-        self._submission, self._grading, self._deadline = submission, grading, deadline
+        self._submission, self._answers, self._deadline = submission, answers, deadline
         self._text = text
         self._begun = self._clocks()
         self._end = self._readings_end = math.inf
@@ -119,8 +119,8 @@ class Undoing:
         some: list[tuple[int, str]] = []  # changes that make the first scenario right, and not all
         self.partly = []
         right = [
-            one for one in scenarios_of(self._grading.scenarios, wrong[0].component)
-            if one not in wrong and self._grading.is_right(one)
+            one for one in scenarios_of(self._answers.scenarios, wrong[0].component)
+            if one not in wrong and self._answers.is_right(one)
         ]  # fmt: skip
         self._begun = self._clocks()
         self._end, self._readings_end = min(seconds, max(self._left, LEAST_S)), min(seconds, READINGS_S)
@@ -173,7 +173,7 @@ class Undoing:
         """
         if not self._right(self._text, wrong[:1]):
             return wrong[:1], [*wrong, *right]
-        in_order = [one for one in self._grading.scenarios if one in wrong or one in right]
+        in_order = [one for one in self._answers.scenarios if one in wrong or one in right]
         for everything in (in_order, [*right[:MOST_BEFORE], *wrong, *right[MOST_BEFORE:]], [*right, *wrong]):
             found = self._right(self._text, everything, all_of_them=True)
             if len(found) < len(everything):
@@ -183,7 +183,7 @@ class Undoing:
     def _spares_others(self, text: str, component: str) -> bool:
         """Whether what is right of other components is so with another text: each has its first few scenarios asked."""
         if component not in self._others:
-            names = dict.fromkeys(one.component for one in self._grading.scenarios)
+            names = dict.fromkeys(one.component for one in self._answers.scenarios)
             others = (self._first_right(name) for name in names if name != component)
             self._others[component] = [some for some in others if some]
         return all(self.are_right(text, some) for some in self._others[component])
@@ -197,9 +197,9 @@ class Undoing:
 
     def _first_right(self, component: str) -> list[Scenario]:
         """The first few scenarios in which a component is right; none if the file has not got it."""
-        scenarios = scenarios_of(self._grading.scenarios, component)
+        scenarios = scenarios_of(self._answers.scenarios, component)
         try:
-            return list(islice(filter(self._grading.is_right, scenarios), MOST_OTHERS))
+            return list(islice(filter(self._answers.is_right, scenarios), MOST_OTHERS))
         except SubmissionError:
             return []
 
@@ -229,7 +229,7 @@ class Undoing:
     def _settled(self, component: str) -> dict[Choice, int]:
         """How the submission's own weights are read, as far as that is proved; looked through once."""
         if component not in self._known:
-            self._known[component] = self._grading.readings(component)
+            self._known[component] = self._answers.readings(component)
         return self._known[component]
 
     def _clocks(self) -> tuple[float, float, float]:
@@ -283,25 +283,25 @@ class Undoing:
                 len(asked) == 1 and self._spent() > self._readings_end
             )  # of most copies no more is asked
             known = self._settled(asked[0].component) if asked else {}
-            unread = bool(asked) and self._grading.is_unread(asked[0].component)
+            unread = bool(asked) and self._answers.is_unread(asked[0].component)
             most = HURRIED_READINGS if hurried else MOST_READINGS
-            grading = Grading(
+            answers = Answers(
                 copy,
-                self._grading.subject,
-                self._grading.seed,
+                self._answers.subject,
+                self._answers.seed,
                 readings={**known, **readings},
                 most_readings=1 if unread else most,
-                layouts=dict(self._grading.layouts),
+                layouts=dict(self._answers.layouts),
                 experiments=unread,
             )
             with without_scripting():
                 for n, scenario in enumerate(asked):
-                    if grading.is_right(scenario, seed=seed and seed + n):
+                    if answers.is_right(scenario, seed=seed and seed + n):
                         found.append(scenario)
                     elif all_of_them:
                         break
             if len(found) == len(asked) > 1:  # one result may be right with weights that are read wrongly
-                self._readings |= grading.readings(found[0].component)
+                self._readings |= answers.readings(found[0].component)
         except ERRORS:  # a scenario's script may expect other shapes
             pass
         return found

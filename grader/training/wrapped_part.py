@@ -58,7 +58,7 @@ def wrapped_part(
     Args:
         args, kwargs: what it is constructed with, the model's width first.
         reference: the reference's instance of the same sizes, in train mode as the learner's.
-        found: where the class of these sizes keeps its weights, see `Grading.layout`.
+        found: where the class of these sizes keeps its weights, see `Answers.layout`.
         initial: values for the parameters, by the reference's names.
         title: what it is, in words.
         steps: training steps to come.

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from grader.core.submission import FirstCall, Gradients, Outcome, SubmissionError
+from grader.engine.answers import Answers
 from grader.engine.contrast import UNITS, same
-from grader.engine.grading import Grading
 from grader.engine.local import LocalFunction, LocalInstance, LocalSubmission
 from grader.engine.scenario import Observation, Scenario
 from grader.engine.subject import Subject, run
@@ -52,7 +52,7 @@ class Compared:
         """Where they differ, "" if nowhere in so many answers, or in those of so much CPU time."""
         end = time.process_time() + seconds
         for seed in itertools.count(self.seed + 1):
-            grading = Grading(self.changed, self.subject, seed)
+            grading = Answers(self.changed, self.subject, seed)
             for scenario in grading.scenarios:
                 alike = same(
                     scenario, answer(scenario, self.base, seed), answer(scenario, self.changed, seed)
@@ -81,7 +81,7 @@ def answer(scenario: Scenario, submission: LocalSubmission, seed: int) -> Observ
         return Observation(error=error)
 
 
-def is_right(grading: Grading, scenario: Scenario) -> bool:
+def is_right(grading: Answers, scenario: Scenario) -> bool:
     """Whether a mutant's answer is right as a grade sees it.
 
     A bias less, say, or its weights in another order, is another choice where the contract leaves it free.

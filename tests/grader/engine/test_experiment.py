@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from grader.catalog import get_exercise
-from grader.engine.grading import Grading
+from grader.engine.answers import Answers
 from grader.engine.local import LocalSubmission
 from tests.grader.right import right_files
 
@@ -96,15 +96,15 @@ class MultiHeadAttention(Shuffled):
 )
 
 
-def grading(exercise: str, text: str, seed: int = 5) -> Grading:
+def grading(exercise: str, text: str, seed: int = 5) -> Answers:
     package = get_exercise(exercise).package
     subject = importlib.import_module(f"{package}.suite.scenarios").SUBJECT
     submission = LocalSubmission.from_source(text, filename=f"{exercise}.py")
     submission.first_calls = getattr(importlib.import_module(f"{package}.reference"), "FIRST_CALLS", {})
-    return Grading(submission, subject, seed)
+    return Answers(submission, subject, seed)
 
 
-def wrong(found: Grading, component: str) -> list[str]:
+def wrong(found: Answers, component: str) -> list[str]:
     return [one.title for one in found.scenarios if one.component == component and not found.is_right(one)]
 
 

@@ -41,7 +41,7 @@ def xavier(found: Layout, generator: torch.Generator) -> dict[str, Tensor]:
 
 
 def found_in(grading: Grading, d_model: int, num_heads: int) -> Layout:
-    """Where a class of these sizes keeps its weights, see `Grading.layout`.
+    """Where a class of these sizes keeps its weights, see `Answers.layout`.
 
     Raises:
         Failed: they cannot be found.
